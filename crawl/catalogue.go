@@ -56,7 +56,7 @@ func (c *Crawler) importFrom(
 	}
 	switch strings.ToLower(path.Ext(u.Path)) {
 	case ".json", ".toml":
-		data, err := c.fetcher.List(ctx, address, maxList)
+		data, err := c.fetcher.FetchList(ctx, address, maxList)
 		if err != nil {
 			return ImportReport{}, err
 		}
@@ -70,11 +70,11 @@ func (c *Crawler) importFrom(
 		}
 		return got, c.db.AddListings(ctx, listings)
 	}
-	items, err := c.fetcher.Catalogue(ctx, address, nil, page)
+	items, err := c.fetcher.FetchCatalogue(ctx, address, nil, page)
 	if err != nil {
 		return ImportReport{}, err
 	}
-	return c.addSellers(ctx, facts.Sellers(items), u.Hostname(), dry)
+	return c.addSellers(ctx, facts.GroupSellers(items), u.Hostname(), dry)
 }
 
 // addSellers lists each seller that is not listed yet, and adds the new endpoints of the others. With dry it only
@@ -144,7 +144,7 @@ func (c *Crawler) addEndpoints(
 	for i, e := range s.Endpoints {
 		declared[i] = e.Declared
 	}
-	add, _ := discover(service.Endpoints, facts.Below(base, declared), templates)
+	add, _ := discover(service.Endpoints, facts.FilterBelow(base, declared), templates)
 	added = AddedEndpoints{service.Slug, add}
 	if len(add) == 0 || dry {
 		return added, nil

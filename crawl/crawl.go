@@ -62,7 +62,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	o.Hourly = cmp.Or(o.Hourly, 600)
 	o.Visit = cmp.Or(o.Visit, 90*time.Second)
 	o.Jitter = cmp.Or(o.Jitter, 0.2)
-	o.Bootstrap = cmp.Or(o.Bootstrap, facts.BootstrapAddress)
+	o.Bootstrap = cmp.Or(o.Bootstrap, facts.BootstrapURL)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -92,7 +92,7 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgr
 	}
 	now := c.o.Now()
 	v := &postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: now, NextAt: now.Add(c.jitter(siteRetry))}
-	if seen.Known() {
+	if seen.IsKnown() {
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
 			Homepage: seen.Homepage, OpenAPI: seen.OpenAPI, Pricing: seen.Pricing, LLMsTxt: seen.LLMsTxt,

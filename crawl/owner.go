@@ -39,7 +39,7 @@ func (c *Crawler) recheckOwner(ctx context.Context, slug, actor string) (bool, e
 	defer cancel()
 	token, base, err := c.db.OwnershipToken(ctx, slug)
 	if err == nil {
-		if missing := c.fetcher.ShowsToken(limited, base, token); missing != nil {
+		if missing := c.fetcher.CheckToken(limited, base, token); missing != nil {
 			c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", false, "reason", missing.Error())
 			return false, ctx.Err()
 		}

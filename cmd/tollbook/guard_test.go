@@ -322,7 +322,7 @@ func TestNoDoorLeadsInside(t *testing.T) {
 			f := facts.New(facts.Options{Guard: &s.guard})
 			t.Cleanup(f.Close)
 			return func(address string) {
-				if f.ShowsToken(t.Context(), address, "token") == nil {
+				if f.CheckToken(t.Context(), address, "token") == nil {
 					t.Errorf("%s shows a token", address)
 				}
 			}

@@ -101,7 +101,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 		if err != nil {
 			return err
 		}
-		address, err := facts.OwnershipAddress(base)
+		address, err := facts.OwnershipURL(base)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 			fmt.Fprintf(stdout, "The owner of %s places this line at %s:\n\n    %s\n\n", slug, address, token)
 		}
 		found := ownership{Slug: slug, Address: address, Token: token}
-		if last = fetcher.ShowsToken(ctx, base, token); last != nil {
+		if last = fetcher.CheckToken(ctx, base, token); last != nil {
 			if ctx.Err() != nil {
 				return last
 			}

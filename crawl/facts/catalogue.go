@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,11 +15,11 @@ import (
 	"tollbook/site/x402"
 )
 
-// Item is an entry of a facilitator's catalogue: one resource that was once paid through it.
+// Item is an entry of a facilitator's catalogue: a resource that was paid through the facilitator at least once.
 type Item struct {
 	URL         string
-	Method      string // "" when it is not said
-	Template    string // route template that the address is one instance of, "" without
+	Method      string // "" if the entry does not say
+	Template    string // route template of which URL is an instance; "" for none
 	Description string
 	MimeType    string
 	ServiceName string
@@ -30,15 +29,15 @@ type Item struct {
 // Page is one page of a catalogue.
 type Page struct {
 	Items []Item
-	Rows  int // entries on the page, those too that are no HTTP resource
-	Total int // of the catalogue, -1 when it is not said
+	Rows  int // entries on the page, including those that are no HTTP resource
+	Total int // entries of the catalogue, -1 if the page does not say
 }
 
-// maxRows bounds the entries of a page that are read.
+// maxRows is the most entries of a page that are read.
 const maxRows = 5000
 
-// ReadCatalogue reads a page of a facilitator's /discovery/resources. Entries are read as leniently as a 402 is; those
-// that are MCP tools or no web addresses count as rows and are no items.
+// ReadCatalogue reads a page of a facilitator's /discovery/resources. It reads entries as leniently as a 402. Entries
+// that are MCP tools or have no web URL count as rows but give no item.
 func ReadCatalogue(doc []byte) (Page, error) {
 	top := objectOf(doc)
 	rows, ok := []json.RawMessage(nil), false
@@ -49,7 +48,7 @@ func ReadCatalogue(doc []byte) (Page, error) {
 		}
 	}
 	if !ok {
-		return Page{}, fmt.Errorf("a catalogue %w: it has no list of items", errNoDocument)
+		return Page{}, fmt.Errorf("catalogue without a list of items: %w", errNoDocument)
 	}
 	p := Page{Rows: len(rows), Total: -1}
 	if n, err := strconv.Atoi(top.child("pagination").text("total")); err == nil && n >= 0 {
@@ -71,26 +70,26 @@ func readItem(raw json.RawMessage) (Item, bool) {
 	}
 	item := Item{
 		URL: cmp.Or(o.text("resource", "url"), o.child("resource").text("url")), Method: methodOf(o.text("method")),
-		ServiceName: plain(o.text("serviceName"), 100), Description: plain(o.text("description"), 500),
+		ServiceName: cleanText(o.text("serviceName"), 100), Description: cleanText(o.text("description"), 500),
 	}
 	for _, tag := range o.list("tags") {
-		item.Tags = append(item.Tags, plain(scalar(tag), 100))
+		item.Tags = append(item.Tags, cleanText(scalar(tag), 100))
 	}
 	meta := o.child("metadata")
-	item.Description = cmp.Or(item.Description, plain(meta.text("description"), 500))
-	item.ServiceName = cmp.Or(item.ServiceName, plain(meta.text("serviceName", "name"), 100))
+	item.Description = cmp.Or(item.Description, cleanText(meta.text("description"), 500))
+	item.ServiceName = cmp.Or(item.ServiceName, cleanText(meta.text("serviceName", "name"), 100))
 	if e, ok := x402.Reread(raw, x402.ChannelBody, "json"); ok {
 		item.URL = cmp.Or(item.URL, e.Resource.URL)
-		item.Description = cmp.Or(item.Description, plain(e.Resource.Description, 500))
-		item.ServiceName = cmp.Or(item.ServiceName, plain(e.Resource.ServiceName, 100))
-		item.MimeType = plain(e.Resource.MimeType, 100)
+		item.Description = cmp.Or(item.Description, cleanText(e.Resource.Description, 500))
+		item.ServiceName = cmp.Or(item.ServiceName, cleanText(e.Resource.ServiceName, 100))
+		item.MimeType = cleanText(e.Resource.MimeType, 100)
 		if item.Tags == nil {
 			item.Tags = e.Resource.Tags
 		}
-		if rows := o.list("accepts"); len(rows) > 0 { // version 1 says it in each row
+		if rows := o.list("accepts"); len(rows) > 0 { // version 1 has these members in each row
 			row := objectOf(rows[0])
-			item.Description, item.MimeType = cmp.Or(item.Description, plain(row.text("description"), 500)),
-				cmp.Or(item.MimeType, plain(row.text("mimeType"), 100))
+			item.Description, item.MimeType = cmp.Or(item.Description, cleanText(row.text("description"), 500)),
+				cmp.Or(item.MimeType, cleanText(row.text("mimeType"), 100))
 		}
 		if d := e.Discovery; d != nil {
 			if d.MCP {
@@ -105,19 +104,19 @@ func readItem(raw json.RawMessage) (Item, bool) {
 		(u.Scheme == "http" || u.Scheme == "https") && len(item.URL) <= 2048
 }
 
-// Seller is a service that a catalogue lists: the resources of one origin.
+// Seller is a service in a catalogue: the resources of one origin.
 type Seller struct {
 	BaseURL     string // the origin
 	Host        string
-	Name        string // "" when no entry says it
+	Name        string // "" if no entry has one
 	Description string
 	Tags        []string
 	Endpoints   []Endpoint // by path, then method, at most MaxEndpoints
 }
 
-// Sellers puts the entries of a catalogue together by origin, by base address. Equal entries in any order give equal
-// sellers.
-func Sellers(items []Item) []Seller {
+// GroupSellers groups the entries of a catalogue by origin and sorts the groups by base URL. The order of entries does
+// not change the result.
+func GroupSellers(items []Item) []Seller {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b Item) int {
 		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Method, b.Method),
@@ -153,7 +152,7 @@ func Sellers(items []Item) []Seller {
 	}
 	var out []Seller
 	for host, s := range sellers {
-		s.Endpoints = Below(s.BaseURL, declared[host])
+		s.Endpoints = FilterBelow(s.BaseURL, declared[host])
 		slices.SortFunc(s.Endpoints, func(a, b Endpoint) int {
 			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
 		})
@@ -165,25 +164,28 @@ func Sellers(items []Item) []Seller {
 	return out
 }
 
-// Bounds of a catalogue.
+// Limits of reading a catalogue.
 const (
 	pageSize     = 100
 	maxPage      = 16 << 20 // bytes
 	maxPages     = 2000
-	maxStale     = 3 // pages in a row that bring nothing new, as when offset is ignored
+	maxStale     = 3 // consecutive pages without a new item, for a server that ignores offset
 	firstBackoff = time.Second
 	lastBackoff  = 32 * time.Second
 )
 
-// Catalogue reads a whole catalogue, page after page, until one is empty or the total is reached. Pages may be shorter
-// than was asked for, and rows may shift between two of them: the next page begins behind the rows that came, and what
-// comes twice counts once. A server that asks for patience (429, 5xx) gets it, from a second doubling to 32. wait is
-// time's passing, told nil for the real one; page hears of each page that was read.
-func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(context.Context, time.Duration) error,
-	page func(items, total int)) ([]Item, error) {
+// FetchCatalogue reads a whole catalogue page by page, until a page is empty or the total is reached. Pages may be
+// shorter than requested, and rows may shift between two pages. So the next page begins after the rows received, and
+// duplicates count once. After a 429 or 5xx it tries again, after pauses from 1 s doubling to 32 s.
+//
+// wait waits for a pause; nil means real time. Catalogue calls page after each page; it may be nil.
+func (f *Fetcher) FetchCatalogue(
+	ctx context.Context, address string, wait func(context.Context, time.Duration) error,
+	page func(items, total int),
+) ([]Item, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("read catalogue: %.80q is not an address", address)
+		return nil, fmt.Errorf("read catalogue: %.80q is not a URL", address)
 	}
 	if wait == nil {
 		wait = sleep
@@ -196,7 +198,7 @@ func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(conte
 		q.Set("offset", strconv.Itoa(offset))
 		at := *u
 		at.RawQuery = q.Encode()
-		p, err := f.cataloguePage(ctx, at.String(), wait)
+		p, err := f.fetchPage(ctx, at.String(), wait)
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue at %d: %w", offset, err)
 		}
@@ -224,15 +226,16 @@ func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(conte
 	return items, nil
 }
 
-func (f *Fetcher) cataloguePage(ctx context.Context, address string,
-	wait func(context.Context, time.Duration) error) (Page, error) {
+func (f *Fetcher) fetchPage(
+	ctx context.Context, address string, wait func(context.Context, time.Duration) error,
+) (Page, error) {
 	for pause := firstBackoff; ; pause *= 2 {
 		doc, err := f.get(ctx, address, request{accept: "application/json", limit: maxPage})
 		switch {
 		case err != nil:
 			return Page{}, err
 		case doc.status == 200 && doc.truncated:
-			return Page{}, fmt.Errorf("a page is larger than %d MiB", maxPage>>20)
+			return Page{}, fmt.Errorf("the page is larger than %d MiB", maxPage>>20)
 		case doc.status == 200:
 			return ReadCatalogue(doc.body)
 		case (doc.status == 429 || doc.status >= 500) && pause <= lastBackoff:
@@ -256,8 +259,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// List reads a list of any kind from an address: its bytes, for who knows what they are.
-func (f *Fetcher) List(ctx context.Context, address string, limit int64) ([]byte, error) {
+// FetchList returns the content of a list at a URL, of any format.
+func (f *Fetcher) FetchList(ctx context.Context, address string, limit int64) ([]byte, error) {
 	doc, err := f.get(ctx, address, request{accept: "application/json, application/toml", limit: limit})
 	switch {
 	case err != nil:
@@ -265,7 +268,7 @@ func (f *Fetcher) List(ctx context.Context, address string, limit int64) ([]byte
 	case doc.status != 200:
 		return nil, fmt.Errorf("get %s: the answer is %d", address, doc.status)
 	case doc.truncated:
-		return nil, errors.New("it is larger than a list may be")
+		return nil, fmt.Errorf("get %s: the list is larger than %d MiB", address, limit>>20)
 	}
 	return doc.body, nil
 }

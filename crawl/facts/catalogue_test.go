@@ -15,20 +15,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shelf is a facilitator's catalogue with the habits that they have. Rows are numbered addresses.
-type shelf struct {
+// catalogue is a facilitator's catalogue with the quirks of real ones. Rows are numbered URLs.
+type catalogue struct {
 	rows     int
-	most     int         // rows a page, whatever is asked for
-	short    int         // every third page has so many rows less
-	shift    bool        // a new row comes in at the front after each page
-	total    bool        // is said
-	ignore   bool        // offset is ignored
+	most     int         // rows a page, whatever limit is requested
+	short    int         // number of rows that every third page lacks
+	shift    bool        // whether a new row is inserted at the front after each page
+	total    bool        // whether pages state the total
+	ignore   bool        // whether offset is ignored
 	fail     map[int]int // request number: status
 	after    string      // Retry-After of failures
 	requests int
 }
 
-func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests++
 	if status := s.fail[s.requests]; status != 0 {
 		if s.after != "" {
@@ -64,41 +64,40 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(page)
 }
 
-// TestCataloguePages reads catalogues through the hazards of their paging: all that was there at the beginning is
-// found.
+// TestCataloguePages checks that every row of the beginning is read despite the quirks of pagination.
 func TestCataloguePages(t *testing.T) {
 	t.Parallel()
 	second := time.Second
 	for _, c := range []struct {
-		name     string
-		shelf    shelf
-		want     int // rows found, the oldest ones
-		requests int
-		waits    []time.Duration
+		name      string
+		catalogue catalogue
+		want      int // expected rows, the oldest ones
+		requests  int
+		waits     []time.Duration
 	}{
-		{"total", shelf{rows: 250, most: 100, total: true}, 250, 3, nil},
-		{"no total", shelf{rows: 250, most: 100}, 250, 4, nil},
-		{"empty", shelf{most: 100}, 0, 1, nil},
-		{"small pages", shelf{rows: 45, most: 20, total: true}, 45, 3, nil},
-		{"short pages", shelf{rows: 250, most: 100, short: 30, total: true}, 250, 3, nil},
-		{"short pages without total", shelf{rows: 400, most: 100, short: 99}, 400, 7, nil},
-		{"shifting rows", shelf{rows: 250, most: 100, shift: true, total: true}, 250, 3, nil},
-		{"offset ignored", shelf{rows: 250, most: 100, ignore: true}, 100, 4, nil},
-		{"offset ignored with a total", shelf{rows: 1000, most: 100, ignore: true, total: true}, 100, 4, nil},
-		{"busy", shelf{rows: 150, most: 100, total: true, fail: map[int]int{1: 429, 2: 503, 4: 429}}, 150, 5,
+		{"total", catalogue{rows: 250, most: 100, total: true}, 250, 3, nil},
+		{"no total", catalogue{rows: 250, most: 100}, 250, 4, nil},
+		{"empty", catalogue{most: 100}, 0, 1, nil},
+		{"small pages", catalogue{rows: 45, most: 20, total: true}, 45, 3, nil},
+		{"short pages", catalogue{rows: 250, most: 100, short: 30, total: true}, 250, 3, nil},
+		{"short pages without total", catalogue{rows: 400, most: 100, short: 99}, 400, 7, nil},
+		{"shifting rows", catalogue{rows: 250, most: 100, shift: true, total: true}, 250, 3, nil},
+		{"offset ignored", catalogue{rows: 250, most: 100, ignore: true}, 100, 4, nil},
+		{"offset ignored with a total", catalogue{rows: 1000, most: 100, ignore: true, total: true}, 100, 4, nil},
+		{"busy", catalogue{rows: 150, most: 100, total: true, fail: map[int]int{1: 429, 2: 503, 4: 429}}, 150, 5,
 			[]time.Duration{second, 2 * second, second}},
-		{"busy and says so", shelf{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2,
+		{"busy and says so", catalogue{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2,
 			[]time.Duration{7 * second}},
-		{"busy for days", shelf{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2,
+		{"busy for days", catalogue{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2,
 			[]time.Duration{32 * second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := c.shelf
+			s := c.catalogue
 			_, f := newTown(t, map[string]http.Handler{"facilitator.test": &s})
 			var waits []time.Duration
 			pages := 0
-			items, err := f.Catalogue(t.Context(), "http://facilitator.test/discovery/resources?type=http",
+			items, err := f.FetchCatalogue(t.Context(), "http://facilitator.test/discovery/resources?type=http",
 				func(_ context.Context, d time.Duration) error {
 					waits = append(waits, d)
 					return nil
@@ -106,16 +105,16 @@ func TestCataloguePages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := map[string]bool{}
+			names := map[string]bool{}
 			for _, i := range items {
-				if found[i.URL] {
-					t.Errorf("%s is found twice", i.URL)
+				if names[i.URL] {
+					t.Errorf("%s is returned twice", i.URL)
 				}
-				found[i.URL] = true
+				names[i.URL] = true
 			}
 			missing := 0
-			for i := c.shelf.rows; i > c.shelf.rows-c.want; i-- {
-				if !found[fmt.Sprintf("https://api.example.com/%d", i)] {
+			for i := c.catalogue.rows; i > c.catalogue.rows-c.want; i-- {
+				if !names[fmt.Sprintf("https://api.example.com/%d", i)] {
 					missing++
 				}
 			}
@@ -124,14 +123,14 @@ func TestCataloguePages(t *testing.T) {
 					s.requests, c.requests, waits, c.waits)
 			}
 			if pages == 0 && c.want > 0 {
-				t.Error("nobody heard of the pages")
+				t.Error("page was not called")
 			}
 		})
 	}
 }
 
-// TestCatalogueGivesUp: after waits of 1 to 32 seconds, at once for what patience does not mend, and when it is told
-// to.
+// TestCatalogueGivesUp checks that reading ends after pauses of 1 to 32 seconds, at once for errors that waiting can't
+// solve, and when the context ends.
 func TestCatalogueGivesUp(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.Handler {
@@ -153,7 +152,7 @@ func TestCatalogueGivesUp(t *testing.T) {
 		{"no catalogue", pages{"/": page}, 0}, {"a page without end", big, 0}} {
 		_, f := newTown(t, map[string]http.Handler{"facilitator.test": c.h})
 		waits := 0
-		_, err := f.Catalogue(t.Context(), "http://facilitator.test/",
+		_, err := f.FetchCatalogue(t.Context(), "http://facilitator.test/",
 			func(context.Context, time.Duration) error { waits++; return nil }, nil)
 		if err == nil || waits != c.waits {
 			t.Errorf("%s: error %v after %d waits, want one after %d", c.name, err, waits, c.waits)
@@ -161,14 +160,14 @@ func TestCatalogueGivesUp(t *testing.T) {
 	}
 	_, f := newTown(t, map[string]http.Handler{"facilitator.test": status(503)})
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := f.Catalogue(ctx, "http://facilitator.test/",
+	_, err := f.FetchCatalogue(ctx, "http://facilitator.test/",
 		func(context.Context, time.Duration) error { cancel(); return ctx.Err() }, nil)
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("told to stop: %v", err)
+		t.Errorf("ended context: %v", err)
 	}
 }
 
-// TestSellersOrder: the order of a catalogue's rows, which shifts, changes nothing.
+// TestSellersOrder checks that the order of a catalogue's rows does not change the result.
 func TestSellersOrder(t *testing.T) {
 	t.Parallel()
 	items := []Item{
@@ -176,9 +175,9 @@ func TestSellersOrder(t *testing.T) {
 		{URL: "https://b.example.com/1", Method: "POST", ServiceName: "C"},
 		{URL: "https://a.example.com/y", Description: "Y"}, {URL: "http://b.example.com/2", ServiceName: "D"},
 	}
-	want := Sellers(items)
+	want := GroupSellers(items)
 	slices.Reverse(items)
-	if diff := cmp.Diff(want, Sellers(items)); diff != "" || len(want) != 2 ||
+	if diff := cmp.Diff(want, GroupSellers(items)); diff != "" || len(want) != 2 ||
 		want[0].BaseURL != "https://a.example.com" || len(want[1].Endpoints) != 3 {
 		t.Errorf("%+v\n(-one order +the other):\n%s", want, diff)
 	}

@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what testdata wants; read what changed before you keep it")
 
-// now is when documents are read in these tests.
+// now is the time at which these tests read documents.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// readers make of a document the text that its archive wants.
+// readers convert a document to the text that its archive expects.
 var readers = map[string]func(doc []byte) string{
 	"openapi": func(doc []byte) string {
 		return declared(ReadOpenAPI(doc, mustParse("https://api.example.com/openapi.json")))
@@ -37,7 +37,7 @@ var readers = map[string]func(doc []byte) string{
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "%d rows of %d, %d items\n", p.Rows, p.Total, len(p.Items))
-		for _, s := range Sellers(p.Items) {
+		for _, s := range GroupSellers(p.Items) {
 			fmt.Fprintf(&b, "%s %q %q %q\n", s.BaseURL, s.Name, s.Description, s.Tags)
 			for _, e := range s.Endpoints {
 				fmt.Fprintf(&b, "  %s %s %q %q\n", e.Method, e.Path, e.Description, e.MimeType)
@@ -81,8 +81,7 @@ func mustParse(s string) *url.URL {
 	return u
 }
 
-// TestDocuments reads every form of document that is known: the comment of each archive in testdata/<reader> says
-// which.
+// TestDocuments reads documents in every known form. The comment of each archive in testdata/<reader> describes it.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for kind, read := range readers {

@@ -1,11 +1,10 @@
-// Package facts gathers what changes slowly about a service: which documents its site has, what they declare for sale,
-// who registered its domain, and which services a facilitator's catalogue lists.
+// Package facts gathers facts about a service that change slowly: which documents its site has, which endpoints they
+// declare, who registered its domain, and which services a facilitator's catalogue lists.
 //
-// Each reader is pure: the bytes of a document in, what it says out, whatever the bytes are. The Fetcher carries the
-// requests: through the probe's guard, within the service's own site, as robots.txt wants it, at the pace of whoever
-// crawls. The package owns the forms in which endpoints are declared and the manners of asking for documents. It keeps
-// nothing itself, and must never know a database, a schedule, a check or a judgment: a price in a document is a hint,
-// only a live 402 tells what is asked.
+// The readers are pure functions from any bytes to what a document declares. The Fetcher sends the requests: through
+// the probe's guard, within the service's own site, as robots.txt allows, at the pace of the crawler. The package
+// stores nothing. It must never know a database, a schedule, a check or a judgment. A price in a document is a hint;
+// only a live 402 states a price.
 package facts
 
 import (
@@ -14,50 +13,50 @@ import (
 	"unicode"
 )
 
-// Origins of an endpoint, the most trusted first. Where two tell different methods of an address, the first one counts;
-// what the endpoint itself answered counts more than any.
+// Origins of an endpoint, the most trusted first. If two origins declare different methods for a URL, the first one
+// counts. The endpoint's own answers count more than any origin.
 const (
 	OriginOpenAPI   = "openapi"
 	OriginWellKnown = "well-known"
 	OriginCatalogue = "catalogue"
 )
 
-// MaxEndpoints is how many endpoints are tracked of a service, and read from a document.
+// MaxEndpoints is the most endpoints that are tracked for a service, and read from a document.
 const MaxEndpoints = 200
 
 // Declared is an endpoint as a document declares it.
 type Declared struct {
-	Method      string // upper case, "" when the document does not say
-	URL         string // absolute; "{name}" in its path is a placeholder that the document gives no example for
+	Method      string // upper case; "" if the document does not say
+	URL         string // absolute; "{name}" in its path is a placeholder without an example in the document
 	Description string
 	MimeType    string
 	Origin      string
-	Template    string // route template that the address is one instance of, "" without
-	Price       *Price // what the document says that it costs, nil when it does not
+	Template    string // route template of which URL is an instance; "" for none
+	Price       *Price // price in the document, nil for none
 }
 
-// Price is what a document says of the price. It is never taken for the price.
+// Price is a price as a document declares it. It is never shown as the price.
 type Price struct {
-	Mode      string   // fixed, dynamic, offer, or "" when it is not said
+	Mode      string   // fixed, dynamic, offer, or "" for none
 	Currency  string   // as written; "" for US dollars by convention
 	Amount    string   // decimal text; base units in an offer
 	Min, Max  string   // of a dynamic price
-	Protocols []string // x402, mpp, in lower case, as listed; empty when none is named
+	Protocols []string // such as x402 and mpp, in lower case, as listed; empty for none
 }
 
-// Endpoint is a declared endpoint as a path below a service's base address.
+// Endpoint is a declared endpoint as a path below a service's base URL.
 type Endpoint struct {
 	Declared
-	Path string // with its query, where it has one
+	Path string // with its query, if it has one
 }
 
-// maxPath is the longest path of an endpoint, in bytes, as in a submission.
+// maxPath is the longest path of an endpoint in bytes, the same as in a submission.
 const maxPath = 500
 
-// Below keeps the declared endpoints that lie below a service's base address, in their order and each once: an address
-// on another host, or outside the base path, is not the service's to declare. http instead of https is let pass, since
-// many a service does not know the proxy before it.
-func Below(base string, declared []Declared) []Endpoint {
+// FilterBelow returns the declared endpoints below a service's base URL, in order and without duplicates. A service may
+// not declare URLs on another host or outside the base path. Below accepts http for an https base URL, since many
+// services don't know that a proxy terminates TLS.
+func FilterBelow(base string, declared []Declared) []Endpoint {
 	b, err := url.Parse(base)
 	if err != nil {
 		return nil
@@ -67,12 +66,12 @@ func Below(base string, declared []Declared) []Endpoint {
 	seen := map[key]bool{}
 	templates := map[key]bool{}
 	for _, d := range declared {
-		path, ok := below(b, d.URL)
+		path, ok := pathBelow(b, d.URL)
 		if !ok {
 			continue
 		}
-		plain, _, _ := strings.Cut(path, "?")
-		if k := (key{d.Method, plain}); seen[k] || d.Template != "" && templates[key{d.Method, d.Template}] {
+		cleanText, _, _ := strings.Cut(path, "?")
+		if k := (key{d.Method, cleanText}); seen[k] || d.Template != "" && templates[key{d.Method, d.Template}] {
 			continue
 		} else {
 			seen[k] = true
@@ -85,7 +84,7 @@ func Below(base string, declared []Declared) []Endpoint {
 	return out
 }
 
-func below(base *url.URL, address string) (path string, ok bool) {
+func pathBelow(base *url.URL, address string) (path string, ok bool) {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || authority(u) != authority(base) {
 		return "", false
@@ -101,13 +100,13 @@ func below(base *url.URL, address string) (path string, ok bool) {
 		path += "?" + u.RawQuery
 	}
 	bad := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }
-	if len(path) > maxPath || strings.HasPrefix(path, "//") || strings.ContainsFunc(path, bad) || dotted(u.Path) {
+	if len(path) > maxPath || strings.HasPrefix(path, "//") || strings.ContainsFunc(path, bad) || hasDots(u.Path) {
 		return "", false
 	}
 	return path, true
 }
 
-// authority is the host and port of an address, without the port that its scheme has anyway.
+// authority returns the host and port of a URL, without the default ports.
 func authority(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if strings.Contains(host, ":") {
@@ -119,7 +118,7 @@ func authority(u *url.URL) string {
 	return host
 }
 
-func dotted(path string) bool {
+func hasDots(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "." || part == ".." {
 			return true
@@ -134,9 +133,10 @@ var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}",
 // unescapeBraces keeps placeholders readable: "{id}", not "%7Bid%7D".
 func unescapeBraces(path string) string { return braces.Replace(path) }
 
-// plain makes a stranger's text fit to be kept: valid UTF-8 on one line without control characters, at most n runes.
-func plain(s string, n int) string {
-	s = s[:min(len(s), 16*n)] // what is cut off would hardly be shown, and may be megabytes
+// cleanText makes a stranger's text fit to be stored: valid UTF-8 on one line without control characters, at most n
+// runes.
+func cleanText(s string, n int) string {
+	s = s[:min(len(s), 16*n)] // the rest may be megabytes and would not be shown
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

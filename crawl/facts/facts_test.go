@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// TestBelow keeps what a service may declare: addresses on its own host, below its base path, each once.
+// TestBelow checks which URLs a service may declare: those on its own host, below its base path, each once.
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, url, want string }{
@@ -39,15 +39,15 @@ func TestBelow(t *testing.T) {
 		{"%zz", "https://api.example.com/a", ""},
 	} {
 		got := ""
-		if found := Below(c.base, []Declared{{URL: c.url}}); len(found) == 1 {
-			got = found[0].Path
+		if paths := FilterBelow(c.base, []Declared{{URL: c.url}}); len(paths) == 1 {
+			got = paths[0].Path
 		}
 		if got != c.want {
 			t.Errorf("Below(%s, %.80s) = %q, want %q", c.base, c.url, got, c.want)
 		}
 	}
 	var paths []string
-	for _, e := range Below("https://a.example.com", []Declared{
+	for _, e := range FilterBelow("https://a.example.com", []Declared{
 		{Method: "GET", URL: "https://a.example.com/x?1"}, {Method: "GET", URL: "https://a.example.com/x?2"},
 		{Method: "POST", URL: "https://a.example.com/x"},
 		{Method: "GET", URL: "https://a.example.com/u/1", Template: "/u/:id"},
@@ -56,11 +56,11 @@ func TestBelow(t *testing.T) {
 		paths = append(paths, e.Method+" "+e.Path)
 	}
 	if diff := cmp.Diff([]string{"GET /x?1", "POST /x", "GET /u/1"}, paths); diff != "" {
-		t.Errorf("each address and each template once (-want +got):\n%s", diff)
+		t.Errorf("each URL and each template once (-want +got):\n%s", diff)
 	}
 }
 
-// TestDomainOf: what is registered, what is given out below somebody else's name, and what is neither.
+// TestDomainOf checks registered names, names below private suffixes, and hosts without a registered name.
 func TestDomainOf(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
@@ -103,7 +103,7 @@ func TestBootstrapServer(t *testing.T) {
 	}
 	for _, doc := range []string{"", "<html>", "{}", `{"services": []}`} {
 		if _, err := ReadBootstrap([]byte(doc)); err == nil {
-			t.Errorf("%q is taken for a list of RDAP servers", doc)
+			t.Errorf("%q is accepted as a list of RDAP servers", doc)
 		}
 	}
 }

@@ -27,34 +27,34 @@ const (
 	connectLimit = 5 * time.Second
 )
 
-// Errors of a fetch. ErrElsewhere is the site's doing, the others say nothing of it.
+// Errors of a fetch. ErrElsewhere is the site's fault; the others say nothing about it.
 var (
 	ErrDisallowed = errors.New("robots.txt disallows it")
-	ErrElsewhere  = errors.New("redirected where we do not follow")
+	ErrElsewhere  = errors.New("redirected to a URL that Tollbook does not follow")
 )
 
-// Options of a Fetcher. The zero value of each is a good one.
+// Options are the settings of a Fetcher. Zero values stand for the defaults.
 type Options struct {
-	Guard     *probe.Guard  // nil: the strictest one
-	Routes    []probe.Route // names that live in this process
+	Guard     *probe.Guard  // the strictest when nil
+	Routes    []probe.Route // names that this process serves itself
 	UserAgent string
-	Timeout   time.Duration // of a request with its redirects, waiting aside; 10 s when zero
+	Timeout   time.Duration // of a request with its redirects, without waiting; 10 s when zero
 
-	// Enter waits until the host may be asked; the host is ours until leave is called. Nil: hosts are asked at once.
+	// Enter waits until the host is free. The caller keeps the host until it calls leave. Nil means no waiting.
 	Enter func(ctx context.Context, host string) (leave func(), err error)
 
-	Robots RobotsStore // where robots.txt is kept between fetchers; nil: in this one's memory
+	Robots RobotsStore // stores robots.txt for all fetchers; in memory when nil
 	Now    func() time.Time
 }
 
-// Fetcher asks for documents. Any number of goroutines may use it.
+// Fetcher requests documents. Several goroutines may use it.
 type Fetcher struct {
 	o      Options
 	public *http.Transport
-	routes []*http.Transport // of o.Routes, each trusting its own authority for its own names
+	routes []*http.Transport // of o.Routes; each trusts its own authority for its own names
 }
 
-// New makes a fetcher; Close it when done.
+// New returns a fetcher. The caller must call Close.
 func New(o Options) *Fetcher {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.UserAgent = cmp.Or(o.UserAgent, "Tollbook/dev")
@@ -84,7 +84,7 @@ func New(o Options) *Fetcher {
 	return f
 }
 
-// Close drops the connections that are kept.
+// Close closes idle connections.
 func (f *Fetcher) Close() {
 	f.public.CloseIdleConnections()
 	for _, t := range f.routes {
@@ -94,7 +94,8 @@ func (f *Fetcher) Close() {
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// newTransport reads nothing from the environment and keeps a connection just long enough for a service's documents.
+// newTransport returns a transport that reads nothing from the environment and keeps a connection just long enough for
+// the documents of one service.
 func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -125,28 +126,28 @@ func (f *Fetcher) transport(host string) *http.Transport {
 	return f.public
 }
 
-// request is what is asked for and how.
+// request says what to fetch and how.
 type request struct {
 	accept  string
-	limit   int64 // bytes of the body that are read
-	polite  bool  // robots.txt has a say
-	anySite bool  // redirects may leave the site, as a registry's do
+	limit   int64 // most bytes of the body
+	polite  bool  // respects robots.txt
+	anySite bool  // allows redirects to another site, as a registry's do
 }
 
-// document is an answer, whatever its status.
+// document is an answer of any status.
 type document struct {
 	status     int
-	mediaType  string // lower case, without parameters; "" when it was not said
+	mediaType  string // lower case, without parameters; "" for none
 	body       []byte
-	truncated  bool // the body goes on
+	truncated  bool // the body is longer
 	retryAfter time.Duration
 }
 
-// get asks for an address and follows where it leads, each step through the guard.
+// get requests a URL and follows redirects. The guard checks each of them.
 func (f *Fetcher) get(ctx context.Context, address string, r request) (document, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return document{}, fmt.Errorf("%w: %.80q is not an address", probe.ErrRefused, address)
+		return document{}, fmt.Errorf("%w: %.80q is not a URL", probe.ErrRefused, address)
 	}
 	if err := f.o.Guard.CheckURL(u); err != nil {
 		return document{}, err
@@ -154,13 +155,14 @@ func (f *Fetcher) get(ctx context.Context, address string, r request) (document,
 	left := f.o.Timeout
 	for hops := 0; ; hops++ {
 		if r.polite {
-			if err := f.allowed(ctx, u); err != nil {
+			if err := f.checkRobots(ctx, u); err != nil {
 				return document{}, err
 			}
 		}
-		doc, location, err := f.hop(ctx, u, r, &left)
+		doc, location, err := f.send(ctx, u, r, &left)
 		if hops > 0 && errors.Is(err, probe.ErrRefused) {
-			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err) // its name resolves to where we do not go
+			// the redirect's host resolves to a forbidden address
+			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err)
 		}
 		if err != nil || location == "" {
 			return doc, err
@@ -168,16 +170,16 @@ func (f *Fetcher) get(ctx context.Context, address string, r request) (document,
 		if hops == maxRedirects {
 			return document{}, fmt.Errorf("%w: more than %d redirects", ErrElsewhere, maxRedirects)
 		}
-		if u, err = f.follow(u, location, r.anySite); err != nil {
+		if u, err = f.followRedirect(u, location, r.anySite); err != nil {
 			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err)
 		}
 	}
 }
 
-func (f *Fetcher) follow(from *url.URL, location string, anySite bool) (*url.URL, error) {
+func (f *Fetcher) followRedirect(from *url.URL, location string, anySite bool) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil {
-		return nil, errors.New("not an address")
+		return nil, errors.New("invalid URL")
 	}
 	to.Fragment, to.RawFragment = "", ""
 	if !anySite {
@@ -189,9 +191,10 @@ func (f *Fetcher) follow(from *url.URL, location string, anySite bool) (*url.URL
 	return to, f.o.Guard.CheckURL(to)
 }
 
-// hop sends one request. At most left is spent on it, and what was spent is taken off.
-func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Duration) (doc document, location string,
-	err error) {
+// send sends one request. It takes at most left and reduces left by the time it took.
+func (f *Fetcher) send(
+	ctx context.Context, u *url.URL, r request, left *time.Duration,
+) (doc document, location string, err error) {
 	leave, err := f.o.Enter(ctx, u.Host)
 	if err != nil {
 		return document{}, "", fmt.Errorf("wait for %s: %w", u.Host, err)
@@ -218,7 +221,7 @@ func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Dur
 		http.StatusPermanentRedirect:
 		return doc, resp.Header.Get("Location"), nil
 	case http.StatusSwitchingProtocols:
-		return doc, "", nil // its body is the bare connection
+		return doc, "", nil // its body is the raw connection
 	}
 	doc.body, err = io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
 	if err != nil {
@@ -230,7 +233,7 @@ func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Dur
 	return doc, "", nil
 }
 
-// retryAfter reads seconds or a date; 0 for none, at most a day.
+// retryAfter parses Retry-After, in seconds or as a date. It returns 0 for none, at most a day.
 func retryAfter(value string, now time.Time) time.Duration {
 	if s, err := strconv.Atoi(value); err == nil {
 		return time.Duration(min(max(s, 0), 86400)) * time.Second

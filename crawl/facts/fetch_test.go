@@ -22,11 +22,11 @@ import (
 	"tollbook/crawl/probe"
 )
 
-// town is a world of named hosts on loopback: requests to a name reach its handler.
+// town serves several host names on loopback and records their requests.
 type town struct {
-	mu    sync.Mutex
-	hosts map[string]http.Handler
-	asked []string // "host path", in order
+	mu       sync.Mutex
+	hosts    map[string]http.Handler
+	requests []string // "host path", in order
 }
 
 func newTown(t *testing.T, hosts map[string]http.Handler) (*town, *Fetcher) {
@@ -49,7 +49,7 @@ func newTown(t *testing.T, hosts map[string]http.Handler) (*town, *Fetcher) {
 
 func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	w.asked = append(w.asked, r.Host+" "+r.URL.RequestURI())
+	w.requests = append(w.requests, r.Host+" "+r.URL.RequestURI())
 	h := w.hosts[r.Host]
 	w.mu.Unlock()
 	if h == nil {
@@ -59,16 +59,16 @@ func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(rw, r)
 }
 
-// log answers what was asked since the last call, robots.txt aside.
+// log returns the requests since the last call, without those for robots.txt.
 func (w *town) log() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	asked := slices.DeleteFunc(w.asked, func(s string) bool { return strings.HasSuffix(s, " /robots.txt") })
-	w.asked = nil
-	return asked
+	requests := slices.DeleteFunc(w.requests, func(s string) bool { return strings.HasSuffix(s, " /robots.txt") })
+	w.requests = nil
+	return requests
 }
 
-// pages is a site of fixed answers: path to "status type body"; any other path is not found.
+// pages is a site of fixed answers: path to "status type body"; other paths are not found.
 type pages map[string]string
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,7 @@ const (
 		`"0.01"}}}}}`
 )
 
-// String writes what a look saw: a letter for each document, in capitals when it is there, a dot when it is not known.
+// String returns a letter for each document: upper case if it exists, lower case if not, a dot if unknown.
 func (s Site) String() string {
 	var b strings.Builder
 	for i, is := range []*bool{s.Homepage, s.OpenAPI, s.Pricing, s.LLMsTxt, s.Robots, s.Terms} {
@@ -116,7 +116,7 @@ func (s Site) String() string {
 	return b.String()
 }
 
-// TestSurvey: what counts as a document, and what is not known.
+// TestSurvey checks what counts as a document, and what is unknown.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	whole := pages{
@@ -157,39 +157,40 @@ func TestSurvey(t *testing.T) {
 			"/.well-known/mpp": `200 application/json {"endpoints": [{"path": "/b", "protocols": ["mpp", ` +
 				`"x402"]}, {"path": "/c", "protocols": ["mpp"]}, "/a", "/d"]}`,
 		}, want: "hoplrt /a(well-known) /b(well-known)"},
-		{name: "one page for all", site: everything, want: "Hoplrt"},
-		{name: "an interface without pages",
+		{name: "the same page for every path", site: everything, want: "Hoplrt"},
+		{name: "an API without pages",
 			site: pages{"/": `200 application/json {"ok": true}`, "/openapi.json": sold},
 			want: "hOplrt GET/buy(openapi)"},
-		{name: "types that lie", site: with(pages{"/llms.txt": "200 text/plain <html></html>",
+		{name: "wrong types", site: with(pages{"/llms.txt": "200 text/plain <html></html>",
 			"/openapi.json": "200 application/json <html></html>", "/robots.txt": "200 application/json {}",
 			"/.well-known/x402": ""}), want: "HoPlrT"},
-		{name: "types that are not said", site: with(pages{"/llms.txt": "200 - # Acme", "/.well-known/x402": ""}),
+		{name: "missing types", site: with(pages{"/llms.txt": "200 - # Acme", "/.well-known/x402": ""}),
 			want: "HOPLRT GET/buy(openapi)"},
 		{name: "answers about us", site: with(pages{"/terms": "403 text/plain no", "/pricing": "429 text/plain later",
 			"/llms.txt": "503 text/plain later", "/.well-known/x402": ""}), want: "HO..R. GET/buy(openapi)"},
-		{name: "a payment for the homepage", site: with(pages{"/": "402 application/json {}", "/.well-known/x402": ""}),
+		{name: "a homepage that asks for payment",
+			site: with(pages{"/": "402 application/json {}", "/.well-known/x402": ""}),
 			want: "hOPLRT GET/buy(openapi)"},
-		{name: "robots.txt for everybody",
+		{name: "robots.txt for all robots",
 			site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /"}), want: "....R."},
 		{name: "robots.txt for us", site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: " +
 			"/\n\nUser-agent: Tollbook\nDisallow: /terms\nDisallow: /.well-known/"}), want: "HOPLR. GET/buy(openapi)"},
 		{name: "robots.txt that fails", site: with(pages{"/robots.txt": "500 text/plain oops"}), want: "......"},
-		{name: "robots.txt somewhere else",
+		{name: "robots.txt on another site",
 			site: with(pages{"/robots.txt": "302 - http://evil.test/", "/.well-known/x402": ""}),
 			want: "HOPLrT GET/buy(openapi)"},
-		{name: "documents somewhere else",
+		{name: "documents on another site",
 			site: with(pages{"/terms": "302 - http://evil.test/terms", "/pricing": "302 - http://10.0.0.1/",
 				"/llms.txt": "302 - file:///etc/passwd", "/.well-known/x402": "302 - /.well-known/x402"}),
 			want: "HOplRt GET/buy(openapi)"},
-		{name: "a site of its own", site: whole, website: "http://www.acme.test/home",
+		{name: "a separate website", site: whole, website: "http://www.acme.test/home",
 			want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
 		{name: "a website on another domain", site: pages{"/openapi.json": sold}, website: "http://forge.test/acme/api",
 			want: "HOplrt GET/buy(openapi)"},
 		{name: "a base path", base: "http://acme.test/v1",
 			site: pages{"/v1/openapi.json": strings.Replace(sold, "/buy", "/v1/buy", 1), "/openapi.json": page},
 			want: "hOplrt GET/buy(openapi)"},
-		{name: "a base that is no address", base: "%zz", site: pages{}, want: "......"},
+		{name: "an invalid base URL", base: "%zz", site: pages{}, want: "......"},
 		{name: "deep JSON", site: with(pages{"/openapi.json": "200 application/json " +
 			strings.Repeat(`{"paths":`, 20_000),
 			"/.well-known/x402": "200 application/json " + strings.Repeat("[", 200_000)}), want: "HoPLRT"},
@@ -211,24 +212,24 @@ func TestSurvey(t *testing.T) {
 			if diff := cmp.Diff(c.want, got.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			for _, asked := range w.log() {
-				if strings.HasPrefix(asked, "evil") {
-					t.Errorf("asked %s", asked)
+			for _, requests := range w.log() {
+				if strings.HasPrefix(requests, "evil") {
+					t.Errorf("requested %s", requests)
 				}
 			}
 		})
 	}
 }
 
-// TestRobotsOnceADay: all documents of an origin cost one robots.txt, a second look the same day none.
+// TestRobotsOnceADay checks that robots.txt of an origin is requested once a day for all its documents.
 func TestRobotsOnceADay(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	clock := now
 	_, f := newTown(t, map[string]http.Handler{"acme.test": http.HandlerFunc(func(w http.ResponseWriter,
 		r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
-			asked.Add(1)
+			requests.Add(1)
 		}
 		http.NotFound(w, r)
 	})})
@@ -239,13 +240,13 @@ func TestRobotsOnceADay(t *testing.T) {
 	}{{0, 1}, {23 * time.Hour, 1}, {24 * time.Hour, 2}} {
 		clock = now.Add(c.after)
 		f.Survey(t.Context(), "http://acme.test", "")
-		if got := asked.Load(); got != c.want {
-			t.Errorf("after %s robots.txt was asked for %d times, want %d", c.after, got, c.want)
+		if got := requests.Load(); got != c.want {
+			t.Errorf("after %s: %d requests for robots.txt, want %d", c.after, got, c.want)
 		}
 	}
 }
 
-// TestRobotsOfEachHop: a redirect to a sub-domain is followed as that one's robots.txt wants.
+// TestRobotsOfEachHop checks that the robots.txt of a redirect's host is respected.
 func TestRobotsOfEachHop(t *testing.T) {
 	t.Parallel()
 	w, f := newTown(t, map[string]http.Handler{
@@ -255,14 +256,14 @@ func TestRobotsOfEachHop(t *testing.T) {
 			"/pricing": page},
 	})
 	if got := f.Survey(t.Context(), "http://acme.test", "").String(); got != "hoPlr." {
-		t.Errorf("%s, want the prices and not the terms", got)
+		t.Errorf("%s, want the pricing page and not the terms", got)
 	}
 	if slices.Contains(w.log(), "docs.acme.test /terms") {
-		t.Error("terms were asked for although robots.txt of their host disallows it")
+		t.Error("terms were requested although robots.txt of their host disallows it")
 	}
 }
 
-// TestHostileAnswers: what never ends, lies about itself or leads astray costs little and breaks nothing.
+// TestHostileAnswers checks that endless, false and misleading answers are bounded.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -337,7 +338,7 @@ func TestHostileAnswers(t *testing.T) {
 
 var errAny = errors.New("any error")
 
-// TestGuard: what the guard refuses is never asked, at the first address or behind a name.
+// TestGuard checks that a URL that the guard refuses is never requested, nor reached through a name or redirect.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	trapped := false
@@ -356,29 +357,29 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestEnter: each request of a look waits for its host's turn and gives it back.
+// TestEnter checks that each request enters its host and leaves it.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	_, f := newTown(t, map[string]http.Handler{"acme.test": pages{"/terms": "302 - http://www.acme.test/terms"},
 		"www.acme.test": pages{"/terms": page}})
 	var mu sync.Mutex
 	in, most := map[string]int{}, 0
-	asked := map[string]int{}
+	requests := map[string]int{}
 	f.o.Enter = func(_ context.Context, host string) (func(), error) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[host]++
+		requests[host]++
 		in[host]++
 		most = max(most, in[host])
 		return func() { mu.Lock(); defer mu.Unlock(); in[host]-- }, nil
 	}
 	f.Survey(t.Context(), "http://acme.test", "")
-	if diff := cmp.Diff(map[string]int{"acme.test": 9, "www.acme.test": 2}, asked); diff != "" || most != 1 ||
+	if diff := cmp.Diff(map[string]int{"acme.test": 9, "www.acme.test": 2}, requests); diff != "" || most != 1 ||
 		in["acme.test"] != 0 || in["www.acme.test"] != 0 {
-		t.Errorf("turns taken (-want +got):\n%s\nat most %d at once, %v left", diff, most, in)
+		t.Errorf("hosts entered (-want +got):\n%s\nat most %d at once, %v left", diff, most, in)
 	}
 	f.o.Enter = func(context.Context, string) (func(), error) { return nil, errors.New("no turn") }
 	if got := f.Survey(t.Context(), "http://other.test", "").String(); got != "......" {
-		t.Errorf("%s without a turn, want nothing known", got)
+		t.Errorf("%s although Enter fails, want all unknown", got)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// FuzzDocuments gives any bytes to every reader. None panics, none finds more than it may, and what is found is fit to
-// be kept: a path below the base, clean text.
+// FuzzDocuments passes arbitrary bytes to every reader. None may panic or return more than its limit, and all results
+// must be fit to be stored: a path below the base URL, clean text.
 func FuzzDocuments(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {
@@ -32,19 +32,19 @@ func FuzzDocuments(f *testing.F) {
 	address := mustParse("https://api.example.com/openapi.json")
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		api, _ := ReadOpenAPI(doc, address)
-		known, _ := ReadWellKnown(doc, address)
+		listed, _ := ReadWellKnown(doc, address)
 		other, _ := ReadMPP(doc, address)
-		if len(api) > MaxEndpoints || len(known) > MaxEndpoints || len(other) > MaxEndpoints {
-			t.Errorf("%d, %d and %d endpoints of one document", len(api), len(known), len(other))
+		if len(api) > MaxEndpoints || len(listed) > MaxEndpoints || len(other) > MaxEndpoints {
+			t.Errorf("%d, %d and %d endpoints of one document", len(api), len(listed), len(other))
 		}
-		for _, e := range Below("https://api.example.com", slices.Concat(api, known, other)) {
+		for _, e := range FilterBelow("https://api.example.com", slices.Concat(api, listed, other)) {
 			checkEndpoint(t, e)
 		}
 		if p, err := ReadCatalogue(doc); err == nil {
 			if len(p.Items) > p.Rows {
 				t.Errorf("%d items in %d rows", len(p.Items), p.Rows)
 			}
-			for _, s := range Sellers(p.Items) {
+			for _, s := range GroupSellers(p.Items) {
 				if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || len(s.Endpoints) == 0 ||
 					len(s.Endpoints) > MaxEndpoints {
 					t.Errorf("seller at %q with %d endpoints", s.BaseURL, len(s.Endpoints))
@@ -82,7 +82,7 @@ func checkEndpoint(t *testing.T, e Endpoint) {
 		t.Errorf("method %q", e.Method)
 	}
 	if _, err := url.Parse("https://api.example.com" + e.Path); err != nil {
-		t.Errorf("path %q makes no address: %v", e.Path, err)
+		t.Errorf("path %q makes no URL: %v", e.Path, err)
 	}
 	checkText(t, e.Description, 500)
 	checkText(t, e.MimeType, 100)
@@ -95,17 +95,17 @@ func checkText(t *testing.T, s string, most int) {
 	}
 }
 
-// FuzzRobots: any text, any path; /robots.txt itself may always be asked for.
+// FuzzRobots checks arbitrary rules and paths. /robots.txt itself must always be allowed.
 func FuzzRobots(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /%C3%A4"), "/a%zz%")
 	f.Add([]byte("user-agent: tollbook\r\ndisallow: *"), "")
 	f.Fuzz(func(t *testing.T, text []byte, path string) {
 		rules := ReadRobots(text, Token)
 		if !rules.Allows("/robots.txt") || !(Rules{}).Allows(path) {
-			t.Error("what nothing forbids is disallowed")
+			t.Error("a path is disallowed without a rule")
 		}
 		if rules.Allows(path) != rules.Allows(normalPath(path)) {
-			t.Errorf("%q and its normal form are two", path)
+			t.Errorf("%q and its normal form differ", path)
 		}
 	})
 }

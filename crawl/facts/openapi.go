@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// errNoDocument is a document that is not what it should be.
-var errNoDocument = errors.New("is not the document that its address promises")
+// errNoDocument is returned for a document of another kind than expected at its URL.
+var errNoDocument = errors.New("not the expected kind of document")
 
-// object is a JSON object read leniently: a member of the wrong kind spoils nothing but itself.
+// object is a JSON object that is read leniently: a member of the wrong type does not affect the others.
 type object map[string]json.RawMessage
 
 func objectOf(raw json.RawMessage) object {
@@ -36,7 +36,7 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return l
 }
 
-// text is a member that is a string or, as amounts often are, a number, as written.
+// text returns the first of the named members that is a string or a number, as it is written.
 func (o object) text(names ...string) string {
 	for _, name := range names {
 		if s := scalar(o[name]); s != "" {
@@ -49,19 +49,19 @@ func (o object) text(names ...string) string {
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		return plain(s, 2048)
+		return cleanText(s, 2048)
 	}
 	var n json.Number
 	if json.Unmarshal(raw, &n) == nil {
-		return plain(n.String(), 100)
+		return cleanText(n.String(), 100)
 	}
 	return ""
 }
 
-// methods are those that an endpoint may be declared with.
+// methods are the methods that an endpoint may be declared with.
 var methods = []string{"DELETE", "GET", "PATCH", "POST", "PUT"}
 
-// methodOf is a method in upper case, "" for what is none.
+// methodOf returns a method in upper case, "" for an unknown one.
 func methodOf(s string) string {
 	if s = strings.ToUpper(strings.TrimSpace(s)); slices.Contains(methods, s) {
 		return s
@@ -69,16 +69,16 @@ func methodOf(s string) string {
 	return ""
 }
 
-// ReadOpenAPI reads the endpoints that an OpenAPI document declares to be paid over x402, by path and method: those
-// with x-payment-info or a 402 among their responses. One that can only be paid otherwise, costs nothing, or only asks
-// who calls, is left out. A parameter in the path is filled in with the document's own example where it has one for
-// each.
+// ReadOpenAPI returns the endpoints of an OpenAPI document that are paid over x402, by path and method. These are the
+// operations with x-payment-info or with a 402 among their responses. It omits operations that can't be paid over x402,
+// that are free, or that only ask for an identity. It replaces parameters in a path by the document's own examples if
+// the document has one for each.
 func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 	top := objectOf(doc)
 	if top == nil || top["paths"] == nil && top["openapi"] == nil && top["swagger"] == nil {
 		return nil, errNoDocument
 	}
-	base, ok := server(top, address)
+	base, ok := serverURL(top, address)
 	if !ok {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 		}
 		for _, method := range methods {
 			op := item.child(strings.ToLower(method))
-			price, paid := payment(op)
+			price, paid := readPayment(op)
 			if op == nil || !paid {
 				continue
 			}
@@ -99,8 +99,8 @@ func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 				return out, nil
 			}
 			out = append(out, Declared{
-				Method: method, URL: base + filled(path, append(op.list("parameters"), item.list("parameters")...)),
-				Description: plain(op.text("summary", "description"), 500), MimeType: mimeType(op),
+				Method: method, URL: base + fillPath(path, append(op.list("parameters"), item.list("parameters")...)),
+				Description: cleanText(op.text("summary", "description"), 500), MimeType: mimeType(op),
 				Origin: OriginOpenAPI, Price: price,
 			})
 		}
@@ -108,9 +108,9 @@ func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 	return out, nil
 }
 
-// server is the address that paths are put behind: the first server on the document's own host, or the document's
-// origin where no other public host is named. It answers false when every server is somewhere else.
-func server(top object, address *url.URL) (string, bool) {
+// serverURL returns the URL that paths are appended to: the first server on the document's own host, or the document's
+// origin if no other public host is listed. It returns false if all servers are on other hosts.
+func serverURL(top object, address *url.URL) (string, bool) {
 	origin := address.Scheme + "://" + address.Host
 	elsewhere := false
 	for _, raw := range top.list("servers") {
@@ -120,7 +120,7 @@ func server(top object, address *url.URL) (string, bool) {
 		case s == "" || err != nil || strings.Contains(s, "{"):
 		case authority(u) == authority(address):
 			return origin + strings.TrimRight(unescapeBraces(u.EscapedPath()), "/"), true
-		case !local(u.Hostname()):
+		case !isLocal(u.Hostname()):
 			elsewhere = true
 		}
 	}
@@ -130,31 +130,31 @@ func server(top object, address *url.URL) (string, bool) {
 	return origin, !elsewhere
 }
 
-// local holds for hosts that only the document's author can have meant.
-func local(host string) bool {
+// isLocal reports whether a host has a meaning only on the author's machine or network.
+func isLocal(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback() || a.IsPrivate() || a.IsUnspecified()
 	}
 	return host == "localhost" || !strings.Contains(host, ".")
 }
 
-// payment says what an operation declares of its price, and whether it is sold over x402 at all.
-func payment(op object) (*Price, bool) {
+// readPayment returns the price that an operation declares, and whether it is sold over x402.
+func readPayment(op object) (*Price, bool) {
 	_, answers402 := op.child("responses")["402"]
 	raw, ok := op["x-payment-info"]
 	if !ok || string(raw) == "null" || string(raw) == "false" {
-		// Without a word of the price a 402 is enough, unless only an identity is asked for.
+		// Without a price a 402 is enough, unless the operation asks only for an identity.
 		return nil, answers402 && !onlySignsIn(op)
 	}
 	info := objectOf(raw)
 	if info == nil {
 		return nil, true
 	}
-	p := priceOf(info)
+	p := readPrice(info)
 	if len(p.Protocols) > 0 && !slices.Contains(p.Protocols, "x402") {
 		return p, false
 	}
-	return p, !free(p)
+	return p, !isFree(p)
 }
 
 func onlySignsIn(op object) bool {
@@ -169,9 +169,9 @@ func onlySignsIn(op object) bool {
 	return false
 }
 
-// priceOf reads the forms of x-payment-info: a price object with a mode, the flat one of before, and MPP's offers.
-func priceOf(info object) *Price {
-	p := &Price{Protocols: protocols(info["protocols"])}
+// readPrice reads the forms of x-payment-info: a price object with a mode, the older flat form, and MPP's offers.
+func readPrice(info object) *Price {
+	p := &Price{Protocols: readProtocols(info["protocols"])}
 	offers := info.list("offers")
 	if offers == nil && info["intent"] != nil { // a single offer
 		raw, err := json.Marshal(info)
@@ -203,39 +203,39 @@ func priceOf(info object) *Price {
 	return p
 }
 
-func clipAmount(s string) string { return plain(s, 100) }
+func clipAmount(s string) string { return cleanText(s, 100) }
 
-// protocols are names, or objects keyed by name; or one name.
-func protocols(raw json.RawMessage) []string {
+// readProtocols reads names of protocols: a list of names, a list of objects keyed by name, or one name.
+func readProtocols(raw json.RawMessage) []string {
 	var names []string
 	if s := scalar(raw); s != "" {
-		return []string{strings.ToLower(plain(s, 40))}
+		return []string{strings.ToLower(cleanText(s, 40))}
 	}
 	for _, entry := range listOf(raw) {
 		if s := scalar(entry); s != "" {
-			names = append(names, strings.ToLower(plain(s, 40)))
+			names = append(names, strings.ToLower(cleanText(s, 40)))
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(objectOf(entry))) {
-			names = append(names, strings.ToLower(plain(name, 40)))
+			names = append(names, strings.ToLower(cleanText(name, 40)))
 		}
 	}
 	if names == nil {
 		for _, name := range slices.Sorted(maps.Keys(objectOf(raw))) {
-			names = append(names, strings.ToLower(plain(name, 40)))
+			names = append(names, strings.ToLower(cleanText(name, 40)))
 		}
 	}
 	return names[:min(len(names), 16)]
 }
 
-// free holds for a fixed price of nothing.
-func free(p *Price) bool {
+// isFree reports whether a price is fixed at zero.
+func isFree(p *Price) bool {
 	amount := strings.TrimPrefix(p.Amount, "$")
 	return p.Mode != "dynamic" && p.Max == "" && amount != "" && strings.Trim(amount, "0.") == ""
 }
 
-// filled puts examples in the place of a path's parameters, all of them or none.
-func filled(path string, parameters []json.RawMessage) string {
+// fillPath replaces the parameters of a path by examples, all of them or none.
+func fillPath(path string, parameters []json.RawMessage) string {
 	out := path
 	for _, raw := range parameters {
 		p := objectOf(raw)
@@ -252,7 +252,7 @@ func filled(path string, parameters []json.RawMessage) string {
 	return out
 }
 
-// example is a value that the document itself gives for a parameter.
+// example returns the document's own example of a parameter, "" for none.
 func example(p object) string {
 	schema := p.child("schema")
 	if value := p.text("example"); value != "" {
@@ -273,14 +273,14 @@ func example(p object) string {
 	return ""
 }
 
-// mimeType is what a call brings, when the document names one type.
+// mimeType returns the type of a call's response if the document lists exactly one.
 func mimeType(op object) string {
 	content := op.child("responses").child("200").child("content")
 	if len(content) != 1 {
 		return ""
 	}
 	for name := range content {
-		return plain(name, 100)
+		return cleanText(name, 100)
 	}
 	return ""
 }

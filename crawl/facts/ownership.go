@@ -9,42 +9,42 @@ import (
 	"strings"
 )
 
-// OwnershipPath is where an owner shows that a service is his.
+// OwnershipPath is the path at which a site shows its ownership token.
 const OwnershipPath = "/.well-known/tollbook"
 
-// maxOwnership bounds the document, in bytes: a token takes a line.
+// maxOwnership is the most that is read of the document, in bytes. A token takes one line.
 const maxOwnership = 4 << 10
 
-// ErrNotShown is an answer that does not show the token.
-var ErrNotShown = errors.New("the token is not there")
+// ErrNotShown is returned for an answer without the token.
+var ErrNotShown = errors.New("the document does not contain the token")
 
-// OwnershipAddress is where the owner of what is behind base shows a token.
-func OwnershipAddress(base string) (string, error) {
+// OwnershipURL returns the URL at which the owner of the service at base shows a token.
+func OwnershipURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return "", fmt.Errorf("parse address of service: %w", err)
+		return "", fmt.Errorf("parse URL of service: %w", err)
 	}
 	return u.Scheme + "://" + u.Host + OwnershipPath, nil
 }
 
-// ShowsToken looks for a token on a line of its own; nil is that it is there. It is asked for by somebody who stands
-// behind the address, and so robots.txt has no say.
-func (f *Fetcher) ShowsToken(ctx context.Context, base, token string) error {
-	address, err := OwnershipAddress(base)
+// CheckToken checks that a site shows the token on a line of its own. It ignores robots.txt, because the site's owner
+// asked for the check.
+func (f *Fetcher) CheckToken(ctx context.Context, base, token string) error {
+	address, err := OwnershipURL(base)
 	if err != nil {
 		return err
 	}
 	doc, err := f.get(ctx, address, request{accept: "text/plain", limit: maxOwnership})
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", address, err)
+		return fmt.Errorf("read %s: %w", address, err)
 	}
 	if doc.status != http.StatusOK {
-		return fmt.Errorf("look at %s: %w: it answers %d", address, ErrNotShown, doc.status)
+		return fmt.Errorf("read %s: %w: the answer is %d", address, ErrNotShown, doc.status)
 	}
 	for line := range strings.Lines(string(doc.body)) {
 		if strings.TrimSpace(line) == token {
 			return nil
 		}
 	}
-	return fmt.Errorf("look at %s: %w", address, ErrNotShown)
+	return fmt.Errorf("read %s: %w", address, ErrNotShown)
 }

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Domain is what a service's host is a name of.
+// Domain is the registered domain to which a service's host belongs.
 type Domain struct {
 	Name string // registrable domain: "acme.example" of "api.acme.example"
 
-	// Suffix is set where names are given out below a private suffix, such as vercel.app: that is no registration, and
-	// nothing can be asked about it. Some of these suffixes are sold like any other.
+	// Suffix is set for a name below a private suffix such as vercel.app. Such a name is not registered, so no registry
+	// answers about it. Some of these suffixes are sold like public ones.
 	Suffix string
 }
 
-// DomainOf is the registrable domain of a host by the public suffix list. It answers false for addresses and for names
-// whose last label the Internet does not know, such as those under .test.
+// DomainOf returns the registrable domain of a host by the public suffix list. It returns false for addresses and for
+// names outside the public DNS, such as those below .test.
 func DomainOf(host string) (Domain, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -41,16 +41,16 @@ func DomainOf(host string) (Domain, bool) {
 	return Domain{Name: name}, true
 }
 
-// Registration is what a registry says of a domain. A zero Created or an empty Registrar is not known.
+// Registration is a registry's record of a domain. A zero Created or an empty Registrar means unknown.
 type Registration struct {
 	Registrar string
 	Created   time.Time
 }
 
-// BootstrapAddress is where IANA lists the RDAP server of each top-level domain.
-const BootstrapAddress = "https://data.iana.org/rdap/dns.json"
+// BootstrapURL is the URL of IANA's list of RDAP servers by top-level domain.
+const BootstrapURL = "https://data.iana.org/rdap/dns.json"
 
-// Bootstrap knows the RDAP servers of top-level domains.
+// Bootstrap maps top-level domains to their RDAP servers.
 type Bootstrap map[string][]string // by suffix, without a dot at either end
 
 // ReadBootstrap reads IANA's list (RFC 9224).
@@ -77,7 +77,7 @@ func ReadBootstrap(doc []byte) (Bootstrap, error) {
 		}
 	}
 	if len(b) == 0 {
-		return nil, fmt.Errorf("a list of RDAP servers %w", errNoDocument)
+		return nil, fmt.Errorf("list of RDAP servers: %w", errNoDocument)
 	}
 	return b, nil
 }
@@ -87,7 +87,7 @@ func scheme(address string) string {
 	return s
 }
 
-// Server is the RDAP server of a domain: that of the longest suffix that is listed, "" for none.
+// Server returns the RDAP server of a domain, that of its longest suffix in the list; "" for none.
 func (b Bootstrap) Server(domain string) string {
 	for suffix := domain; suffix != ""; _, suffix, _ = strings.Cut(suffix, ".") {
 		if servers := b[suffix]; len(servers) > 0 {
@@ -97,10 +97,10 @@ func (b Bootstrap) Server(domain string) string {
 	return ""
 }
 
-// maxBootstrap is the most that is read of IANA's list, in bytes; it has 70 kB.
+// maxBootstrap is the most that is read of IANA's list, in bytes; the list has 70 kB.
 const maxBootstrap = 4 << 20
 
-// Bootstrap asks for the list of RDAP servers. It answers the list as received too, to be kept.
+// Bootstrap requests the list of RDAP servers. It also returns the list as received, to be stored.
 func (f *Fetcher) Bootstrap(ctx context.Context, address string) (Bootstrap, []byte, error) {
 	doc, err := f.get(ctx, address, request{accept: "application/json", limit: maxBootstrap})
 	if err != nil {
@@ -113,17 +113,17 @@ func (f *Fetcher) Bootstrap(ctx context.Context, address string) (Bootstrap, []b
 	return b, doc.body, err
 }
 
-// Errors of asking a registry.
+// Errors of a query to a registry.
 var (
-	ErrUnregistered = errors.New("the registry does not know the domain")
-	ErrLater        = errors.New("the registry does not answer now")
+	ErrUnregistered = errors.New("the registry has no such domain")
+	ErrLater        = errors.New("the registry did not answer")
 )
 
-// Registration asks a registry's RDAP server about a domain. It answers ErrUnregistered for a domain that the registry
-// does not know, and an error that wraps ErrLater, with the time that the registry asks for, where it is worth another
-// try.
-func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Registration, again time.Duration,
-	err error) {
+// Registration asks a registry's RDAP server about a domain. It returns ErrUnregistered if the registry has no such
+// domain. If another try may help, it returns an error that wraps ErrLater, and the pause that the registry asks for.
+func (f *Fetcher) Registration(
+	ctx context.Context, server, domain string,
+) (r Registration, retryIn time.Duration, err error) {
 	doc, err := f.get(ctx, server+"domain/"+url.PathEscape(domain),
 		request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
 	switch {
@@ -138,15 +138,14 @@ func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Re
 	return r, 0, err
 }
 
-// ReadRegistration reads an RDAP answer about a domain (RFC 9083). A date that cannot be one, before 1980 or in the
-// future, is not known.
+// ReadRegistration reads an RDAP answer about a domain (RFC 9083). It ignores a date before 1980 or in the future.
 func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, error) {
 	top := objectOf(doc)
 	if top == nil || top.text("objectClassName") != "domain" && top["events"] == nil && top["entities"] == nil {
-		return Registration{}, fmt.Errorf("the answer about %s %w", domain, errNoDocument)
+		return Registration{}, fmt.Errorf("answer about %s: %w", domain, errNoDocument)
 	}
 	if name := strings.ToLower(strings.TrimSuffix(top.text("ldhName"), ".")); name != "" && name != domain {
-		return Registration{}, fmt.Errorf("the answer about %s is about %.80q", domain, name)
+		return Registration{}, fmt.Errorf("answer about %s: it is about %.80q", domain, name)
 	}
 	var r Registration
 	for _, raw := range top.list("events") {
@@ -154,7 +153,7 @@ func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, e
 		if strings.ToLower(e.text("eventAction")) != "registration" {
 			continue
 		}
-		if t, ok := date(e.text("eventDate")); ok && t.Year() >= 1980 && !t.After(now.Add(24*time.Hour)) {
+		if t, ok := parseDate(e.text("eventDate")); ok && t.Year() >= 1980 && !t.After(now.Add(24*time.Hour)) {
 			r.Created = t
 			break
 		}
@@ -171,22 +170,22 @@ func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, e
 	return r, nil
 }
 
-// fullName is the name on an entity's card: ["vcard", [["fn", {}, "text", "Name"], …]].
+// fullName returns the name on an entity's card: ["vcard", [["fn", {}, "text", "Name"], …]].
 func fullName(entity object) string {
 	card := listOf(entity["vcardArray"])
 	if len(card) < 2 {
-		return plain(entity.text("handle"), 200)
+		return cleanText(entity.text("handle"), 200)
 	}
 	for _, raw := range listOf(card[1]) {
 		if p := listOf(raw); len(p) >= 4 && strings.EqualFold(scalar(p[0]), "fn") {
-			return plain(scalar(p[3]), 200)
+			return cleanText(scalar(p[3]), 200)
 		}
 	}
 	return ""
 }
 
-// date reads the ways in which registries write a time.
-func date(s string) (time.Time, bool) {
+// parseDate parses the formats in which registries write a time.
+func parseDate(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
 		"2006-01-02T15:04:05-0700", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Token is the name by which robots.txt speaks to us.
+// Token is the product token of Tollbook in robots.txt.
 const Token = "tollbook"
 
 // States of a robots.txt.
 const (
-	RobotsDocument = "document" // there is one
-	RobotsNone     = "none"     // there is none: everything is allowed
-	RobotsUnknown  = "unknown"  // nobody answered: nothing is allowed for now
+	RobotsDocument = "document" // the origin has one
+	RobotsNone     = "none"     // the origin has none: everything is allowed
+	RobotsUnknown  = "unknown"  // no answer: nothing is allowed for now
 )
 
-// Robots is what an origin answered for its robots.txt.
+// Robots is an origin's answer to a request for robots.txt.
 type Robots struct {
 	Origin    string // "https://host" or "https://host:port"
 	FetchedAt time.Time
@@ -29,14 +29,14 @@ type Robots struct {
 	Body      []byte // of a document
 }
 
-// RobotsStore keeps what origins answered, so that nobody is asked more than once a day.
+// RobotsStore stores the answers of origins, so that none is asked more than once a day.
 type RobotsStore interface {
-	// Robots answers what is kept of an origin, nil for nothing.
+	// Robots returns the stored answer of an origin, nil for none.
 	Robots(ctx context.Context, origin string) (*Robots, error)
 	KeepRobots(ctx context.Context, r Robots) error
 }
 
-// memory keeps robots.txt for as long as a fetcher lives.
+// memory is a RobotsStore that lasts as long as its fetcher.
 type memory struct {
 	mu      sync.Mutex
 	origins map[string]Robots
@@ -62,8 +62,8 @@ func (m *memory) KeepRobots(_ context.Context, r Robots) error {
 	return nil
 }
 
-// Kept says whether the answer still holds: a day, an hour for an origin that did not answer.
-func (r *Robots) Kept(now time.Time) bool {
+// IsValid reports whether the answer is still valid: for a day, or for an hour if the origin did not answer.
+func (r *Robots) IsValid(now time.Time) bool {
 	age := now.Sub(r.FetchedAt)
 	if r.State == RobotsUnknown {
 		return age < time.Hour
@@ -71,15 +71,15 @@ func (r *Robots) Kept(now time.Time) bool {
 	return age < 24*time.Hour
 }
 
-// robots answers an origin's robots.txt, asking for it when none is kept.
-func (f *Fetcher) robots(ctx context.Context, origin string) (*Robots, error) {
+// fetchRobots returns an origin's robots.txt. It requests it if no valid answer is stored.
+func (f *Fetcher) fetchRobots(ctx context.Context, origin string) (*Robots, error) {
 	now := f.o.Now()
-	kept, err := f.o.Robots.Robots(ctx, origin)
+	stored, err := f.o.Robots.Robots(ctx, origin)
 	if err != nil {
 		return nil, err
 	}
-	if kept != nil && kept.Kept(now) {
-		return kept, nil
+	if stored != nil && stored.IsValid(now) {
+		return stored, nil
 	}
 	r := &Robots{Origin: origin, FetchedAt: now, State: RobotsUnknown}
 	doc, err := f.get(ctx, origin+"/robots.txt", request{accept: "text/plain", limit: maxDocument})
@@ -97,14 +97,14 @@ func (f *Fetcher) robots(ctx context.Context, origin string) (*Robots, error) {
 	return r, f.o.Robots.KeepRobots(ctx, *r)
 }
 
-// allowed says whether a document may be asked for: nil, ErrDisallowed or what kept us from knowing.
-func (f *Fetcher) allowed(ctx context.Context, u *url.URL) error {
-	r, err := f.robots(ctx, u.Scheme+"://"+u.Host)
+// checkRobots returns nil if robots.txt allows to request a URL, else ErrDisallowed or the error of reading robots.txt.
+func (f *Fetcher) checkRobots(ctx context.Context, u *url.URL) error {
+	r, err := f.fetchRobots(ctx, u.Scheme+"://"+u.Host)
 	if err != nil {
 		return err
 	}
 	if r.State == RobotsUnknown {
-		return fmt.Errorf("%w: %s gave no answer about it", ErrDisallowed, u.Host)
+		return fmt.Errorf("%w: %s did not answer a request for robots.txt", ErrDisallowed, u.Host)
 	}
 	if !ReadRobots(r.Body, Token).Allows(u.RequestURI()) {
 		return fmt.Errorf("%w: %s", ErrDisallowed, u)
@@ -112,22 +112,22 @@ func (f *Fetcher) allowed(ctx context.Context, u *url.URL) error {
 	return nil
 }
 
-// Rules are the part of a robots.txt that is for us.
+// Rules are the rules of a robots.txt that apply to us.
 type Rules struct {
-	Own   bool // a group names us; else the rules are those for everybody
+	Own   bool // a group names us; else the rules are those for all robots
 	rules []rule
 }
 
 type rule struct {
-	pattern string // as normalised: "*" stands for any text, "$" at the end for the end
+	pattern string // normalised: "*" matches any text, a final "$" the end
 	allow   bool
 }
 
-// maxRules bounds how many rules of a group are read.
+// maxRules is the most rules of a group that are read.
 const maxRules = 2000
 
-// ReadRobots reads a robots.txt as RFC 9309 says: the rules of all groups that name token, whatever its case, or, when
-// none does, of all groups for "*".
+// ReadRobots reads a robots.txt by RFC 9309. It returns the rules of all groups that name token, in any case, or if no
+// group does, of all groups for "*".
 func ReadRobots(text []byte, token string) Rules {
 	var own, everybody []rule
 	var named, forAll, forUs, inRules bool
@@ -170,7 +170,7 @@ func ReadRobots(text []byte, token string) Rules {
 	return Rules{false, everybody}
 }
 
-// productToken is the name at the start of a user agent: "Tollbook" of "Tollbook/1.0".
+// productToken returns the name at the start of a user agent: "Tollbook" of "Tollbook/1.0".
 func productToken(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-')
@@ -181,8 +181,8 @@ func productToken(s string) string {
 	return s[:end]
 }
 
-// Allows says whether a path, with its query, may be asked for: the longest rule that matches decides, allow before
-// disallow among equals, and no rule allows.
+// Allows reports whether a path with its query may be requested. The longest matching rule decides, allow before
+// disallow among rules of equal length. Without a matching rule the path is allowed.
 func (r Rules) Allows(path string) bool {
 	path = normalPath(path)
 	if path == "/robots.txt" {
@@ -197,8 +197,8 @@ func (r Rules) Allows(path string) bool {
 	return allow
 }
 
-// matches compares literally between the stars, each part at its first place: no pattern costs more than its length
-// times the path's.
+// matches compares the parts between stars literally, each at its first match, so that no pattern takes more steps than
+// its length times the path's.
 func (r rule) matches(path string) bool {
 	pattern, anchored := strings.CutSuffix(r.pattern, "$")
 	parts := strings.Split(pattern, "*")
@@ -225,8 +225,8 @@ func (r rule) matches(path string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalPath writes a path in the one form in which two are compared: other than printable ASCII is percent-encoded,
-// and what need not be is not.
+// normalPath returns a path in the form in which two paths are compared: characters other than printable ASCII are
+// percent-encoded, and unreserved characters are not.
 func normalPath(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

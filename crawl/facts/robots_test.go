@@ -63,7 +63,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// TestRobotsPatterns compares the matching of patterns with regular expressions that say the same.
+// TestRobotsPatterns compares the matching of patterns with equivalent regular expressions.
 func TestRobotsPatterns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

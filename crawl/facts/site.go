@@ -14,27 +14,27 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Site says which documents a service's site has. Nil is not known: robots.txt forbade the look, nobody answered, or
-// the answer was about us (401, 403, 429, 5xx) or longer than is read.
+// Site says which documents a service's site has. Nil means unknown: robots.txt disallowed the request, the site did
+// not answer, the answer was about us (401, 403, 429, 5xx), or it was longer than the limit.
 type Site struct {
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
-	Endpoints                                          []Endpoint // that documents declare, the most trusted first
+	Endpoints                                          []Endpoint // declared by documents, the most trusted first
 }
 
-// Known says whether the look saw anything at all.
-func (s Site) Known() bool {
-	for _, known := range []*bool{s.Homepage, s.OpenAPI, s.Pricing, s.LLMsTxt, s.Robots, s.Terms} {
-		if known != nil {
+// IsKnown reports whether the state of any document is known.
+func (s Site) IsKnown() bool {
+	for _, state := range []*bool{s.Homepage, s.OpenAPI, s.Pricing, s.LLMsTxt, s.Robots, s.Terms} {
+		if state != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// Survey looks at the documents of a service: at its website, where one is listed, and at the origin of its base
-// address. A document is there when either has it. Of a website on another domain, which may be a page on somebody's
-// forge, only the page itself counts. What answers every path with one page has no documents but the homepage. It ends
-// early, with what it has, only when ctx does.
+// Survey reads the documents of a service on its website, if one is listed, and at the origin of its base URL. A
+// document exists if either has it. Of a website on another domain, such as a page on a code host, only the page itself
+// counts. A site that answers every path with the same page has no documents but the homepage. Survey ends early only
+// when ctx ends, with the results up to then.
 func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 	v := visit{f: f, ctx: ctx}
 	api := originOf(base)
@@ -53,33 +53,33 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		}
 		robots := v.robots(origin)
 		if sameSite(home, base) {
-			s.Robots = either(s.Robots, robots)
+			s.Robots = combine(s.Robots, robots)
 		}
 		if robots == nil {
-			continue // nobody answers there: nothing else is asked
+			continue // the origin does not answer: send no further requests
 		}
 		v.front = nil
-		s.Homepage = either(s.Homepage, v.look(home, "text/html", v.isHomepage))
+		s.Homepage = combine(s.Homepage, v.check(home, "text/html", v.isHomepage))
 		if !sameSite(home, base) {
 			continue
 		}
-		s.Pricing = either(s.Pricing, v.look(origin+"/pricing", "text/html", v.isPage))
-		s.Terms = either(s.Terms, v.look(origin+"/terms", "text/html", v.isPage))
-		s.LLMsTxt = either(s.LLMsTxt, v.look(origin+"/llms.txt", "text/plain, text/markdown",
+		s.Pricing = combine(s.Pricing, v.check(origin+"/pricing", "text/html", v.isPage))
+		s.Terms = combine(s.Terms, v.check(origin+"/terms", "text/html", v.isPage))
+		s.LLMsTxt = combine(s.LLMsTxt, v.check(origin+"/llms.txt", "text/plain, text/markdown",
 			func(d document) *bool { return new(isText(d)) }))
-		s.OpenAPI = either(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
+		s.OpenAPI = combine(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
-			s.OpenAPI = either(s.OpenAPI, v.openAPI(path+"/openapi.json"))
+			s.OpenAPI = combine(s.OpenAPI, v.openAPI(path+"/openapi.json"))
 		}
 		v.wellKnown(origin+wellKnownX402, ReadWellKnown)
 		v.wellKnown(origin+wellKnownX402JSON, ReadWellKnown)
 		v.wellKnown(origin+wellKnownMPP, ReadMPP)
 	}
-	s.Endpoints = Below(base, append(v.fromOpenAPI, v.fromWellKnown...))
+	s.Endpoints = FilterBelow(base, append(v.fromOpenAPI, v.fromWellKnown...))
 	return s
 }
 
-// originOf is the scheme, host and port of an address, "" when it has none.
+// originOf returns the scheme, host and port of a URL, "" if it has none.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -88,7 +88,7 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// sameSite says whether two addresses are of one host, or of hosts of one registrable domain.
+// sameSite reports whether two URLs are on one host, or on hosts of one registrable domain.
 func sameSite(a, b string) bool {
 	first, err := url.Parse(a)
 	if err != nil {
@@ -106,9 +106,8 @@ func sameSite(a, b string) bool {
 	return err == nil && net.ParseIP(x) == nil && (y == domain || strings.HasSuffix(y, "."+domain))
 }
 
-// either is true when one of two looks saw the document, false when both looks missed it, and nil when one could not
-// tell.
-func either(a, b *bool) *bool {
+// combine combines two results: true if one is true, false if both are false, else nil.
+func combine(a, b *bool) *bool {
 	switch {
 	case a != nil && *a:
 		return a
@@ -120,7 +119,7 @@ func either(a, b *bool) *bool {
 	return a
 }
 
-// visit is one look at a service's documents.
+// visit is the state of one survey.
 type visit struct {
 	f   *Fetcher
 	ctx context.Context
@@ -131,15 +130,15 @@ type visit struct {
 }
 
 func (v *visit) robots(origin string) *bool {
-	r, err := v.f.robots(v.ctx, origin)
+	r, err := v.f.fetchRobots(v.ctx, origin)
 	if err != nil || r.State == RobotsUnknown {
 		return nil
 	}
 	return new(r.State == RobotsDocument)
 }
 
-// look asks for one document and says whether it is there; is judges an answer of 200.
-func (v *visit) look(address, accept string, is func(document) *bool) *bool {
+// check requests one document and reports whether it exists; is judges an answer of 200.
+func (v *visit) check(address, accept string, is func(document) *bool) *bool {
 	doc, err := v.f.get(v.ctx, address, request{accept: accept, limit: maxDocument, polite: true})
 	switch {
 	case errors.Is(err, ErrElsewhere):
@@ -164,7 +163,7 @@ func (v *visit) isHomepage(d document) *bool {
 	return new(isHTML(d))
 }
 
-// isPage holds for anything that people or programs can read, unless it is the homepage again.
+// isPage reports whether an answer is readable for people or programs and differs from the homepage.
 func (v *visit) isPage(d document) *bool {
 	if len(bytes.TrimSpace(d.body)) == 0 || v.front != nil && bytes.Equal(v.front, d.body) {
 		return new(false)
@@ -174,22 +173,22 @@ func (v *visit) isPage(d document) *bool {
 }
 
 func (v *visit) openAPI(address string) *bool {
-	return v.look(address, "application/json", func(d document) *bool {
+	return v.check(address, "application/json", func(d document) *bool {
 		u, err := url.Parse(address)
 		if err != nil || d.truncated && !isHTML(d) {
 			return nil
 		}
-		found, err := ReadOpenAPI(d.body, u)
-		v.fromOpenAPI = append(v.fromOpenAPI, found...)
+		list, err := ReadOpenAPI(d.body, u)
+		v.fromOpenAPI = append(v.fromOpenAPI, list...)
 		return new(err == nil)
 	})
 }
 
 func (v *visit) wellKnown(address string, read func([]byte, *url.URL) ([]Declared, error)) {
-	v.look(address, "application/json", func(d document) *bool {
+	v.check(address, "application/json", func(d document) *bool {
 		if u, err := url.Parse(address); err == nil && !d.truncated {
-			found, _ := read(d.body, u) // one that is no document lists nothing
-			v.fromWellKnown = append(v.fromWellKnown, found...)
+			list, _ := read(d.body, u) // another kind of document declares nothing
+			v.fromWellKnown = append(v.fromWellKnown, list...)
 		}
 		return nil
 	})
@@ -199,8 +198,7 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// isHTML goes by the type, and by the body where the type says nothing of the sort: pages for everything come under
-// any.
+// isHTML decides by the media type, else by the body, because pages are sent with any type.
 func isHTML(d document) bool {
 	switch d.mediaType {
 	case "text/html", "application/xhtml+xml":
@@ -209,7 +207,7 @@ func isHTML(d document) bool {
 	return strings.HasPrefix(http.DetectContentType(d.body), "text/html")
 }
 
-// isText holds for text that is no page: plain or markdown by its type, or without a type.
+// isText reports whether an answer is text but not HTML: plain or markdown by its type, or without a type.
 func isText(d document) bool {
 	switch d.mediaType {
 	case "text/plain", "text/markdown", "text/x-markdown", "":
@@ -217,7 +215,7 @@ func isText(d document) bool {
 		return false
 	}
 	text := d.body
-	if d.truncated { // it may end within a character
+	if d.truncated { // the body may end within a character
 		text = text[:max(0, len(text)-utf8.UTFMax)]
 		for len(text) > 0 && !utf8.RuneStart(text[len(text)-1]) {
 			text = text[:len(text)-1]

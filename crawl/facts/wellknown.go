@@ -8,76 +8,79 @@ import (
 	"strings"
 )
 
-// listNames are the members that have been seen to hold a list of what is sold.
+// listNames are the members under which sellers list what they sell.
 var listNames = []string{"resources", "endpoints", "services", "routes", "accepts", "items"}
 
-// Bounds of a list of addresses.
+// Limits of a list of URLs.
 const (
 	maxNesting = 4    // lists within entries of lists
-	maxEntries = 2000 // entries looked at
+	maxEntries = 2000 // entries that are read
 )
 
-// Addresses of the documents that list what an origin sells. The first has been seen on most hosts, the second is a
-// draft, the third another protocol's, whose sellers often take x402 too.
+// Paths of the documents that list what an origin sells. Most hosts use the first; the second is a draft; the third
+// belongs to another protocol, whose sellers often accept x402 too.
 const (
 	wellKnownX402     = "/.well-known/x402"
 	wellKnownX402JSON = "/.well-known/x402.json"
 	wellKnownMPP      = "/.well-known/mpp"
 )
 
-// protocolNames are the members that have been seen to name the protocols by which a resource can be paid.
+// protocolNames are the members in which sellers name the protocols by which a resource can be paid.
 var protocolNames = []string{"protocols", "protocol", "payment_protocols", "supported_rails"}
 
-// ReadMPP reads /.well-known/mpp in the same shapes as ReadWellKnown. What can only be paid otherwise is left out, as
-// of an OpenAPI document: only entries count that name x402 among their protocols, or that name none in a document that
-// does.
-func ReadMPP(doc []byte, address *url.URL) ([]Declared, error) {
-	return readList(doc, address, &walk{seen: map[Declared]bool{}, named: named(objectOf(doc)), onlyX402: true})
+// ReadMPP reads /.well-known/mpp, in the same shapes as ReadWellKnown. It omits entries that can't be paid over x402:
+// an entry counts if it names x402 among its protocols, or if it names none and the document names x402.
+func ReadMPP(doc []byte, addressOf *url.URL) ([]Declared, error) {
+	return readList(doc, addressOf, &walk{seen: map[Declared]bool{}, namedProtocols: namedProtocols(objectOf(doc)),
+		onlyX402: true})
 }
 
-// named are the protocols that an object names, nil when it names none.
-func named(o object) []string {
+// namedProtocols returns the protocols that an object names, nil for none.
+func namedProtocols(o object) []string {
 	for _, name := range protocolNames {
-		if list := protocols(o[name]); len(list) > 0 {
+		if list := readProtocols(o[name]); len(list) > 0 {
 			return list
 		}
 	}
 	return nil
 }
 
-// ReadWellKnown reads /.well-known/x402 and /.well-known/x402.json in any of the shapes that it has been seen in: a
-// list, or an object with a list under one of listNames, of texts ("https://…", "/path", "POST /path"), of objects with
-// an address and perhaps a method, or an object keyed by path. Entries may hold lists again. It is a list of addresses
-// and nothing more: prices in it are not read. Endpoints come in the order of the document, each once.
-func ReadWellKnown(doc []byte, address *url.URL) ([]Declared, error) {
-	return readList(doc, address, &walk{seen: map[Declared]bool{}})
+// ReadWellKnown reads /.well-known/x402 and /.well-known/x402.json in the shapes that sellers use:
+//
+//   - a list, or an object with a list under one of listNames
+//   - with strings ("https://…", "/path", "POST /path") or objects with a URL and perhaps a method
+//   - an object keyed by path
+//
+// Entries may contain further lists. Prices are not read. Endpoints are in the order of the document, each once.
+func ReadWellKnown(doc []byte, addressOf *url.URL) ([]Declared, error) {
+	return readList(doc, addressOf, &walk{seen: map[Declared]bool{}})
 }
 
-func readList(doc []byte, address *url.URL, w *walk) ([]Declared, error) {
+func readList(doc []byte, addressOf *url.URL, w *walk) ([]Declared, error) {
 	if objectOf(doc) == nil && listOf(doc) == nil {
 		return nil, errNoDocument
 	}
-	root := *address
+	root := *addressOf
 	root.Path, root.RawPath, root.RawQuery = "/", "", ""
 	if top := objectOf(doc); top != nil {
 		w.members(top, &root, "", 0)
 	} else {
 		w.list(doc, &root, "", 0)
 	}
-	return w.found, nil
+	return w.endpoints, nil
 }
 
-// walk collects addresses.
+// walk collects declared endpoints from a document.
 type walk struct {
-	found   []Declared
-	seen    map[Declared]bool
-	entries int
+	endpoints []Declared
+	seen      map[Declared]bool
+	entries   int
 
-	named    []string // the protocols that the document names for all of it
-	onlyX402 bool     // entries count that can be paid over x402
+	namedProtocols []string // the protocols that the document names for all entries
+	onlyX402       bool     // accept only entries that can be paid over x402
 }
 
-// members looks into the lists of an object.
+// members reads the lists of an object.
 func (w *walk) members(o object, base *url.URL, method string, depth int) {
 	for _, name := range listNames {
 		if raw, ok := o[name]; ok {
@@ -98,7 +101,7 @@ func (w *walk) list(raw json.RawMessage, base *url.URL, method string, depth int
 		return
 	}
 	o := objectOf(raw)
-	if address(o) != "" {
+	if addressOf(o) != "" {
 		w.entry(raw, base, method, depth)
 		return
 	}
@@ -109,7 +112,7 @@ func (w *walk) list(raw json.RawMessage, base *url.URL, method string, depth int
 			w.members(inner, base, method, depth+1)
 			continue
 		}
-		if s := scalar(o[key]); isAddress(s) {
+		if s := scalar(o[key]); isURL(s) {
 			w.entry(o[key], base, method, depth)
 			continue
 		}
@@ -133,15 +136,15 @@ func (w *walk) entry(raw json.RawMessage, base *url.URL, method string, depth in
 	if o == nil {
 		return
 	}
-	m, where := splitMethod(address(o))
+	m, where := splitMethod(addressOf(o))
 	m = declaredMethod(o, m)
 	inner := base
 	if where != "" {
-		if u, err := resolve(base, where); err == nil && isAddress(where) {
+		if u, err := resolve(base, where); err == nil && isURL(where) {
 			inner = u
 		}
 	}
-	// An entry that holds lists of its own is a service: its address is where they begin.
+	// An entry with lists of its own is a service: its URL is the base of theirs.
 	before := w.entries
 	for _, name := range listNames {
 		if raw, ok := o[name]; ok && name != "accepts" {
@@ -152,21 +155,21 @@ func (w *walk) entry(raw json.RawMessage, base *url.URL, method string, depth in
 		return
 	}
 	if where == "" {
-		w.members(o, base, m, depth+1) // the address is in its accepts
+		w.members(o, base, m, depth+1) // its URL is in accepts
 		return
 	}
 	w.add(m, where, o, base)
 }
 
-// address is where an entry says that its resource is.
-func address(o object) string {
+// addressOf returns the URL of an entry's resource.
+func addressOf(o object) string {
 	if s := o.text("url", "resource", "path", "endpoint", "route", "href", "uri", "baseUrl", "base_url"); s != "" {
 		return s
 	}
 	return o.child("resource").text("url", "path")
 }
 
-// declaredMethod is the method that an entry names, else the one found beside its address.
+// declaredMethod returns the method that an entry names, else the one next to its URL.
 func declaredMethod(o object, other string) string {
 	m := methodOf(o.text("method", "httpMethod", "http_method"))
 	if m == "" {
@@ -189,8 +192,8 @@ func declaredMethod(o object, other string) string {
 	return m
 }
 
-// splitMethod reads "POST /path".
-func splitMethod(s string) (method, address string) {
+// splitMethod splits "POST /path".
+func splitMethod(s string) (method, addressOf string) {
 	before, after, ok := strings.Cut(strings.TrimSpace(s), " ")
 	if m := methodOf(before); ok && m != "" {
 		return m, strings.TrimSpace(after)
@@ -199,7 +202,7 @@ func splitMethod(s string) (method, address string) {
 }
 
 func (w *walk) add(method, where string, o object, base *url.URL) {
-	if !isAddress(where) || len(w.found) >= MaxEndpoints || w.onlyX402 && !w.x402(o) {
+	if !isURL(where) || len(w.endpoints) >= MaxEndpoints || w.onlyX402 && !w.acceptsX402(o) {
 		return
 	}
 	u, err := resolve(base, where)
@@ -211,20 +214,22 @@ func (w *walk) add(method, where string, o object, base *url.URL) {
 		return
 	}
 	w.seen[d] = true
-	d.Description, d.MimeType = plain(o.text("description", "summary", "name"), 500), plain(o.text("mimeType"), 100)
-	w.found = append(w.found, d)
+	d.Description, d.MimeType = cleanText(o.text("description", "summary", "name"), 500),
+		cleanText(o.text("mimeType"), 100)
+	w.endpoints = append(w.endpoints, d)
 }
 
-// x402 says whether an entry can be paid over x402.
-func (w *walk) x402(o object) bool {
-	if own := named(o); own != nil {
+// acceptsX402 reports whether an entry can be paid over x402.
+func (w *walk) acceptsX402(o object) bool {
+	if own := namedProtocols(o); own != nil {
 		return slices.Contains(own, "x402")
 	}
-	return slices.Contains(w.named, "x402")
+	return slices.Contains(w.namedProtocols, "x402")
 }
 
-// isAddress holds for texts that are meant as addresses: "/path", "POST /path", "https://…", "api.example.com/path".
-func isAddress(s string) bool {
+// isURL reports whether a string has the form of a URL or path: "/path", "POST /path", "https://…",
+// "a.example/path".
+func isURL(s string) bool {
 	_, s = splitMethod(s)
 	host, _, slash := strings.Cut(s, "/")
 	return !strings.ContainsAny(s, " \t") &&
@@ -232,7 +237,7 @@ func isAddress(s string) bool {
 			!strings.Contains(host, ":"))
 }
 
-// resolve takes an address as it is, and puts a path behind the path of the service that it stands in.
+// resolve returns an absolute URL as it is, and appends a path to the path of the enclosing service.
 func resolve(base *url.URL, where string) (*url.URL, error) {
 	switch {
 	case strings.HasPrefix(where, "//"), strings.Contains(where, "://"):

@@ -2,22 +2,22 @@ package probe
 
 import "net/netip"
 
-// A network is a range of addresses that no service of the public Internet answers from, and what it is for.
+// A network is a range of addresses that no public service answers from, and its purpose.
 type network struct {
 	prefix netip.Prefix
-	kind   string // what is said to people: "a <kind> address"
+	kind   string // as in the message "a <kind> address"
 }
 
-// forbidden4 lists every IPv4 range that is never dialled: the special-purpose registry of IANA, and the
-// metadata services of clouds that lie outside it.
-var forbidden4 = networks([][2]string{
+// forbidden4 lists the IPv4 ranges that are never dialled: IANA's special-purpose registry, and metadata services of
+// clouds outside of it.
+var forbidden4 = parseNetworks([][2]string{
 	{"0.0.0.0/8", "unspecified"},
 	{"10.0.0.0/8", "private"},
 	{"100.100.100.200/32", "metadata"}, // Alibaba Cloud
 	{"100.64.0.0/10", "carrier"},
 	{"127.0.0.0/8", "loopback"},
 	{"168.63.129.16/32", "metadata"},   // Azure, inside a public range
-	{"169.254.169.254/32", "metadata"}, // nearly everybody
+	{"169.254.169.254/32", "metadata"}, // most clouds
 	{"169.254.0.0/16", "link-local"},
 	{"172.16.0.0/12", "private"},
 	{"192.0.0.192/32", "metadata"}, // Oracle Cloud
@@ -36,16 +36,16 @@ var forbidden4 = networks([][2]string{
 	{"240.0.0.0/4", "reserved"},
 })
 
-// forbidden6 names the IPv6 ranges that are never dialled. It is only half of the rule: what lies outside
-// global6 is refused without a name of its own.
-var forbidden6 = networks([][2]string{
+// forbidden6 names the IPv6 ranges that are never dialled. All addresses outside global6 are refused too, without a
+// name of their own.
+var forbidden6 = parseNetworks([][2]string{
 	{"::/128", "unspecified"},
 	{"::1/128", "loopback"},
-	{"::/96", "IPv4-compatible"}, // deprecated, and only ever a way round a filter
+	{"::/96", "IPv4-compatible"}, // deprecated; only used to evade filters
 	{"::ffff:0:0:0/96", "IPv4-translated"},
-	{"64:ff9b:1::/48", "local NAT64"}, // where the IPv4 address lies depends on the operator
+	{"64:ff9b:1::/48", "local NAT64"}, // the position of the IPv4 address depends on the operator
 	{"100::/64", "discard"},
-	{"2001::/32", "Teredo"}, // tunnels to hosts behind NAT: no service lives there
+	{"2001::/32", "Teredo"}, // tunnels to hosts behind NAT, not to services
 	{"2001::/23", "reserved"},
 	{"2001:db8::/32", "documentation"},
 	{"2620:4f:8000::/48", "reserved"}, // AS112
@@ -62,13 +62,13 @@ var forbidden6 = networks([][2]string{
 })
 
 var (
-	global6 = netip.MustParsePrefix("2000::/3") // all that IANA has given out for global unicast
+	global6 = netip.MustParsePrefix("2000::/3") // all that IANA has assigned for global unicast
 	mapped  = netip.MustParsePrefix("::ffff:0:0/96")
-	nat64   = netip.MustParsePrefix("64:ff9b::/96") // what DNS64 makes of an IPv4-only service
+	nat64   = netip.MustParsePrefix("64:ff9b::/96") // DNS64 maps IPv4-only services into this range
 	sixto4  = netip.MustParsePrefix("2002::/16")
 )
 
-func networks(rows [][2]string) []network {
+func parseNetworks(rows [][2]string) []network {
 	list := make([]network, len(rows))
 	for i, row := range rows {
 		list[i] = network{netip.MustParsePrefix(row[0]), row[1]}
@@ -76,9 +76,9 @@ func networks(rows [][2]string) []network {
 	return list
 }
 
-// forbidden says what kind of address a is when it must not be dialled, and "" when it may. An IPv4 address that
-// is wrapped into an IPv6 one is judged as what it wraps.
-func forbidden(a netip.Addr) string {
+// forbiddenKind returns the kind of a if it must not be dialled, else "". An IPv4 address within an IPv6 address is
+// judged by itself.
+func forbiddenKind(a netip.Addr) string {
 	if a.Zone() != "" {
 		return "link-local" // a zone names an interface of this machine
 	}
@@ -92,9 +92,9 @@ func forbidden(a netip.Addr) string {
 	b := a.As16()
 	switch {
 	case nat64.Contains(a):
-		return wrapped(b[12:16])
+		return wrappedKind(b[12:16])
 	case sixto4.Contains(a):
-		if kind := wrapped(b[2:6]); kind != "" {
+		if kind := wrappedKind(b[2:6]); kind != "" {
 			return kind
 		}
 	}
@@ -105,17 +105,17 @@ func forbidden(a netip.Addr) string {
 		return "reserved"
 	}
 	if isatap := b[8]&^3 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe; isatap {
-		return wrapped(b[12:16]) // an IPv4 address as interface identifier, RFC 5214
+		return wrappedKind(b[12:16]) // an IPv4 address as interface identifier, RFC 5214
 	}
 	return ""
 }
 
-func wrapped(b []byte) string {
+func wrappedKind(b []byte) string {
 	v4, _ := netip.AddrFromSlice(b)
 	return kindOf(v4, forbidden4)
 }
 
-// kindOf gives the kind of the first range that holds a: narrow ranges stand before those around them.
+// kindOf returns the kind of the first range that contains a. Lists have narrow ranges before the wider ones.
 func kindOf(a netip.Addr, list []network) string {
 	for _, n := range list {
 		if n.prefix.Contains(a) {

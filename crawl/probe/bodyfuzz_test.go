@@ -12,7 +12,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// FuzzBody reads bodies that are compressed, or say so, and what else of an answer's header is parsed.
+// FuzzBody reads bodies that are compressed or claim to be, and parses Retry-After.
 func FuzzBody(f *testing.F) {
 	var packed, bomb bytes.Buffer
 	for b, text := range map[*bytes.Buffer]string{&packed: `{"x402Version":1}`,

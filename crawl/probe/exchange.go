@@ -23,26 +23,26 @@ const (
 	maxWire      = 2 * x402.MaxBody
 )
 
-// A reply is what came of one call, redirects followed.
+// A reply is the result of one call, after redirects.
 type reply struct {
-	answer       x402.Answer // zero when none came; the redirect itself when it may not be followed
+	answer       x402.Answer // zero without one; the redirect itself if it must not be followed
 	sent         Request
 	phases       Phases
 	responseTime time.Duration
 	redirects    []string
 	tlsVerified  bool
 	requests     int
-	err          error // why there is no answer, or not the whole of it
+	err          error // why there is no answer, or only a part of it
 }
 
-// exchange carries one call out. paced says that an earlier call of the probe went out before it.
+// exchange performs one call with its redirects. paced says that the probe has sent a request before.
 func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 	r := reply{sent: Request{Method: c.method, URL: c.url.String()}}
 	left := p.request
 	seen := map[string]bool{}
 	for {
 		if ctx.Err() != nil {
-			r.err = interrupted(ctx)
+			r.err = newInterrupted(ctx)
 			return r
 		}
 		if paced && p.pace != nil {
@@ -55,15 +55,15 @@ func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 		seen[c.method+" "+c.url.String()] = true
 
 		start := time.Now()
-		location := p.hop(ctx, c, left, &r)
+		location := p.send(ctx, c, left, &r)
 		left -= time.Since(start)
 		if len(r.redirects) > 0 && errors.Is(r.err, ErrRefused) {
-			r.err = redirectFault(r.err) // its name resolves to where we do not go
+			r.err = redirectFault(r.err) // the redirect's host resolves to a forbidden address
 		}
 		if r.err != nil || location == "" {
 			return r
 		}
-		next, err := p.follow(c, r.answer.Status, location)
+		next, err := p.followRedirect(c, r.answer.Status, location)
 		switch {
 		case err != nil:
 			r.err = redirectFault(err)
@@ -80,9 +80,9 @@ func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 	}
 }
 
-// hop sends one request and reads its answer into r; a redirect is not read but named by its Location. At most
-// left is spent on it.
-func (p *Prober) hop(ctx context.Context, c call, left time.Duration, r *reply) (location string) {
+// send sends one request and reads its answer into r. It returns the Location of a redirect without reading its body.
+// It takes at most left.
+func (p *Prober) send(ctx context.Context, c call, left time.Duration, r *reply) (location string) {
 	limited, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	var t tracer
@@ -97,16 +97,16 @@ func (p *Prober) hop(ctx context.Context, c call, left time.Duration, r *reply) 
 	r.phases = t.phases()
 	if err != nil {
 		r.responseTime = 0
-		r.err = p.explain(ctx, limited, err)
+		r.err = p.toFault(ctx, limited, err)
 		return ""
 	}
 	defer resp.Body.Close()
 	r.responseTime += time.Since(start)
 	r.tlsVerified = resp.TLS != nil && len(resp.TLS.VerifiedChains) > 0
 	r.answer = x402.Answer{Status: resp.StatusCode, Header: resp.Header, URL: c.url.String()}
-	if location = redirectTo(resp); location != "" {
+	if location = redirectLocation(resp); location != "" {
 		if 0 < resp.ContentLength && resp.ContentLength <= 2048 {
-			_, _ = io.CopyN(io.Discard, resp.Body, resp.ContentLength) // so that the connection can be kept
+			_, _ = io.CopyN(io.Discard, resp.Body, resp.ContentLength) // lets the connection be reused
 		}
 		return location
 	}
@@ -116,24 +116,24 @@ func (p *Prober) hop(ctx context.Context, c call, left time.Duration, r *reply) 
 	r.answer.Body, r.answer.Truncated, err = readBody(resp)
 	if err != nil {
 		r.answer.Truncated = true
-		r.err = fmt.Errorf("%w: %w", errBody, p.explain(ctx, limited, err))
+		r.err = fmt.Errorf("%w: %w", errBody, p.toFault(ctx, limited, err))
 	}
 	return ""
 }
 
-// explain turns an error of the transport into a fault, telling the limits apart: the caller's, ours, the network's.
-func (p *Prober) explain(ctx, limited context.Context, err error) error {
+// toFault converts an error of the transport to a fault. It distinguishes the caller's limit, ours, and the network.
+func (p *Prober) toFault(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(ctx)
+		return newInterrupted(ctx)
 	case limited.Err() != nil:
-		return timedOut("timed out", p.request, err)
+		return newTimeout("timed out", p.request, err)
 	}
 	return asFault(err)
 }
 
-// idempotencyKey, when present with no values, is not sent; it tells net/http that the request may be repeated on
-// a new connection when the kept one turns out to be dead. An unpaid request changes nothing.
+// idempotencyKey in a header without values is not sent. It tells net/http that the request may be repeated on a new
+// connection if the idle one turns out to be closed. An unpaid request changes nothing.
 const idempotencyKey = "Idempotency-Key"
 
 func (p *Prober) newRequest(ctx context.Context, c call) *http.Request {
@@ -142,7 +142,7 @@ func (p *Prober) newRequest(ctx context.Context, c call) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{
 			"Accept":          {"application/json"},
-			"Accept-Encoding": {"gzip"}, // said by us, so that decompression is ours and bounded
+			"Accept-Encoding": {"gzip"}, // explicit, so that we decompress, with a limit
 			"Cache-Control":   {"no-cache"},
 			"User-Agent":      {p.userAgent},
 			idempotencyKey:    nil,
@@ -157,8 +157,8 @@ func (p *Prober) newRequest(ctx context.Context, c call) *http.Request {
 	return req
 }
 
-// redirectTo gives where an answer sends us, "" when nowhere.
-func redirectTo(resp *http.Response) string {
+// redirectLocation returns the Location of a redirect, "" for other answers.
+func redirectLocation(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -167,14 +167,15 @@ func redirectTo(resp *http.Response) string {
 	return ""
 }
 
-// follow gives the call that a redirect asks for. 307 and 308 keep the method; a body goes to the same host only.
-func (p *Prober) follow(c call, status int, location string) (call, error) {
+// followRedirect returns the call that a redirect asks for. 307 and 308 keep the method. A body is sent to the same
+// host only.
+func (p *Prober) followRedirect(c call, status int, location string) (call, error) {
 	if len(location) > maxURL {
-		return call{}, fmt.Errorf("redirects to an address of more than %d bytes", maxURL)
+		return call{}, fmt.Errorf("redirects to a URL of more than %d bytes", maxURL)
 	}
 	to, err := c.url.Parse(location)
 	if err != nil {
-		return call{}, errors.New("redirects to something that is no address")
+		return call{}, errors.New("redirects to an invalid URL")
 	}
 	target, err := p.guard.redirect(c.url, to)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *Prober) follow(c call, status int, location string) (call, error) {
 	return next, nil
 }
 
-// redirectFault blames the service: to send us where we may not go is its doing, not our configuration's.
+// redirectFault returns a fault of the service: it sent us to a forbidden place, whatever our configuration.
 func redirectFault(err error) *fault {
 	if errors.Is(err, ErrRefused) {
 		return &fault{ClassRedirect, "redirects to an address that is not visited", errors.New(err.Error())}
@@ -199,14 +200,14 @@ func redirectFault(err error) *fault {
 	return &fault{ClassRedirect, err.Error(), nil}
 }
 
-// readBody reads at most MaxBody bytes, after decompression; of a compressed body at most maxWire bytes are taken,
-// so that one that never yields anything ends too.
+// readBody reads at most MaxBody bytes after decompression. Of a compressed body it reads at most maxWire bytes, so
+// that a body that decompresses to nothing ends too.
 func readBody(resp *http.Response) (body []byte, truncated bool, err error) {
 	r := io.LimitReader(resp.Body, maxWire)
 	if encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding == "gzip" || encoding == "x-gzip" {
 		wire := bufio.NewReader(r)
 		r = wire
-		// Some say gzip and send plain text; the first two bytes know better.
+		// Some servers declare gzip and send plain text; the first two bytes decide.
 		if magic, _ := wire.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 			gz, err := gzip.NewReader(wire)
 			if err != nil {
@@ -230,7 +231,7 @@ func bodyError(err error) error {
 	return err
 }
 
-// transport chooses the way to a host.
+// transport returns the transport for a host.
 func (p *Prober) transport(host string) *http.Transport {
 	for _, r := range p.routes {
 		if host == r.domain || strings.HasSuffix(host, "."+r.domain) {

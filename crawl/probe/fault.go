@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// A fault ends an exchange. Its reason is the one stable sentence that people read; what the libraries said stays
-// in err, for logs.
+// A fault ends an exchange. Its reason is a stable sentence for people. The libraries' own text stays in err, for logs.
 type fault struct {
 	class  string
 	reason string
@@ -30,7 +29,7 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.err }
 
-// errBody marks a fault that came after the response headers, while the body was read.
+// errBody marks a fault after the response headers, while the body was read.
 var errBody = errors.New("body broke off")
 
 func judgeFault(err error) (Verdict, string, string) {
@@ -44,8 +43,8 @@ func judgeFault(err error) (Verdict, string, string) {
 	return Failed, f.class, f.reason
 }
 
-// asFault finds the sentence for whatever net/http, crypto/tls or the resolver returned. Errors that name our
-// sockets, resolvers or files never reach the sentence.
+// asFault finds the sentence for an error of net/http, crypto/tls or the resolver. The sentence never contains the text
+// of an error that names our sockets, resolvers or files.
 func asFault(err error) *fault {
 	var f *fault
 	if errors.As(err, &f) {
@@ -126,7 +125,7 @@ func connFault(err error) (class, reason string) {
 	return class, reason
 }
 
-// httpFault reads what net/http only says in words.
+// httpFault recognises the errors that net/http distinguishes by their text alone.
 func httpFault(err error) (class, reason string) {
 	text := err.Error()
 	has := func(parts ...string) bool {
@@ -141,7 +140,7 @@ func httpFault(err error) (class, reason string) {
 	case has("response headers exceeded", "header list larger"):
 		return ClassOversized, fmt.Sprintf("response headers exceed %d KiB", maxHeader>>10)
 	case has("connection error: COMPRESSION_ERROR", "connection error: PROTOCOL_ERROR"):
-		// What net/http makes of HTTP/2 headers far beyond the limit, and of nonsense: it does not tell which.
+		// net/http reports HTTP/2 headers far beyond the limit like invalid ones.
 		return ClassOversized, fmt.Sprintf("response headers exceed %d KiB or are damaged", maxHeader>>10)
 	case has("server closed idle connection", "GOAWAY", "client connection lost"):
 		return ClassUnreachable, "connection closed without an answer"
@@ -152,16 +151,16 @@ func httpFault(err error) (class, reason string) {
 	return "", ""
 }
 
-// timedOut is the fault of a limit of ours.
-func timedOut(what string, after time.Duration, err error) *fault {
-	return &fault{ClassUnreachable, fmt.Sprintf("%s after %s", what, seconds(after)), err}
+// newTimeout returns the fault of a limit of the prober.
+func newTimeout(what string, after time.Duration, err error) *fault {
+	return &fault{ClassUnreachable, fmt.Sprintf("%s after %s", what, formatSeconds(after)), err}
 }
 
-func interrupted(ctx context.Context) *fault {
+func newInterrupted(ctx context.Context) *fault {
 	return &fault{ClassInterrupted, "the probe was interrupted", context.Cause(ctx)}
 }
 
-// seconds writes a limit as people do: "15 s", "0.2 s".
-func seconds(d time.Duration) string {
+// formatSeconds formats a limit for people: "15 s", "0.2 s".
+func formatSeconds(d time.Duration) string {
 	return fmt.Sprintf("%g s", d.Round(10*time.Millisecond).Seconds())
 }

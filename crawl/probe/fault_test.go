@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFaults holds the sentences that people read: they are stored with every check and shown on pages.
+// TestFaults checks the sentences for people. They are stored with every check and shown on pages.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	op := func(err error) error {
@@ -66,10 +66,10 @@ func TestFaults(t *testing.T) {
 			"response headers exceed 256 KiB"},
 		{errors.New(`malformed HTTP response "220 mail"`), ClassInvalidHTTP, "the answer is not valid HTTP"},
 		{errors.New("stream error: stream ID 1; INTERNAL_ERROR"), ClassInvalidHTTP, "the answer is not valid HTTP"},
-		{fmt.Errorf("%w: port 25 is not one for web services", ErrRefused), ClassRefused,
-			"refused: port 25 is not one for web services"},
-		{timedOut("timed out", 15*time.Second, context.DeadlineExceeded), ClassUnreachable, "timed out after 15 s"},
-		{fmt.Errorf("dial: %w", timedOut("connecting timed out", 2500*time.Millisecond, nil)), ClassUnreachable,
+		{fmt.Errorf("%w: port 25 is not for web services", ErrRefused), ClassRefused,
+			"refused: port 25 is not for web services"},
+		{newTimeout("timed out", 15*time.Second, context.DeadlineExceeded), ClassUnreachable, "timed out after 15 s"},
+		{fmt.Errorf("dial: %w", newTimeout("connecting timed out", 2500*time.Millisecond, nil)), ClassUnreachable,
 			"connecting timed out after 2.5 s"},
 		{errors.New("something new at 10.0.0.2:53"), ClassUnreachable, "no valid answer"},
 	}
@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestConnectTimeouts has the handshake and the dial, not the whole request, run out of time.
+// TestConnectTimeouts checks the limits of the handshake and of the dial, which are shorter than that of the request.
 func TestConnectTimeouts(t *testing.T) {
 	t.Parallel()
 	silent := "https" + raw(t, true, hang)[len("http"):]

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// checkCanonical holds what must be true of every address that the guard lets through by its text.
+// checkCanonical checks what must be true of every URL that the guard lets through by its text.
 func checkCanonical(t *testing.T, g *Guard, u *url.URL) {
 	t.Helper()
 	host := u.Hostname()
@@ -17,11 +17,11 @@ func checkCanonical(t *testing.T, g *Guard, u *url.URL) {
 		t.Fatalf("%q is let through", u)
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		if kind := forbidden(a); kind != "" {
+		if kind := forbiddenKind(a); kind != "" {
 			t.Fatalf("%q is %s", u, kind)
 		}
 	} else if ip := net.ParseIP(host); ip != nil {
-		t.Fatalf("%q reads as the address %s elsewhere", u, ip)
+		t.Fatalf("other programs read %q as the address %s", u, ip)
 	} else if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Trim(last, "0123456789") == "" ||
 		strings.HasPrefix(last, "0x") || last == host {
 		t.Fatalf("%q ends in a number or is a single label", u)
@@ -32,10 +32,10 @@ func checkCanonical(t *testing.T, g *Guard, u *url.URL) {
 	if err := checkPort(u.Port()); err != nil {
 		t.Fatalf("%q: %v", u, err)
 	}
-	// What is sent must read back as what was checked, by the same parser and by a second pass.
+	// The text that is sent must parse to what was checked, by the same parser and by a second pass.
 	again, err := url.Parse(u.String())
 	if err != nil || again.Host != u.Host || again.Scheme != u.Scheme {
-		t.Fatalf("%q reads back as %v, %v", u, again, err)
+		t.Fatalf("%q parses as %v, %v", u, again, err)
 	}
 	if twice, err := g.canonical(again); err != nil || twice.String() != u.String() {
 		t.Fatalf("%q is %v, %v the second time", u, twice, err)
@@ -98,7 +98,7 @@ func FuzzRedirect(f *testing.F) {
 			return
 		}
 		c := call{method: "POST", url: from, body: []byte("{}"), contentType: "application/json"}
-		next, err := p.follow(c, 307, location)
+		next, err := p.followRedirect(c, 307, location)
 		if err != nil {
 			return
 		}
@@ -107,15 +107,15 @@ func FuzzRedirect(f *testing.F) {
 		switch {
 		case from.Scheme == "https" && next.url.Scheme != "https":
 			t.Fatalf("%q to %q leaves https", from, next.url)
-		case here != there && site(here) != site(there):
+		case here != there && domainOf(here) != domainOf(there):
 			t.Fatalf("%q to %q leaves the site", from, next.url)
 		case here != there && next.body != nil:
-			t.Fatalf("%q to %q carries a body elsewhere", from, next.url)
+			t.Fatalf("%q to %q sends the body to another host", from, next.url)
 		}
 	})
 }
 
-// FuzzForbidden compares the guard with what the standard library knows of an address: the guard may be stricter,
+// FuzzForbidden compares the guard with the standard library's properties of an address. The guard may be stricter,
 // never laxer.
 func FuzzForbidden(f *testing.F) {
 	for _, line := range linesOf(f, "testdata/forbidden_addresses.txt") {
@@ -127,7 +127,7 @@ func FuzzForbidden(f *testing.F) {
 		if !ok {
 			return
 		}
-		if forbidden(a) != "" {
+		if forbiddenKind(a) != "" {
 			return
 		}
 		plain := a.Unmap()
@@ -135,7 +135,7 @@ func FuzzForbidden(f *testing.F) {
 			plain.IsUnspecified() || !plain.IsGlobalUnicast() {
 			t.Fatalf("%s is let through", a)
 		}
-		if a.Is4() && forbidden(netip.AddrFrom16(a.As16())) != "" {
+		if a.Is4() && forbiddenKind(netip.AddrFrom16(a.As16())) != "" {
 			t.Fatalf("%s is let through, its mapped form is not", a)
 		}
 	})

@@ -15,25 +15,26 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// ErrRefused is wrapped by every error that says: we will not go there. It is our decision, so it is never a
-// check of the service. The text after it is for people and holds nothing that our resolver said.
+// ErrRefused is wrapped by every error of the guard: the refusal is our decision and says nothing about the service.
+// The text after it is for people and contains nothing that our resolver answered.
 var ErrRefused = errors.New("refused")
 
-// maxURL is the longest address that is visited, in bytes.
+// maxURL is the longest URL that is visited, in bytes.
 const maxURL = 2048
 
-// Guard decides which addresses may be visited. Everything in this program that goes to an address somebody else
-// chose goes through one. The zero value is the strictest and ready for use; a Guard must not be changed once used,
-// and then serves any number of goroutines.
+// Guard decides which addresses may be visited. Every request of this program to an address that somebody else chose
+// goes through a Guard. The zero value is ready for use and the strictest. A Guard must not be changed after its first
+// use; then several goroutines may use it.
 type Guard struct {
-	// AllowPrivate lets named hosts through, port and address unseen: "localhost:4021", "10.0.0.5", "[::1]:80".
-	// Without a port every port of the host is meant. It is for tests and for an operator's own services.
+	// AllowPrivate lists hosts that are visited although their port or address is forbidden: "localhost:4021",
+	// "10.0.0.5", "[::1]:80". An entry without a port allows every port. It is for tests and an operator's own
+	// services.
 	AllowPrivate []string
 
-	// Resolver looks names up, net.DefaultResolver when nil.
+	// Resolver resolves names; net.DefaultResolver when nil.
 	Resolver Resolver
 
-	// Connect dials a checked address, a net.Dialer when nil; tests put a counter in its place.
+	// Connect dials a checked address; a net.Dialer when nil. Tests replace it.
 	Connect func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error)
 }
 
@@ -52,20 +53,20 @@ func (g *Guard) Validate() error {
 	return nil
 }
 
-// CheckURL says whether the address may be visited, as far as its text shows: what its name resolves to is
-// checked when it is dialled. The error wraps ErrRefused.
+// CheckURL returns an error that wraps ErrRefused if the text of the URL shows that it must not be visited. The
+// addresses of its host are checked when they are dialled.
 func (g *Guard) CheckURL(u *url.URL) error {
 	_, err := g.canonical(u)
 	return err
 }
 
-// Canonical is the address as it is requested, with its host in the one form that is looked up and compared; or why it
-// is not visited, as CheckURL says.
+// Canonical returns the URL as it is requested, with its host in the form that is resolved and compared, or an error as
+// CheckURL does.
 func (g *Guard) Canonical(u *url.URL) (*url.URL, error) { return g.canonical(u) }
 
-// CheckRedirect says whether an answer from one address may send us to another: never from https to http, and
-// only within the registrable domain. Unlike CheckURL it tells the service's fault from ours: an error that wraps
-// ErrRefused means that the target may not be visited at all.
+// CheckRedirect returns an error unless a redirect from one URL to another may be followed: never from https to http,
+// and only within the registrable domain. The error wraps ErrRefused only if the target must not be visited at all;
+// other errors are the service's fault.
 func (g *Guard) CheckRedirect(from, to *url.URL) error {
 	_, err := g.redirect(from, to)
 	return err
@@ -83,32 +84,32 @@ func (g *Guard) redirect(from, to *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if there := target.Hostname(); here != there && site(here) != site(there) {
+	if there := target.Hostname(); here != there && domainOf(here) != domainOf(there) {
 		return nil, fmt.Errorf("redirects to another site, %s", clip(there))
 	}
 	return target, nil
 }
 
-// canonical gives the address as it is requested: lower-case ASCII host, no fragment, no trailing dot; or the
-// reason why it is not.
+// canonical returns the URL as it is requested: lower-case ASCII host, no fragment, no trailing dot. It fails if the
+// URL must not be visited.
 func (g *Guard) canonical(u *url.URL) (*url.URL, error) {
 	scheme := strings.ToLower(u.Scheme)
 	switch {
 	case scheme != "http" && scheme != "https":
-		return nil, fmt.Errorf("%w: only http and https addresses are visited, not %q", ErrRefused, clip(u.Scheme))
+		return nil, fmt.Errorf("%w: want an http or https URL, got scheme %q", ErrRefused, clip(u.Scheme))
 	case u.User != nil:
-		return nil, fmt.Errorf("%w: the address holds a user name or password", ErrRefused)
+		return nil, fmt.Errorf("%w: the URL contains a user name or password", ErrRefused)
 	case u.Opaque != "" || u.Host == "":
 		return nil, fmt.Errorf("%w: the address has no host", ErrRefused)
 	case len(u.String()) > maxURL:
-		return nil, fmt.Errorf("%w: the address is longer than %d bytes", ErrRefused, maxURL)
+		return nil, fmt.Errorf("%w: the URL is longer than %d bytes", ErrRefused, maxURL)
 	}
 	host, err := canonicalHost(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
 	port := u.Port()
-	if !g.allowed(host, effectivePort(scheme, port)) {
+	if !g.isAllowed(host, effectivePort(scheme, port)) {
 		if err := checkHost(host); err != nil {
 			return nil, err
 		}
@@ -143,13 +144,13 @@ func effectivePort(scheme, port string) string {
 	}
 }
 
-// names maps what people write to what DNS knows. Underscores and doubled hyphens are met in real host names, so
-// the strict rules are ours, below, not the profile's.
-var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false),
+// nameProfile maps international names to DNS names. Real host names contain underscores and doubled hyphens, so isName
+// has the strict rules instead of this profile.
+var nameProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false),
 	idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// canonicalHost gives a host in the one form that is compared, looked up and sent: an address as netip writes it,
-// or a name in lower-case ASCII without a trailing dot.
+// canonicalHost returns a host in the form that is compared, resolved and sent: an address in the format of netip, or a
+// name in lower-case ASCII without a trailing dot.
 func canonicalHost(host string) (string, error) {
 	if strings.Contains(host, ":") {
 		a, err := netip.ParseAddr(host)
@@ -158,11 +159,11 @@ func canonicalHost(host string) (string, error) {
 		}
 		return a.String(), nil
 	}
-	name, err := names.ToASCII(host)
+	name, err := nameProfile.ToASCII(host)
 	if err == nil && strings.Contains(name, "xn--") {
-		// Some names map to what does not map to itself; those would be checked as one thing and looked up as another.
+		// Some names map to a name that maps to another one. They would be checked as one and resolved as another.
 		var again string
-		if again, err = names.ToASCII(name); err == nil && again != name {
+		if again, err = nameProfile.ToASCII(name); err == nil && again != name {
 			err = errors.New("not stable")
 		}
 	}
@@ -179,8 +180,8 @@ func canonicalHost(host string) (string, error) {
 	return name, nil
 }
 
-// isName holds for the syntax of a host name. A name whose last label is a number is none: other programs read
-// 127.1, 0x7f.1 or 2130706433 as IPv4 addresses, and so might a resolver.
+// isName reports whether name has the syntax of a host name. A name whose last label is a number does not: other
+// programs, perhaps a resolver, read 127.1, 0x7f.1 or 2130706433 as IPv4 addresses.
 func isName(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false
@@ -201,15 +202,15 @@ func isName(name string) bool {
 	return strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
 }
 
-// localNames are the suffixes that never mean a host of the public Internet.
+// localNames are the suffixes of names that exist only in a local network.
 var localNames = []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private",
 	"home.arpa", "onion"}
 
-// checkHost refuses addresses of forbidden ranges and names that have a meaning only here.
+// checkHost refuses forbidden addresses and local names.
 func checkHost(host string) error {
 	if a, err := netip.ParseAddr(host); err == nil {
-		if kind := forbidden(a); kind != "" {
-			return fmt.Errorf("%w: %s is %s address", ErrRefused, host, article(kind))
+		if kind := forbiddenKind(a); kind != "" {
+			return fmt.Errorf("%w: %s is %s address", ErrRefused, host, withArticle(kind))
 		}
 		return nil
 	}
@@ -224,19 +225,19 @@ func checkHost(host string) error {
 	return nil
 }
 
-// DialContext connects to addr, a "host:port", for net/http. It looks the name up once, checks every address found,
-// refuses the name when a single one is forbidden (a resolver that mixes them is either broken or hostile), and
-// dials the checked addresses themselves, so that a second lookup cannot answer otherwise.
+// DialContext connects to addr, a "host:port", for net/http. It resolves the name once and checks every address. One
+// forbidden address refuses the name: a resolver that mixes them is broken or hostile. Then it dials the checked
+// addresses themselves, so that no second lookup can return others.
 func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q is not an address", ErrRefused, clip(addr))
+		return nil, fmt.Errorf("%w: %q is not host:port", ErrRefused, clip(addr))
 	}
 	if host, err = canonicalHost(host); err != nil {
 		return nil, err
 	}
-	free := g.allowed(host, port)
-	if !free {
+	allowed := g.isAllowed(host, port)
+	if !allowed {
 		if err := checkHost(host); err != nil {
 			return nil, err
 		}
@@ -244,21 +245,21 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string) (net.Conn
 			return nil, err
 		}
 	}
-	addrs, err := g.lookup(ctx, host, free)
+	addrs, err := g.lookup(ctx, host, allowed)
 	if err != nil {
 		return nil, err
 	}
-	if !free {
+	if !allowed {
 		for _, a := range addrs {
-			if kind := forbidden(a); kind != "" {
-				return nil, fmt.Errorf("%w: %s resolves to %s address", ErrRefused, host, article(kind))
+			if kind := forbiddenKind(a); kind != "" {
+				return nil, fmt.Errorf("%w: %s resolves to %s address", ErrRefused, host, withArticle(kind))
 			}
 		}
 	}
 	return g.dial(ctx, network, port, addrs)
 }
 
-func (g *Guard) lookup(ctx context.Context, host string, free bool) ([]netip.Addr, error) {
+func (g *Guard) lookup(ctx context.Context, host string, allowed bool) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
@@ -266,7 +267,7 @@ func (g *Guard) lookup(ctx context.Context, host string, free bool) ([]netip.Add
 	if g.Resolver != nil {
 		r = g.Resolver
 	}
-	if !free {
+	if !allowed {
 		host += "."
 	}
 	addrs, err := r.LookupNetIP(ctx, "ip", host)
@@ -279,11 +280,11 @@ func (g *Guard) lookup(ctx context.Context, host string, free bool) ([]netip.Add
 	return addrs, nil
 }
 
-// maxAddresses bounds how many addresses of one name are tried.
+// maxAddresses is the most addresses of one name that are tried.
 const maxAddresses = 4
 
-// dial tries the addresses in the resolver's order, each with its share of the time that is left, so that one dead
-// address leaves time for the next.
+// dial tries the addresses in the resolver's order. Each gets its share of the remaining time, so that an address that
+// does not answer leaves time for the next.
 func (g *Guard) dial(ctx context.Context, network, port string, addrs []netip.Addr) (net.Conn, error) {
 	var first error
 	addrs = addrs[:min(len(addrs), maxAddresses)]
@@ -319,8 +320,8 @@ func (g *Guard) dialOne(ctx context.Context, network string, target netip.AddrPo
 	return d.DialContext(ctx, network, target.String())
 }
 
-// allowed holds for what AllowPrivate names.
-func (g *Guard) allowed(host, port string) bool {
+// isAllowed reports whether AllowPrivate contains the host and port.
+func (g *Guard) isAllowed(host, port string) bool {
 	for _, entry := range g.AllowPrivate {
 		h, p := splitEntry(entry)
 		if h == host && (p == "" || p == port) {
@@ -330,7 +331,7 @@ func (g *Guard) allowed(host, port string) bool {
 	return false
 }
 
-// splitEntry reads an entry of AllowPrivate; the host is "" when it is malformed.
+// splitEntry parses an entry of AllowPrivate. It returns host "" if the entry is malformed.
 func splitEntry(entry string) (host, port string) {
 	host = strings.TrimSpace(entry)
 	if _, err := netip.ParseAddr(host); err != nil {
@@ -353,9 +354,9 @@ func splitEntry(entry string) (host, port string) {
 	return host, port
 }
 
-// site is the registrable domain of a name, private suffixes such as vercel.app included; an address, a
-// public suffix or a single label is its own.
-func site(host string) string {
+// domainOf returns the registrable domain of a name; private suffixes such as vercel.app count as suffixes. An address,
+// a public suffix or a single label is returned as it is.
+func domainOf(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return host
 	}
@@ -366,11 +367,11 @@ func site(host string) string {
 	return domain
 }
 
-// Domain is the registrable domain of a host in canonical form, for what is counted by owner: names below a private
-// suffix, such as vercel.app, are owners of their own.
-func Domain(host string) string { return site(host) }
+// Domain returns the registrable domain of a canonical host, to count by owner. Each name below a private suffix, such
+// as vercel.app, is an owner of its own.
+func Domain(host string) string { return domainOf(host) }
 
-func article(kind string) string {
+func withArticle(kind string) string {
 	switch kind[0] {
 	case 'I', 'u':
 		return "an " + kind
@@ -378,7 +379,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// clip shortens what others wrote before it stands in a sentence.
+// clip shortens a stranger's text for use in a sentence.
 func clip(s string) string {
 	if len(s) > 80 {
 		return strings.ToValidUTF8(s[:80], "") + "…"

@@ -19,24 +19,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// good is the one address that the tests of the guard may reach; origin.example.com lives there.
+// good is the only address that the tests of the guard may reach: that of origin.example.com.
 var good = netip.MustParseAddr("93.184.216.34")
 
-// An ambush is a network in which every address answers: good is the origin server, and each connection to another
-// is counted by a real server that accepts it.
+// An ambush is a network in which every address answers. good is the origin server. A real server accepts and counts
+// the connections to all others.
 type ambush struct {
 	guard   *Guard
 	reached atomic.Int64 // connections that the counting server accepted
 
-	mu    sync.Mutex
-	names map[string][]netip.Addr // what the resolver says
-	asked map[string]int
+	mu      sync.Mutex
+	names   map[string][]netip.Addr // the resolver's answers
+	lookups map[string]int
 }
 
 func (a *ambush) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked[host]++
+	a.lookups[host]++
 	return a.names[host], nil
 }
 
@@ -48,7 +48,7 @@ func (a *ambush) resolve(name string, addrs ...netip.Addr) {
 
 func newAmbush(t *testing.T, origin http.Handler) *ambush {
 	t.Helper()
-	a := &ambush{names: map[string][]netip.Addr{}, asked: map[string]int{}}
+	a := &ambush{names: map[string][]netip.Addr{}, lookups: map[string]int{}}
 	a.resolve("origin.example.com", good)
 	server := httptest.NewServer(origin)
 	t.Cleanup(server.Close)
@@ -82,13 +82,13 @@ func (a *ambush) prober(t *testing.T) *Prober {
 	return p
 }
 
-// redirector sends everybody to what the query says.
+// redirector redirects to the URL in the query.
 func redirector(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Location"] = []string{r.URL.Query().Get("to")}
 	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
-// linesOf reads a table of testdata, comments and empty lines left out.
+// linesOf reads a table in testdata without comments and empty lines.
 func linesOf(t testing.TB, path string) []string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -105,7 +105,7 @@ func linesOf(t testing.TB, path string) []string {
 	return out
 }
 
-// TestAmbush shows that the trap of the tests below works: what the guard lets through is counted.
+// TestAmbush checks that the counting server of the tests below works: it counts a connection that the guard allows.
 func TestAmbush(t *testing.T) {
 	t.Parallel()
 	a := newAmbush(t, http.HandlerFunc(redirector))
@@ -127,7 +127,7 @@ func TestForbiddenAddresses(t *testing.T) {
 			t.Errorf("%s %s: %s %s, want refused", what, target, got.Verdict, got.Class)
 		}
 		if !strings.Contains(got.Reason, kind+" address") {
-			t.Errorf("%s %s: reason %q does not say %q", what, target, got.Reason, kind)
+			t.Errorf("%s %s: reason %q does not contain %q", what, target, got.Reason, kind)
 		}
 	}
 	for i, line := range linesOf(t, "testdata/forbidden_addresses.txt") {
@@ -149,7 +149,7 @@ func TestForbiddenAddresses(t *testing.T) {
 		refused("mixed", "http://first."+name+"/", kind)
 		refused("mixed", "http://last."+name+"/", kind)
 		if strings.Contains(p.Probe(t.Context(), Target{URL: "http://" + name + "/"}).Reason, addr.String()) {
-			t.Errorf("%s: the reason tells what our resolver said", name)
+			t.Errorf("%s: the reason reveals our resolver's answer", name)
 		}
 
 		for _, to := range []string{"http://" + name + "/", "https://" + name + "/", "http://" + literal + "/",
@@ -189,7 +189,7 @@ func TestForbiddenURLs(t *testing.T) {
 			}
 		}
 		if !strings.Contains(target, ":") || strings.HasPrefix(target, "/") || target == "" {
-			continue // as a Location these are relative, and lead back to the origin
+			continue // as a Location these are relative to the origin
 		}
 		got = p.Probe(t.Context(), Target{URL: "http://origin.example.com/?to=" + url.QueryEscape(target),
 			Method: "PUT"})
@@ -225,8 +225,8 @@ func TestPublicURLs(t *testing.T) {
 	}
 }
 
-// TestRebinding has a resolver answer with a public address once and with ours ever after: the connection goes to
-// the address that was checked, and the next one is refused.
+// TestRebinding lets a resolver answer with a public address once and with loopback afterwards. The connection must go
+// to the checked address, and the next one must be refused.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	a := newAmbush(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
@@ -234,12 +234,12 @@ func TestRebinding(t *testing.T) {
 	a.guard.Resolver = r
 	p := a.prober(t)
 	ask := func() Result { return p.Probe(t.Context(), Target{URL: "http://rebind.example.com/", Method: "GET"}) }
-	if got := ask(); got.Verdict != Open || r.asked != 1 {
-		t.Errorf("first: %s (%s) after %d lookups, want open after 1", got.Verdict, got.Reason, r.asked)
+	if got := ask(); got.Verdict != Open || r.lookups != 1 {
+		t.Errorf("first: %s (%s) after %d lookups, want open after 1", got.Verdict, got.Reason, r.lookups)
 	}
-	p.Close() // the next probe needs a connection of its own
-	if got := ask(); got.Verdict != Refused || r.asked != 2 {
-		t.Errorf("second: %s (%s) after %d lookups, want refused after 2", got.Verdict, got.Reason, r.asked)
+	p.Close() // the next probe needs a new connection
+	if got := ask(); got.Verdict != Refused || r.lookups != 2 {
+		t.Errorf("second: %s (%s) after %d lookups, want refused after 2", got.Verdict, got.Reason, r.lookups)
 	}
 	if n := a.reached.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
@@ -247,13 +247,13 @@ func TestRebinding(t *testing.T) {
 }
 
 type rebinding struct {
-	then  []netip.Addr
-	asked int
+	then    []netip.Addr
+	lookups int
 }
 
 func (r *rebinding) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	r.asked++
-	if r.asked == 1 {
+	r.lookups++
+	if r.lookups == 1 {
 		return []netip.Addr{good}, nil
 	}
 	return r.then, nil
@@ -305,7 +305,7 @@ func TestCheckRedirect(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		from, to string
-		want     string // "" when it may be followed
+		want     string // "" for a redirect that may be followed
 	}{
 		{"http://example.com/", "https://example.com/", ""},
 		{"http://example.com/", "http://www.example.com/", ""},
@@ -325,10 +325,10 @@ func TestCheckRedirect(t *testing.T) {
 		{"http://example.com/", "http://example.com.evil.org/", "redirects to another site, example.com.evil.org"},
 		{"http://example.com/", "http://notexample.com/", "redirects to another site, notexample.com"},
 		{"http://example.com/", "http://example.com:22/",
-			"refused: port 22 is not one for web services (80, 443 and those above 1023 are)"},
-		{"http://example.com/", "http://u:p@example.com/", "refused: the address holds a user name or password"},
+			"refused: port 22 is not for web services; use 80, 443 or one above 1023"},
+		{"http://example.com/", "http://u:p@example.com/", "refused: the URL contains a user name or password"},
 		{"http://example.com/", "http://127.0.0.1/", "refused: 127.0.0.1 is a loopback address"},
-		{"http://example.com/", "ftp://example.com/", `refused: only http and https addresses are visited, not "ftp"`},
+		{"http://example.com/", "ftp://example.com/", `refused: want an http or https URL, got scheme "ftp"`},
 	}
 	var g Guard
 	for _, tt := range tests {
@@ -347,7 +347,7 @@ func TestCheckRedirect(t *testing.T) {
 	}
 }
 
-// TestDialTriesEveryAddress shows that a dead address does not hide the one after it.
+// TestDialTriesEveryAddress checks that an address that does not answer does not hide the one after it.
 func TestDialTriesEveryAddress(t *testing.T) {
 	t.Parallel()
 	a := newAmbush(t, http.HandlerFunc(redirector))
@@ -372,6 +372,6 @@ func TestDialTriesEveryAddress(t *testing.T) {
 	}
 	if _, err := a.guard.DialContext(t.Context(), "tcp", "nothing.example.com:443"); err == nil ||
 		errors.Is(err, ErrRefused) {
-		t.Errorf("a name without addresses: %v, want no such host", err)
+		t.Errorf("name without addresses: %v, want no such host", err)
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"net/url"
 )
 
-// Head asks an address with HEAD and says whether it was served without payment; nil when the answer does not tell, as
-// that of a bot filter, of a server in trouble, or none. Redirects are not followed: the address is one that answered
-// before. The caller keeps the pace. It is the one use of HEAD, and no verdict: most sellers answer it unpaid.
+// Head sends HEAD to a URL and reports whether it was served without payment. It returns nil if the answer does not
+// show that: a bot filter, a server error, or no answer. Redirects are not followed, because the URL answered before.
+// The caller keeps the pace. HEAD is used nowhere else and gives no verdict, because most sellers answer it unpaid.
 func (p *Prober) Head(ctx context.Context, address string) (free *bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q is not an address", ErrRefused, clip(address))
+		return nil, fmt.Errorf("%w: %q is not a URL", ErrRefused, clip(address))
 	}
 	if u, err = p.guard.canonical(u); err != nil {
 		return nil, err
 	}
 	var r reply
-	p.hop(ctx, call{method: http.MethodHead, url: u}, p.request, &r)
+	p.send(ctx, call{method: http.MethodHead, url: u}, p.request, &r)
 	if r.answer.Status == 0 {
 		return nil, fmt.Errorf("head %s: %w", clip(address), r.err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHead: what an answer to HEAD tells of a paywall, and that nothing else is asked.
+// TestHead checks what each answer to HEAD says about payment, and that one request is sent.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -34,7 +34,7 @@ func TestHead(t *testing.T) {
 				t.Errorf("got %v, %v", got, err)
 			}
 			if len(service.seen) != 1 || service.seen[0] != "HEAD /x?a=b" {
-				t.Errorf("asked %q", service.seen)
+				t.Errorf("requests %q", service.seen)
 			}
 		})
 	}

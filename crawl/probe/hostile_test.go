@@ -19,16 +19,16 @@ import (
 	"tollbook/site/x402"
 )
 
-// bomb16 unpacks to 16 MiB, and is sent over and over.
+// bomb16 decompresses to 16 MiB and is sent repeatedly.
 var bomb16 = bomb(16 << 20)
 
-// emptyMember is a gzip member that holds nothing: any number of them are still an empty body.
+// emptyMember is an empty gzip member: any number of them decompress to an empty body.
 var emptyMember = bomb(0)
 
-const asked = "HTTP/1.1 402 Payment Required\r\nPayment-Required: "
+const paymentHead = "HTTP/1.1 402 Payment Required\r\nPayment-Required: "
 
 func hostile() []hostileCase {
-	head := asked + envelopeHeader("") + "\r\n"
+	head := paymentHead + envelopeHeader("") + "\r\n"
 	limits := 2 * time.Second
 	return []hostileCase{
 		{name: "42 silence", speak: hang, class: ClassUnreachable, reason: "timed out after 2 s", limit: limits},
@@ -76,7 +76,7 @@ func hostile() []hostileCase {
 			io.WriteString(c, head+"X: "+strings.Repeat("x", 300<<10)+"\r\n\r\n")
 			hang(c)
 		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
-		{name: "35 60 KiB header", speak: say(asked +
+		{name: "35 60 KiB header", speak: say(paymentHead +
 			envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`) +
 			"\r\nContent-Length: 2\r\n\r\n{}"),
 			class: ClassPaidOK, reason: "asks for payment"},
@@ -158,12 +158,12 @@ func hostile() []hostileCase {
 
 type hostileCase struct {
 	name   string
-	atOnce bool // speaks before it is asked
+	atOnce bool // answers before the request
 	tls    bool
 	speak  func(net.Conn)
 	class  string
-	reason string        // "": not looked at
-	limit  time.Duration // for the request; 0: enough
+	reason string        // "" is not checked
+	limit  time.Duration // for the request; 0 for the default
 }
 
 func (c hostileCase) probe(t testing.TB) Result {
@@ -186,16 +186,16 @@ func TestHostileServers(t *testing.T) {
 				t.Errorf("%s %s (%s), want %s (%s)", got.Verdict, got.Class, got.Reason, c.class, c.reason)
 			}
 			if len(got.Answer.Body) > x402.MaxBody {
-				t.Errorf("kept %d bytes of body", len(got.Answer.Body))
+				t.Errorf("body of %d bytes", len(got.Answer.Body))
 			}
 			if strings.Contains(got.Reason, "127.0.0.1") || strings.Contains(got.Reason, "net/http") {
-				t.Errorf("reason %q tells of our insides", got.Reason)
+				t.Errorf("reason %q reveals our internals", got.Reason)
 			}
 		})
 	}
 }
 
-// TestTruncated is fixture 34: of 4 MB the first 256 KiB are kept, and the connection is not.
+// TestTruncated checks that of 4 MB the first 256 KiB are returned, and that the connection is closed.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	for _, compressed := range []bool{false, true} {
@@ -232,7 +232,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestHostileHTTP2 has the limits hold where frames replace lines.
+// TestHostileHTTP2 checks that the limits hold for HTTP/2 too.
 func TestHostileHTTP2(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -282,7 +282,7 @@ func TestHostileHTTP2(t *testing.T) {
 	}
 }
 
-// TestUnreachable has nobody listen.
+// TestUnreachable probes a port on which no server listens.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}})
@@ -294,7 +294,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestThousandHostileServers visits a thousand of them at once: each visit ends, and what they make us hold is bounded.
+// TestThousandHostileServers probes a thousand hostile servers at once. Each probe must end, and memory must stay
+// bounded.
 func TestThousandHostileServers(t *testing.T) {
 	testgate.All(t)
 	cases := hostile()

@@ -16,16 +16,16 @@ import (
 	"tollbook/site/x402"
 )
 
-// A call is what one attempt asks.
+// A call is the request of one attempt.
 type call struct {
 	method      string
 	url         *url.URL
-	body        []byte // nil: none
+	body        []byte // nil for none
 	contentType string
-	resampled   bool // repeats an earlier call, with a sample this time
+	resampled   bool // repeats the call before with a sample
 }
 
-// A try is a call and what came of it.
+// A try is a call with its result.
 type try struct {
 	call
 	reply
@@ -35,24 +35,24 @@ type try struct {
 	reason   string
 }
 
-// tries are the attempts of one probe, in order.
+// tries are the attempts of a probe in order.
 type tries []try
 
-// A plan says which call comes first and which follows from the answers so far. It is pure.
+// A plan decides which call comes first, and which one follows from the answers so far. It does no I/O.
 type plan struct {
 	url         *url.URL
-	methods     []string // in the order of trying
-	declared    bool     // the first was declared, not guessed or remembered
-	body        []byte   // declared by whoever asks, nil without
+	methods     []string // in the order of attempts
+	declared    bool     // whether the first method was declared, not guessed or remembered
+	body        []byte   // declared by the caller; nil for none
 	contentType string
-	last        func() x402.Discovery // what the endpoint declared before; zero without
+	last        func() x402.Discovery // the endpoint's last discovery document; zero for none
 }
 
-// maxSample bounds a declared sample body: what is larger is not sent.
+// maxSample is the size of the largest declared sample body that is sent, in bytes.
 const maxSample = 64 << 10
 
-// newPlan puts the declared method first, else the remembered one, else GET. Only GET and POST are ever tried
-// unasked: the other methods may change things, and HEAD is answered unpaid by most sellers.
+// newPlan returns a plan that begins with the declared method, else the remembered one, else GET. Only GET and POST are
+// tried without a declaration: other methods may change things, and most sellers answer HEAD unpaid.
 func newPlan(t Target, u *url.URL) plan {
 	pl := plan{url: u, body: t.Body, contentType: t.ContentType}
 	pl.last = sync.OnceValue(func() (none x402.Discovery) {
@@ -63,12 +63,12 @@ func newPlan(t Target, u *url.URL) plan {
 		}
 		return none
 	})
-	method := declarable(t.Method)
+	method := allowedMethod(t.Method)
 	if method == "" {
-		method = declarable(pl.last().Method)
+		method = allowedMethod(pl.last().Method)
 	}
 	pl.declared = method != ""
-	if hint := declarable(t.MethodHint); method == "" && (hint == http.MethodGet || hint == http.MethodPost) {
+	if hint := allowedMethod(t.MethodHint); method == "" && (hint == http.MethodGet || hint == http.MethodPost) {
 		method = hint
 	}
 	switch method {
@@ -82,8 +82,8 @@ func newPlan(t Target, u *url.URL) plan {
 	return pl
 }
 
-// declarable gives a method that may be sent because somebody declared it, in upper case, or "".
-func declarable(method string) string {
+// allowedMethod returns a declared method in upper case, or "" if it must not be sent.
+func allowedMethod(method string) string {
 	method = strings.ToUpper(strings.TrimSpace(method))
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
@@ -92,8 +92,8 @@ func declarable(method string) string {
 	return ""
 }
 
-// next gives the call that the answers so far ask for, and false when they suffice. A method is tried once, and
-// once more with a sample.
+// next returns the call that follows from the answers so far, and false if no further call is needed. Each method is
+// tried once, and once more with a sample.
 func (pl plan) next(tried tries) (call, bool) {
 	if len(tried) == 0 {
 		return pl.call(pl.methods[0]), true
@@ -103,26 +103,26 @@ func (pl plan) next(tried tries) (call, bool) {
 		return call{}, false
 	}
 	if last.class == ClassNeedsInput && !last.resampled {
-		if c, ok := pl.sample(last); ok {
+		if c, ok := pl.sampleCall(last); ok {
 			return c, true
 		}
 	}
-	if len(pl.methods) < 2 || last.method == pl.methods[1] || !pl.another(last) {
+	if len(pl.methods) < 2 || last.method == pl.methods[1] || !pl.triesSecond(last) {
 		return call{}, false
 	}
 	return pl.call(pl.methods[1]), true
 }
 
-// maxAttempts bounds the calls of one probe.
+// maxAttempts is the most calls of one probe.
 const maxAttempts = 3
 
-// another says whether an answer to the first method leaves room for the second. A declared method is doubted
-// only when the service itself does; a guessed one whenever the service answered for itself, but not with a 402.
-func (pl plan) another(last try) bool {
+// triesSecond reports whether to try the second method after an answer to the first. A declared method is doubted only
+// if the service itself rejects it, a guessed one after any answer of the service except 402.
+func (pl plan) triesSecond(last try) bool {
 	switch last.class {
 	case ClassWrongMethod:
 		allow := last.answer.Header.Get("Allow")
-		return allow == "" || allows(allow, pl.methods[1])
+		return allow == "" || allowsMethod(allow, pl.methods[1])
 	case ClassGone:
 		return true
 	case ClassOpen, ClassNeedsInput, ClassAuth, ClassClientError, ClassServerError, ClassRedirect:
@@ -131,7 +131,7 @@ func (pl plan) another(last try) bool {
 	return false
 }
 
-func allows(allow, method string) bool {
+func allowsMethod(allow, method string) bool {
 	for _, m := range strings.Split(allow, ",") {
 		if strings.EqualFold(strings.TrimSpace(m), method) {
 			return true
@@ -160,11 +160,11 @@ func hasBody(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-// sample repeats a call that wanted input, with the sample that the answer's own envelope declares or that is known
-// from before; false when there is none, or it was sent already.
-func (pl plan) sample(last try) (call, bool) {
+// sampleCall returns the last call with a sample of input, from the answer's own envelope or from a previous one. It
+// returns false if there is no sample or the last call contained it.
+func (pl plan) sampleCall(last try) (call, bool) {
 	body, query := json.RawMessage(nil), pl.last().QueryParams
-	for _, e := range last.captured.Others { // the status is no 402, so none was chosen
+	for _, e := range last.captured.Others { // the status is not 402, so Capture chose no envelope
 		if d := e.Discovery; d != nil && !d.MCP {
 			body = d.Body
 			if d.QueryParams != nil {
@@ -186,13 +186,13 @@ func (pl plan) sample(last try) (call, bool) {
 	return c, ok
 }
 
-// maxParams bounds the sample parameters that are put into an address.
+// maxParams is the most sample parameters that are added to a URL.
 const maxParams = 32
 
-// withQuery adds sample parameters to an address, except those it has already; false when nothing was added.
-func withQuery(u *url.URL, sample json.RawMessage) (*url.URL, bool) {
+// withQuery adds sample parameters to a URL, except those that it has. It returns false if none was added.
+func withQuery(u *url.URL, sampleCall json.RawMessage) (*url.URL, bool) {
 	var params map[string]any
-	if json.Unmarshal(sample, &params) != nil {
+	if json.Unmarshal(sampleCall, &params) != nil {
 		return u, false
 	}
 	have, added := u.Query(), url.Values{}
@@ -214,8 +214,8 @@ func withQuery(u *url.URL, sample json.RawMessage) (*url.URL, bool) {
 	return &c, len(c.String()) <= maxURL
 }
 
-// sampleText gives the text of a sample parameter. Version 1 sellers put a schema where the example belongs:
-// then it is the example, default or first allowed value, else the plainest value of the type.
+// sampleText returns the text of a sample parameter. Sellers of version 1 put a schema where the example belongs. Then
+// the text is its example, default or first allowed value, else a simple value of its type.
 func sampleText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -245,10 +245,10 @@ func sampleText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// ranks orders the classes by how much they say, best first: of the answers to several methods, the one to the
-// method that the endpoint really has. A 405 or 404 says only that this method is not it.
+// ranks orders the classes by how much they say, most first. The answer to the method that the endpoint supports says
+// most; a 405 or 404 only says that another method is needed.
 var ranks = []string{
-	ClassInterrupted, ClassRefused, // nothing else may be concluded from
+	ClassInterrupted, ClassRefused, // the probe has no other result
 	ClassPaidOK, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassHostDisabled,
 	ClassOpen,
 	ClassNeedsInput, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
@@ -257,8 +257,8 @@ var ranks = []string{
 	ClassWrongMethod, ClassGone,
 }
 
-// choose gives the index of the try that stands for the probe. A call repeated with a sample replaces the one
-// before it; of equal ones the earlier stands.
+// choose returns the index of the try that decides the probe. A call repeated with a sample replaces the one before it.
+// Among equal classes the first wins.
 func (t tries) choose() int {
 	best := -1
 	for i, x := range t {
@@ -273,7 +273,7 @@ func (t tries) choose() int {
 	return best
 }
 
-// result tells the chosen try as the probe's result, all but the times that need a clock.
+// result returns the chosen try as the probe's result, without the times that need a clock.
 func (t tries) result() Result {
 	x := t[t.choose()]
 	r := Result{
@@ -295,9 +295,9 @@ var (
 	segment = regexp.MustCompile(`^(:[A-Za-z_]\w*|\[[A-Za-z_.][\w.-]*\])$`)
 )
 
-// placeholder finds a part of an address that stands for a value to be filled in, "" without one. Nothing is ever
-// invented for it.
-func placeholder(u *url.URL) string {
+// findPlaceholder returns the first part of a URL that stands for a value to be filled in, "" for none. Tollbook never
+// invents such values.
+func findPlaceholder(u *url.URL) string {
 	for _, s := range strings.Split(u.Path, "/") {
 		if segment.MatchString(s) {
 			return s

@@ -12,8 +12,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// TestPlan plays the choice of method and sample through: what a service answers to each call, what is sent, and
-// which call stands for the probe. A call is "METHOD query body", the standing one is marked with "*".
+// TestPlan checks the choice of method and sample for a service's answer to each call: which calls are sent and which
+// one decides the probe. A call is written as "METHOD query body"; the deciding one is marked with "*".
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	declares := func(body, query string) x402.Captured {
@@ -62,11 +62,11 @@ func TestPlan(t *testing.T) {
 		{"second call refused", Target{}, script{"GET": ClassOpen, "POST {}": ClassRefused}, nil, "GET, *POST {}"},
 
 		{"no second call when there was no answer", Target{}, script{"GET": ClassUnreachable}, nil, "*GET"},
-		{"nor for one that was none", Target{}, script{"GET": ClassInvalidHTTP}, nil, "*GET"},
+		{"nor after an invalid one", Target{}, script{"GET": ClassInvalidHTTP}, nil, "*GET"},
 		{"nor for a flood of headers", Target{}, script{"GET": ClassOversized}, nil, "*GET"},
-		{"nor when told to slow down", Target{}, script{"GET": ClassRateLimited}, nil, "*GET"},
-		{"nor when told to come back", Target{}, script{"GET": ClassUnavailable}, nil, "*GET"},
-		{"nor into a bot filter", Target{}, script{"GET": ClassChallenge}, nil, "*GET"},
+		{"nor after a 429", Target{}, script{"GET": ClassRateLimited}, nil, "*GET"},
+		{"nor after a 503 with Retry-After", Target{}, script{"GET": ClassUnavailable}, nil, "*GET"},
+		{"nor after a bot filter's answer", Target{}, script{"GET": ClassChallenge}, nil, "*GET"},
 		{"nor when refused", Target{}, script{"GET": ClassRefused}, nil, "*GET"},
 
 		{"405 that allows POST", Target{}, script{"GET": "Allow: OPTIONS, post", "POST {}": ClassPaidOK}, nil,
@@ -93,13 +93,13 @@ func TestPlan(t *testing.T) {
 			`*PATCH {"a":1}`},
 		{"HEAD is never sent", Target{Method: "HEAD"}, script{"GET": ClassOpen, "POST {}": ClassGone}, nil,
 			"*GET, POST {}"},
-		{"nor what is no method", Target{Method: "GET /x"}, script{"GET": ClassPaidOK}, nil, "*GET"},
+		{"nor an invalid method", Target{Method: "GET /x"}, script{"GET": ClassPaidOK}, nil, "*GET"},
 
 		{"declared sample at once", Target{Method: "POST", Body: []byte(`{"q":1}`)},
 			script{`POST {"q":1}`: ClassPaidOK}, nil, `*POST {"q":1}`},
 		{"declared sample did not help", Target{Method: "POST", Body: []byte(`{"q":1}`)},
 			script{`POST {"q":1}`: ClassNeedsInput}, nil, `*POST {"q":1}`},
-		{"sample of the last envelope", Target{Discovery: known(discovery("POST", `{"q":2}`, ""))},
+		{"sample of the last envelope", Target{Discovery: remembered(discovery("POST", `{"q":2}`, ""))},
 			script{`POST {"q":2}`: ClassPaidOK}, nil, `*POST {"q":2}`},
 		{"sample of the answer's envelope", Target{Method: "POST"},
 			script{"POST {}": ClassNeedsInput, `POST {"q":3}`: ClassPaidOK},
@@ -111,18 +111,19 @@ func TestPlan(t *testing.T) {
 		{"sample that was accepted, and failed", Target{Method: "POST"},
 			script{"POST {}": ClassNeedsInput, `POST {"q":3}`: ClassServerError},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, "")}, `POST {}, *POST {"q":3}`},
-		{"sample query", Target{Discovery: known(discovery("GET", "", `{"city":"Oslo","n":3}`))},
+		{"sample query", Target{Discovery: remembered(discovery("GET", "", `{"city":"Oslo","n":3}`))},
 			script{"GET": ClassNeedsInput, "GET ?city=Oslo&n=3": ClassPaidOK}, nil, "GET, *GET ?city=Oslo&n=3"},
-		{"sample query, then POST", Target{Discovery: known(discovery("", "", `{"q":"x"}`))},
+		{"sample query, then POST", Target{Discovery: remembered(discovery("", "", `{"q":"x"}`))},
 			script{"GET": ClassNeedsInput, "GET ?q=x": ClassNeedsInput, "POST {}": ClassPaidOK}, nil,
 			"GET, GET ?q=x, *POST {}"},
 		{"GET wants input, POST paid", Target{}, script{"GET": ClassNeedsInput, "POST {}": ClassPaidOK}, nil,
 			"GET, *POST {}"},
-		{"never more than three", Target{Discovery: known(discovery("", "", `{"q":"x"}`))},
+		{"never more than three", Target{Discovery: remembered(discovery("", "", `{"q":"x"}`))},
 			script{"GET": ClassNeedsInput, "GET ?q=x": ClassNeedsInput, "POST {}": ClassNeedsInput},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, "")}, "GET, *GET ?q=x, POST {}"},
 		{"an MCP tool's sample is not sent",
-			Target{Discovery: known(&x402.Discovery{MCP: true, Method: "PUT", Body: json.RawMessage(`{"tool":1}`)})},
+			Target{Discovery: remembered(&x402.Discovery{MCP: true, Method: "PUT",
+				Body: json.RawMessage(`{"tool":1}`)})},
 			script{"GET": ClassNeedsInput, "POST {}": ClassNeedsInput}, nil, "*GET, POST {}"},
 		{"a giant sample is not sent", Target{Method: "POST", Body: []byte(strings.Repeat(" ", maxSample+1))},
 			script{"POST {}": ClassPaidOK}, nil, "*POST {}"},
@@ -139,11 +140,11 @@ func TestPlan(t *testing.T) {
 			if !ok {
 				break
 			}
-			class, known := tt.service[spell(c)]
-			if !known {
-				t.Errorf("%s: sends %s", tt.name, spell(c))
+			class, expected := tt.service[formatCall(c)]
+			if !expected {
+				t.Errorf("%s: sends %s", tt.name, formatCall(c))
 			}
-			x := try{call: c, class: class, captured: tt.captured[spell(c)]}
+			x := try{call: c, class: class, captured: tt.captured[formatCall(c)]}
 			if strings.HasPrefix(class, "Allow: ") {
 				x.class, x.answer = ClassWrongMethod, answer(405, "Allow", class[len("Allow: "):])
 			}
@@ -151,7 +152,7 @@ func TestPlan(t *testing.T) {
 		}
 		var got []string
 		for i, x := range tried {
-			s := spell(x.call)
+			s := formatCall(x.call)
 			if i == tried.choose() {
 				s = "*" + s
 			}
@@ -163,7 +164,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func known(d *x402.Discovery) func() *x402.Discovery { return func() *x402.Discovery { return d } }
+func remembered(d *x402.Discovery) func() *x402.Discovery { return func() *x402.Discovery { return d } }
 
 func discovery(method, body, query string) *x402.Discovery {
 	d := &x402.Discovery{Method: method}
@@ -176,7 +177,7 @@ func discovery(method, body, query string) *x402.Discovery {
 	return d
 }
 
-func spell(c call) string {
+func formatCall(c call) string {
 	s := c.method
 	if c.url.RawQuery != "" {
 		s += " ?" + c.url.RawQuery
@@ -249,13 +250,14 @@ func TestPlaceholder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, placeholder(u)); diff != "" {
+		if diff := cmp.Diff(tt.want, findPlaceholder(u)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.url, diff)
 		}
 	}
 }
 
-// TestMethodsSent holds the plan to its promise for every declared and remembered method there may be.
+// TestMethodsSent checks, for every declared and remembered method, that no method is sent that was not declared,
+// except GET and POST.
 func TestMethodsSent(t *testing.T) {
 	t.Parallel()
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}

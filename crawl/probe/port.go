@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// notWeb names the ports above 1023 that are never dialled: a GET sent to a mail server, a shell or a database may
-// be read as its commands (Redis, SMTP and memcached all take lines), and no paid API lives there.
-var notWeb = map[uint16]string{
+// forbiddenPorts names the ports above 1023 that are never dialled. A mail server, a shell or a database may read a GET
+// as commands (Redis, SMTP and memcached read lines), and no paid API uses these ports.
+var forbiddenPorts = map[uint16]string{
 	1080: "SOCKS", 1099: "Java RMI", 1433: "SQL Server", 1434: "SQL Server", 1521: "Oracle", 1522: "Oracle",
 	1526: "Oracle", 1583: "Pervasive SQL", 1883: "MQTT", 2049: "NFS", 2222: "SSH", 2375: "Docker", 2376: "Docker",
 	2377: "Docker", 2379: "etcd", 2380: "etcd", 2483: "Oracle", 2484: "Oracle", 2525: "SMTP", 2638: "Sybase",
@@ -24,7 +24,7 @@ var notWeb = map[uint16]string{
 	29015: "RethinkDB", 33060: "MySQL", 50000: "DB2",
 }
 
-// checkPort refuses a port that no web service belongs on. An empty port is the scheme's own.
+// checkPort refuses a port that is not for web services. An empty port is the default of the scheme.
 func checkPort(port string) error {
 	if port == "" || port == "80" || port == "443" {
 		return nil
@@ -34,10 +34,10 @@ func checkPort(port string) error {
 		return fmt.Errorf("%w: %q is not a port", ErrRefused, clip(port))
 	}
 	if n < 1024 {
-		return fmt.Errorf("%w: port %d is not one for web services (80, 443 and those above 1023 are)", ErrRefused, n)
+		return fmt.Errorf("%w: port %d is not for web services; use 80, 443 or one above 1023", ErrRefused, n)
 	}
-	if service, ok := notWeb[uint16(n)]; ok {
-		return fmt.Errorf("%w: port %d belongs to %s", ErrRefused, n, service)
+	if service, ok := forbiddenPorts[uint16(n)]; ok {
+		return fmt.Errorf("%w: port %d is used by %s", ErrRefused, n, service)
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
-// Package probe asks one address what it costs: an unpaid request goes out, one result comes back. It holds the
-// guard that keeps us from hostile addresses, the choice of method and sample, the limits on what is read, and
-// the verdict table.
+// Package probe asks one URL what it costs: it sends an unpaid request and returns one result. It contains the guard
+// against hostile addresses, the choice of method and sample, the limits on what is read, and the table of verdicts.
 //
-// It owns no rows and no files. It never pays, never signs, sends no cookies, and must never know what a service,
-// a schedule or a database is: who is asked, when, and what follows from the verdict is decided by its callers.
+// It stores nothing. It never pays, never signs and sends no cookies. It must never know what a service, a schedule or
+// a database is: its callers decide what is probed, when, and what follows from the verdict.
 package probe
 
 import (
@@ -19,70 +18,71 @@ import (
 	"tollbook/site/x402"
 )
 
-// Options say how a Prober goes about. The zero value of each is a good one.
+// Options are the settings of a Prober. Zero values stand for the defaults.
 type Options struct {
-	Guard     *Guard  // nil: the strictest one
-	Routes    []Route // names that live in this process
+	Guard     *Guard  // the strictest when nil
+	Routes    []Route // names that this process serves itself
 	UserAgent string  // "Tollbook/<version> (+<contact page>)"; must not contain "Mozilla", or sellers answer with HTML
 
 	ConnectTimeout time.Duration // for DNS and TCP together, and again for TLS; 5 s when zero
-	RequestTimeout time.Duration // for one attempt with its redirects and its body, waiting aside; 15 s when zero
+	RequestTimeout time.Duration // for one attempt with redirects and body, without waiting; 15 s when zero
 
-	// Pace, when not nil, is called before every request of a probe but the first, so that the caller can keep its
-	// distance between requests to a host. An error of it interrupts the probe.
+	// Pace, when not nil, is called before every request of a probe but the first, so that the caller can keep a gap
+	// between requests to a host. An error interrupts the probe.
 	Pace func(ctx context.Context, host string) error
 
 	Now func() time.Time // time.Now when nil
 }
 
-// Route serves one domain without leaving the machine: the sample world's way in. Its names are never looked up,
-// and its authority is trusted for them alone.
+// Route serves one domain inside this process, for the sample world. Its names are never resolved, and its certificate
+// authority is trusted for them alone.
 type Route struct {
 	Domain string // this name and every name below it, such as "sample.test"
 
-	// Dial connects to addr, "name:port". Where it answers false, there is no such host.
+	// Dial connects to addr, "name:port". It returns false if the host does not exist.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, bool, error)
 
-	RootCAs *x509.CertPool // nil: the system's
+	RootCAs *x509.CertPool // the system's when nil
 }
 
-// Target is what to ask.
+// Target is the endpoint to probe.
 type Target struct {
 	URL         string // absolute; "{name}", ":name" and "[name]" in its path make it unprobeable
-	Method      string // as declared; "" when nobody said. HEAD, OPTIONS and unknown ones count as ""
-	MethodHint  string // Result.Method of the last Paid or Broken probe, "" without; only GET and POST count
-	Body        []byte // declared sample body for POST, PUT and PATCH; nil: "{}"
+	Method      string // as declared; "" for none. HEAD, OPTIONS and unknown methods count as ""
+	MethodHint  string // Result.Method of the last Paid or Broken probe; "" for none. Only GET and POST count
+	Body        []byte // declared sample body for POST, PUT and PATCH; "{}" when nil
 	ContentType string // of Body; "" means application/json
 
-	// Discovery answers that of the last envelope seen here, nil without: method, sample body and sample query come
-	// from it where the fields above say nothing. It is asked at most once, and only then; nil is as if it answered
-	// nil.
+	// Discovery returns the discovery document of the endpoint's last envelope, nil for none. Method, sample body and
+	// sample query come from it if the fields above are empty. It is called at most once, and only if needed; it may
+	// be nil.
 	Discovery func() *x402.Discovery
 }
 
-// Result is what one probe found.
+// Result is the result of one probe.
 type Result struct {
 	Verdict Verdict
 	Class   string // one of the Class constants
 	Reason  string // one sentence for people, without a full stop
-	// the method that produced the verdict, "" when nothing was sent; worth a MethodHint when Paid or Broken
+	// Method is the method that produced the verdict, "" if nothing was sent. If the verdict is Paid or Broken, it is
+	// the MethodHint of the next probe.
 	Method string
 	Status int // HTTP status of the answer, 0 without one
 
 	Sent     Request       // the request that was answered, after redirects
-	Answer   x402.Answer   // as received; zero when none came
-	Captured x402.Captured // what the answer says about payment
+	Answer   x402.Answer   // as received; zero without one
+	Captured x402.Captured // payment terms in the answer
 
 	Phases Phases // of the last request of the attempt
-	// from the attempt's start to the response headers, redirects included; 0 without an answer
+	// ResponseTime is the time from the attempt's start to the response headers, with redirects; 0 without an answer.
 	ResponseTime time.Duration
 	StartedAt    time.Time
-	RetryAfter   *time.Duration // what the answer asks for, at most a day; nil when it does not say
-	FinalURL     string         // the address that answered, or was to
-	Redirects    []string       // addresses gone through to reach FinalURL, in order, without the first
-	TLSVerified  bool           // the answer came over TLS with a certificate that verified
-	Attempts     int            // requests that began anew: other methods, samples
-	Requests     int            // all requests sent, redirects included
+	RetryAfter   *time.Duration // as the answer asks, at most a day; nil if it does not say
+	FinalURL     string         // URL that answered, or was to answer
+	Redirects    []string       // URLs of the redirects that led to FinalURL, in order, without the first URL
+	TLSVerified  bool           // whether the answer came over TLS with a valid certificate
+	Attempts     int            // calls: other methods, samples
+	Requests     int            // all requests, with redirects
 }
 
 // Request is one request as it was sent.
@@ -92,13 +92,13 @@ type Request struct {
 	Body        []byte
 }
 
-// Phases is how long the steps of a request took; a step that a kept connection made needless is 0.
+// Phases are the durations of the steps of a request. A step that a reused connection skipped is 0.
 type Phases struct {
 	DNS, Connect, TLS time.Duration
 	FirstByte         time.Duration // from the request written to the first byte of the answer
 }
 
-// Prober sends probes. It keeps connections and TLS sessions between them; any number of goroutines may use it.
+// Prober sends probes. It reuses connections and TLS sessions. Several goroutines may use it.
 type Prober struct {
 	guard     *Guard
 	routes    []routed
@@ -110,7 +110,7 @@ type Prober struct {
 	now       func() time.Time
 }
 
-// New makes a Prober; Close it when done.
+// New returns a Prober. The caller must call Close.
 func New(o Options) *Prober {
 	p := &Prober{
 		guard:     o.Guard,
@@ -143,7 +143,7 @@ func New(o Options) *Prober {
 	return p
 }
 
-// Close drops the connections that are kept. Probes under way end by themselves.
+// Close closes idle connections. Running probes end by themselves.
 func (p *Prober) Close() {
 	p.public.CloseIdleConnections()
 	for _, r := range p.routes {
@@ -151,13 +151,13 @@ func (p *Prober) Close() {
 	}
 }
 
-// Probe asks the target, by another method or with a sample where the first answer calls for it, and judges. It
-// takes at most three attempts of RequestTimeout each. What goes wrong is in the Result.
+// Probe sends the target's request, and further ones with another method or a sample if the first answer asks for it,
+// and returns a verdict. It makes at most three attempts of RequestTimeout each. The Result contains any failure.
 func (p *Prober) Probe(ctx context.Context, t Target) Result {
 	started := p.now()
 	u, err := url.Parse(t.URL)
 	if err != nil {
-		err = fmt.Errorf("%w: %q is not an address", ErrRefused, clip(t.URL))
+		err = fmt.Errorf("%w: %q is not a URL", ErrRefused, clip(t.URL))
 	} else {
 		u, err = p.guard.canonical(u)
 	}
@@ -165,21 +165,21 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 		verdict, class, reason := judge(x402.Answer{}, x402.Captured{}, err)
 		return Result{Verdict: verdict, Class: class, Reason: reason, StartedAt: started, FinalURL: t.URL}
 	}
-	if name := placeholder(u); name != "" {
+	if name := findPlaceholder(u); name != "" {
 		return Result{
 			Verdict: Inconclusive, Class: ClassNeedsInput,
 			Reason:    fmt.Sprintf("the address has a placeholder, %s, that only a caller can fill", clip(name)),
 			StartedAt: started, FinalURL: u.String(),
 		}
 	}
-	result := p.attempts(ctx, newPlan(t, u)).result()
+	result := p.runPlan(ctx, newPlan(t, u)).result()
 	result.StartedAt = started
 	result.RetryAfter = retryAfter(result.Answer.Header, p.now())
 	return result
 }
 
-// attempts carries a plan out, one request after the other.
-func (p *Prober) attempts(ctx context.Context, pl plan) tries {
+// runPlan executes a plan, one request after the other.
+func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 	var tried tries
 	for {
 		c, ok := pl.next(tried)

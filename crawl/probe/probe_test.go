@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// envelope is what a clean version 2 service states, recorded from the official SDK and with an address of ours.
+// envelope is a valid answer of a version 2 service, recorded from the official SDK, with the recipient replaced.
 const envelope = `{"x402Version":2,"error":"Payment required","resource":{"url":"http://127.0.0.1/bare",` +
 	`"description":"","mimeType":""},` +
 	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
@@ -29,7 +29,7 @@ func envelopeHeader(extensions string) string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, envelope, extensions))
 }
 
-// demand answers as a service does that wants to be paid.
+// demand writes a valid answer that asks to be paid.
 func demand(w http.ResponseWriter) {
 	w.Header().Set("Payment-Required", envelopeHeader(""))
 	w.Header().Set("Content-Type", "application/json")
@@ -37,7 +37,7 @@ func demand(w http.ResponseWriter) {
 	io.WriteString(w, "{}")
 }
 
-// A recorder notes the requests that a service gets.
+// A recorder stores the requests that a service gets.
 type recorder struct {
 	http.Handler
 	mu   sync.Mutex
@@ -57,7 +57,7 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 }
 
-// serve starts a service on loopback and a prober that may go there.
+// serve starts a service on loopback and a prober that may connect to it.
 func serve(t *testing.T, h http.HandlerFunc) (*Prober, *recorder, string) {
 	t.Helper()
 	service := &recorder{Handler: h}
@@ -77,7 +77,7 @@ func status(code int, headers ...string) http.HandlerFunc {
 	}
 }
 
-// byMethod answers each method in its own way, others with 405.
+// byMethod answers each method with its own handler, other methods with 405.
 func byMethod(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h := handlers[r.Method]; h != nil {
@@ -174,7 +174,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// wantsSample validates before it asks for payment, as many sellers do, and states what it wants.
+// wantsSample validates input before it asks to be paid, as many sellers do, and declares its sample.
 func wantsSample(w http.ResponseWriter, r *http.Request) {
 	if body, _ := io.ReadAll(r.Body); string(body) == `{"q":"x"}` {
 		demand(w)
@@ -229,7 +229,7 @@ func TestResultOfAPaidEndpoint(t *testing.T) {
 	}
 }
 
-// TestRequestHeaders holds every byte of what is sent: nothing that pays, tracks or makes a seller answer with HTML.
+// TestRequestHeaders checks the whole header of requests: it must not pay, track, or make a seller answer with HTML.
 func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -245,7 +245,7 @@ func TestRequestHeaders(t *testing.T) {
 	for range 2 {
 		result := p.Probe(t.Context(), Target{URL: base})
 		if _, leaked := result.Sent.Header["Idempotency-Key"]; leaked {
-			t.Error("Sent tells of a header that was not sent")
+			t.Error("Sent contains a header that was not sent")
 		}
 	}
 	get := http.Header{
@@ -278,7 +278,7 @@ func TestPace(t *testing.T) {
 	host := strings.TrimPrefix(base, "http://")
 	p.Probe(t.Context(), Target{URL: base})
 	if diff := cmp.Diff([]string{host, host, host}, hosts); diff != "" {
-		t.Errorf("asked before each request but the first (-want +got):\n%s", diff)
+		t.Errorf("calls of Pace (-want +got):\n%s", diff)
 	}
 	got := p.Probe(t.Context(), Target{URL: base})
 	if got.Class != ClassInterrupted || got.Requests != 1 || len(service.seen) != 5 {
@@ -302,9 +302,9 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept has a second round use the connection of the first, and a POST survive a connection that
-// the server closed in between.
-func TestConnectionsAreKept(t *testing.T) {
+// TestConnectionsAreReused checks that a second round reuses the first one's connection, and that a POST survives a
+// connection that the server closed meanwhile.
+func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	opened := 0

@@ -13,8 +13,8 @@ import (
 
 var quiet = log.New(io.Discard, "", 0)
 
-// raw starts a server that speaks to each connection as it likes, after the request's headers came (or not, when
-// atOnce). Connections are closed when speak returns.
+// raw starts a server that calls speak for each connection, after the request's headers or, with atOnce, before them.
+// It closes a connection when speak returns.
 func raw(t testing.TB, atOnce bool, speak func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

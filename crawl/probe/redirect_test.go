@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sampleWorld serves names under sample.test over plain HTTP: each name has its own handler.
+// sampleWorld serves names below sample.test over plain HTTP, each with its own handler.
 func sampleWorld(t *testing.T, services map[string]http.HandlerFunc) *Prober {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +80,7 @@ func TestRedirects(t *testing.T) {
 		class  string
 		reason string
 		hops   int
-		end    string // what the last service got
+		end    string // the last service's request
 	}{
 		{Target{URL: "http://hops.sample.test/xxx"}, ClassPaidOK, "asks for payment", 3, ""},
 		{Target{URL: "http://hops.sample.test/xxxx"}, ClassRedirect, "redirects more than 3 times", 3, ""},
@@ -93,9 +93,9 @@ func TestRedirects(t *testing.T) {
 		{Target{URL: "http://empty.sample.test/", Method: "GET"}, ClassRedirect,
 			"answers 302 Found without an address to go to", 0, ""},
 		{Target{URL: "http://bad.sample.test/", Method: "GET"}, ClassRedirect,
-			"redirects to something that is no address", 0, ""},
+			"redirects to an invalid URL", 0, ""},
 		{Target{URL: "http://long.sample.test/", Method: "GET"}, ClassRedirect,
-			"redirects to an address of more than 2048 bytes", 0, ""},
+			"redirects to a URL of more than 2048 bytes", 0, ""},
 		{Target{URL: "http://none.sample.test/", Method: "GET"}, ClassUnreachable, "no such host", 1, ""},
 		{Target{URL: "http://lan.sample.test/", Method: "GET"}, ClassRedirect,
 			"redirects to an address that is not visited", 0, ""},
@@ -112,7 +112,7 @@ func TestRedirects(t *testing.T) {
 				tt.class, tt.reason, tt.hops)
 		}
 		if diff := cmp.Diff(tt.end, strings.Join(seen, "; ")); diff != "" {
-			t.Errorf("%s: the last service got (-want +got):\n%s", tt.target.URL, diff)
+			t.Errorf("%s: request of the last service (-want +got):\n%s", tt.target.URL, diff)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (a *authority) issue(t *testing.T, name string, from, to time.Duration) tls
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// startTLS serves over TLS, HTTP/2 included.
+// startTLS starts a server with TLS and HTTP/2.
 func startTLS(t *testing.T, config *tls.Config, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -100,7 +100,7 @@ func TestTLS(t *testing.T) {
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	picky := certificate(good)
 	picky.ClientAuth = tls.RequireAnyClientCert
-	picky.MaxVersion = tls.VersionTLS12 // so that the refusal comes within the handshake
+	picky.MaxVersion = tls.VersionTLS12 // reports the refusal within the handshake
 	tests := []struct {
 		name   string
 		config *tls.Config
@@ -137,7 +137,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestSampleAuthority shows that the sample world's authority is trusted for its names and for no other.
+// TestSampleAuthority checks that the sample world's authority is trusted for its names and for no others.
 func TestSampleAuthority(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -166,12 +166,12 @@ func TestSampleAuthority(t *testing.T) {
 	}
 }
 
-// TestDowngrade is fixture 38: from https to http is a step that is not taken.
+// TestDowngrade checks that a redirect from https to http is not followed.
 func TestDowngrade(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour,
-		time.Hour)}},
+	certificate := ca.issue(t, "a.sample.test", -time.Hour, time.Hour)
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}},
 		status(302, "Location", "http://a.sample.test/"))
 	p := New(Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}})
 	t.Cleanup(p.Close)
@@ -182,8 +182,8 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestHTTP2 has HTTP/2 spoken where the server can, on one connection over two rounds, and the TLS session resumed
-// on the next.
+// TestHTTP2 checks that a prober uses HTTP/2 if the server can, one connection for two rounds, and resumes the TLS
+// session on the next connection.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -193,8 +193,8 @@ func TestHTTP2(t *testing.T) {
 		remote  string
 	}
 	var got []seen
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour,
-		time.Hour)}},
+	certificate := ca.issue(t, "a.sample.test", -time.Hour, time.Hour)
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}},
 		func(w http.ResponseWriter, r *http.Request) {
 			got = append(got, seen{r.ProtoMajor, r.TLS.DidResume, r.RemoteAddr})
 			demand(w)

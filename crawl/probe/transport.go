@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A routed domain has a transport of its own, so that its authority is trusted for no other name.
+// A routed domain has its own transport, so that its certificate authority is trusted for no other name.
 type routed struct {
 	domain    string
 	transport *http.Transport
@@ -27,19 +27,19 @@ func (r Route) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return conn, err
 }
 
-// newTransport makes a transport that reads nothing from the environment, keeps connections and TLS sessions from one
-// round to the next, and bounds what a hostile server can make it hold: a thousand of them at once cost their headers
-// and their buffers, nothing more.
+// newTransport returns a transport that reads nothing from the environment, reuses connections and TLS sessions in
+// later rounds, and limits the memory that a hostile server can use. A thousand hostile servers cost their headers and
+// buffers and nothing more.
 //
-// A probe has no secrets that somebody could keep until he can break them, so it leaves out the key exchange that costs
-// most: X25519MLKEM768 takes four times the time of X25519, and makes the first message larger than a packet.
+// A probe contains no secrets that could be stored and decrypted in the future. So it omits the most expensive key
+// exchange: X25519MLKEM768 takes four times as long as X25519 and makes the first message larger than a packet.
 func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:       nil,
 		DialContext: p.limitDial(dial),
 		TLSClientConfig: &tls.Config{
 			RootCAs:            roots,
-			ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
+			ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions),
 			CurvePreferences:   []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521},
 		},
 		TLSHandshakeTimeout: p.connect,
@@ -54,9 +54,9 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 	}
 }
 
-// sessions is how many TLS sessions are kept, with their certificates some 8 KB each. A round that asks more hosts than
-// that finds none of them again, since the one that was used longest ago goes first.
-const sessions = 16 << 10
+// maxSessions is the number of TLS sessions that are stored, at about 8 KB each with their certificates. The least
+// recently used is dropped first, so a round over more hosts than that reuses none.
+const maxSessions = 16 << 10
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -68,13 +68,13 @@ func (p *Prober) limitDial(dial dialFunc) dialFunc {
 		conn, err := dial(limited, network, addr)
 		var dns *net.DNSError
 		if err != nil && limited.Err() != nil && ctx.Err() == nil && !errors.As(err, &dns) {
-			return nil, timedOut("connecting timed out", p.connect, err)
+			return nil, newTimeout("connecting timed out", p.connect, err)
 		}
 		return conn, err
 	}
 }
 
-// A tracer takes the times of one request. A dial may outlive the request that caused it and still report.
+// A tracer records the times of one request. A dial may outlive its request and still report.
 type tracer struct {
 	mu sync.Mutex
 
@@ -97,7 +97,7 @@ func (t *tracer) trace() *httptrace.ClientTrace {
 	}
 }
 
-// start keeps the first of several, end the last: several addresses may be tried.
+// start keeps the first of several times and end the last, since several addresses may be tried.
 func (t *tracer) start(at *time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,14 +116,14 @@ func (t *tracer) phases() Phases {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Phases{
-		DNS:       between(t.dnsStart, t.dnsDone),
-		Connect:   between(t.connectStart, t.connectDone),
-		TLS:       between(t.tlsStart, t.tlsDone),
-		FirstByte: between(t.wrote, t.first),
+		DNS:       elapsed(t.dnsStart, t.dnsDone),
+		Connect:   elapsed(t.connectStart, t.connectDone),
+		TLS:       elapsed(t.tlsStart, t.tlsDone),
+		FirstByte: elapsed(t.wrote, t.first),
 	}
 }
 
-func between(from, to time.Time) time.Duration {
+func elapsed(from, to time.Time) time.Duration {
 	if from.IsZero() || to.Before(from) {
 		return 0
 	}

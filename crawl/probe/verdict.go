@@ -12,27 +12,28 @@ import (
 	"tollbook/site/x402"
 )
 
-// Verdict is what one probe says about an endpoint, in the words that statuses are made from (design §6).
+// Verdict is what one probe says about an endpoint. A service's status is computed from the verdicts of its endpoints.
 type Verdict string
 
 const (
-	Paid         Verdict = "paid"         // 402 or 412 with a row that can be paid
-	Broken       Verdict = "broken"       // 402 that cannot be used
-	Open         Verdict = "open"         // 2xx, unpaid
-	Inconclusive Verdict = "inconclusive" // says nothing about the endpoint; counts in nothing
+	Paid         Verdict = "paid"         // 402 or 412 with a requirement that can be paid
+	Broken       Verdict = "broken"       // 402 that can't be paid
+	Open         Verdict = "open"         // 2xx without payment
+	Inconclusive Verdict = "inconclusive" // says nothing about the endpoint and does not count
 	Failed       Verdict = "failed"       // no answer, or one that no payment would change
-	Refused      Verdict = "refused"      // we do not go there: not a check, a fault of configuration
+	Refused      Verdict = "refused"      // the guard refused: a fault of the configuration, not a check
 )
 
-// Classes are finer than verdicts: what exactly was seen (x402.md §8.2). They are kept with a check and may grow.
+// Classes are finer than verdicts: they say exactly what was observed. They are stored with a check. New ones may
+// follow.
 const (
 	ClassPaidOK       = "paid_ok"         // paid
-	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable row
+	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable requirement
 	ClassOther402     = "other_402"       // broken: another payment protocol
 	ClassUnreadable   = "paid_unreadable" // broken: a 402 without an envelope, or only within an HTML paywall
 	ClassHostDisabled = "host_disabled"   // failed: the hosting platform's own 402 page
 	ClassOpen         = "open"            // open
-	ClassNeedsInput   = "needs_input"     // inconclusive: 400, 415, 422, or an address with a placeholder
+	ClassNeedsInput   = "needs_input"     // inconclusive: 400, 415, 422, or a URL with a placeholder
 	ClassWrongMethod  = "wrong_method"    // inconclusive: 405
 	ClassAuth         = "auth"            // inconclusive: 401, 403
 	ClassChallenge    = "challenge"       // inconclusive: a page of a bot filter
@@ -40,21 +41,21 @@ const (
 	ClassUnavailable  = "unavailable"     // inconclusive: 503 with Retry-After
 	ClassInterrupted  = "interrupted"     // inconclusive: the caller's context ended
 	ClassGone         = "gone"            // failed: 404, 410
-	ClassRedirect     = "redirect"        // failed: redirects that loop, leave or lead to forbidden places
+	ClassRedirect     = "redirect"        // failed: redirects in a loop, to another site or to a forbidden address
 	ClassClientError  = "client_error"    // failed: any other 4xx
 	ClassServerError  = "server_error"    // failed: 5xx
-	ClassInvalidHTTP  = "invalid_http"    // failed: an answer that is no HTTP, or has no meaning here
+	ClassInvalidHTTP  = "invalid_http"    // failed: an answer that is not valid HTTP, or not one to a request
 	ClassOversized    = "oversized"       // failed: response headers beyond 256 KiB
 	ClassUnreachable  = "unreachable"     // failed: DNS, TCP, TLS, timeout
 	ClassRefused      = "refused"         // refused
 )
 
-// judge is the verdict table: an answer, what it says about payment, and the fault that ended the exchange, if
-// any, to the verdict, its class and one sentence for people. The answer is zero when none came.
+// judge is the table of verdicts. It takes an answer (zero for none), the payment terms in it, and the fault that ended
+// the exchange, if any. It returns the verdict, its class and one sentence for people.
 func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string) {
 	if fault != nil && !(errors.Is(fault, errBody) && c.Envelope != nil) {
 		if errors.Is(fault, errBody) && a.Status != http.StatusPaymentRequired {
-			return judgeStatus(a) // the status says all
+			return judgeStatus(a) // the status is enough
 		}
 		return judgeFault(fault)
 	}
@@ -79,7 +80,7 @@ func judge402(c x402.Captured) (Verdict, string, string) {
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
-	case !usable(c.Envelope):
+	case !hasUsable(c.Envelope):
 		return Broken, ClassPaidBroken,
 			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme " +
 				"and network"
@@ -87,7 +88,7 @@ func judge402(c x402.Captured) (Verdict, string, string) {
 	return Paid, ClassPaidOK, "asks for payment"
 }
 
-func usable(e *x402.Envelope) bool {
+func hasUsable(e *x402.Envelope) bool {
 	for _, r := range e.Accepts {
 		if r.Usable() {
 			return true
@@ -97,7 +98,7 @@ func usable(e *x402.Envelope) bool {
 }
 
 func judgeStatus(a x402.Answer) (Verdict, string, string) {
-	if challenged(a) {
+	if isChallenge(a) {
 		return Inconclusive, ClassChallenge,
 			fmt.Sprintf("a bot filter answered in the service's place (status %d)", a.Status)
 	}
@@ -130,8 +131,8 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 	return Failed, ClassInvalidHTTP, answered + ", which is no answer to a request"
 }
 
-// challengeHeaders and challengeMarks tell the pages of bot filters. The headers count with any status but 402,
-// the marks only in an HTML body, where a service's own JSON cannot quote them.
+// challengeHeaders and challengeMarks identify the pages of bot filters. The headers count with any status but 402. The
+// marks count only in an HTML body, so that a service's JSON may quote them.
 var (
 	challengeHeaders = [][2]string{
 		{"Cf-Mitigated", "challenge"},
@@ -146,7 +147,7 @@ var (
 	}
 )
 
-func challenged(a x402.Answer) bool {
+func isChallenge(a x402.Answer) bool {
 	for _, h := range challengeHeaders {
 		if v := a.Header.Get(h[0]); v != "" && (h[1] == "" || strings.EqualFold(v, h[1])) {
 			return true
@@ -164,11 +165,11 @@ func challenged(a x402.Answer) bool {
 	return false
 }
 
-// maxRetryAfter bounds what a service may ask for: beyond it the word of a hostile one would end its checks.
+// maxRetryAfter is the longest wait that a service may ask for. Without it a hostile service could end its checks.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads Retry-After, seconds or a date, as a wait from now between zero and maxRetryAfter; nil without
-// one that can be read.
+// retryAfter returns the wait that Retry-After asks for, in seconds or as a date, between zero and maxRetryAfter. It
+// returns nil without a valid header.
 func retryAfter(h http.Header, now time.Time) *time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	var wait time.Duration

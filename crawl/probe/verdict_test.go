@@ -12,7 +12,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// payable is an envelope with one row that can be paid.
+// payable returns an envelope with one requirement that can be paid.
 func payable(channel x402.Channel) x402.Captured {
 	return x402.Captured{Envelope: &x402.Envelope{Version: 2, Channel: channel, Accepts: []x402.Requirement{{
 		Scheme: "exact", Network: "eip155:8453", NetworkCAIP2: "eip155:8453",
@@ -22,14 +22,15 @@ func payable(channel x402.Channel) x402.Captured {
 	}}}}
 }
 
-// unpayable is an envelope whose only row has no amount.
+// unpayable returns an envelope whose only requirement has no amount.
 func unpayable() x402.Captured {
 	c := payable(x402.ChannelHeader)
 	c.Envelope.Accepts[0].Amount, c.Envelope.Accepts[0].AmountRaw = "", "$0.01"
 	return c
 }
 
-// issued is an envelope whose only row asks for a currency of the XRP Ledger, which has no atomic unit.
+// issued returns an envelope whose only requirement asks for an issued currency of the XRP Ledger, which has no atomic
+// unit.
 func issued() x402.Captured {
 	return x402.Capture(x402.Answer{Status: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[{"scheme":"exact","network":"xrpl:0","amount":"10.5",` +
@@ -54,7 +55,7 @@ func page(status int, body string) x402.Answer {
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	none := x402.Captured{}
-	brokenOff := fmt.Errorf("%w: %w", errBody, timedOut("timed out", 15*time.Second, nil))
+	brokenOff := fmt.Errorf("%w: %w", errBody, newTimeout("timed out", 15*time.Second, nil))
 	tests := []struct {
 		name     string
 		answer   x402.Answer
@@ -130,7 +131,7 @@ func TestJudge(t *testing.T) {
 		{"101", answer(101), none, nil, Failed, ClassInvalidHTTP},
 		{"600", answer(600), none, nil, Failed, ClassInvalidHTTP},
 		{"999", answer(999), none, nil, Failed, ClassInvalidHTTP},
-		// no answer, or half of one
+		// no answer, or a part of one
 		{"unreachable", x402.Answer{}, none, errors.New("x"), Failed, ClassUnreachable},
 		{"refused", x402.Answer{}, none, fmt.Errorf("dial: %w", ErrRefused), Refused, ClassRefused},
 		{"interrupted", x402.Answer{}, none, &fault{ClassInterrupted, "the probe was interrupted", nil}, Inconclusive,
@@ -151,21 +152,21 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeKnowsEveryClass holds ranks, judge and the constants together: a class that ranks does not know would
-// win every choice.
-func TestJudgeKnowsEveryClass(t *testing.T) {
+// TestEveryClassHasARank checks that every class that judge returns is in ranks exactly once. A class without a rank
+// would win every choice.
+func TestEveryClassHasARank(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{}
+	ranked := map[string]bool{}
 	for _, class := range ranks {
-		if known[class] {
-			t.Errorf("%s stands twice in ranks", class)
+		if ranked[class] {
+			t.Errorf("ranks contains %s twice", class)
 		}
-		known[class] = true
+		ranked[class] = true
 	}
 	for status := 100; status < 1000; status++ {
 		for _, c := range []x402.Captured{{}, {Platform: true}, {Protocols: []string{"l402"}},
 			payable(x402.ChannelBody), unpayable()} {
-			if _, class, _ := judge(answer(status), c, nil); !known[class] {
+			if _, class, _ := judge(answer(status), c, nil); !ranked[class] {
 				t.Fatalf("%d: class %q has no rank", status, class)
 			}
 		}
