@@ -340,9 +340,9 @@ func TestIndexerRefuses(t *testing.T) {
 			"network stellar:pubnet: want an EVM chain"},
 		{[]chain.Network{{ID: "eip155:31337", RPC: []string{"https://a.test"}}},
 			"index eip155:31337: no token to measure"},
-		{[]chain.Network{{ID: baseNetwork}}, "index eip155:8453: no RPC address"},
-		{[]chain.Network{{ID: baseNetwork, RPC: []string{"wss://a.test/" + key}}}, "RPC address number 1"},
-		{[]chain.Network{{ID: chaintest.SolanaID, RPC: []string{"https://a.test/%zz" + key}}}, "RPC address number 1"},
+		{[]chain.Network{{ID: baseNetwork}}, "index eip155:8453: no RPC URL"},
+		{[]chain.Network{{ID: baseNetwork, RPC: []string{"wss://a.test/" + key}}}, "RPC URL number 1"},
+		{[]chain.Network{{ID: chaintest.SolanaID, RPC: []string{"https://a.test/%zz" + key}}}, "RPC URL number 1"},
 	} {
 		_, err := NewIndexer(m.DB, c.networks, chain.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), key) {

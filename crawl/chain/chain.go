@@ -1,10 +1,10 @@
-// Package chain holds what the readers of all chains share: who settles payments on chain, what a reader is told, what
-// it reports, and its metrics. Its subpackages evm and solana read the chains; jsonrpc asks their nodes.
+// Package chain contains what the readers of all chains share: the accounts that settle payments, the options, reports
+// and metrics of readers. Its subpackages evm and solana read the chains; jsonrpc calls their nodes.
 //
-// A settlement is recognised by who sent it, so the list of settlers is the measuring instrument. Shipped is the list
-// that comes with Tollbook, data collected from public repositories; ReadFacilitators reads a list of the same form.
+// A settlement is recognised by its sender, so the results are as good as the list of settlers. Shipped is the list
+// that is part of Tollbook, collected from public repositories. ReadFacilitators reads a list in the same form.
 //
-// The package must never know what a service is, nor what a volume says of anyone.
+// The package must never know what a service is, nor what a volume means for anyone.
 package chain
 
 import (
@@ -24,15 +24,15 @@ import (
 type Reader interface {
 	// Once reads up to the confirmed head as of now.
 	Once(ctx context.Context) (Report, error)
-	// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the
-	// next poll; ErrBusy ends it before.
+	// Run reads until the context ends, and returns the context's error. It logs other errors and tries again at the
+	// next poll. ErrBusy ends it at once.
 	Run(ctx context.Context) error
 }
 
-// ErrBusy is the error of a reader whose network another process reads already.
+// ErrBusy is returned by a reader whose network another process is reading.
 var ErrBusy = errors.New("another indexer is at work on this network")
 
-// Locker lets one reader at a time work on a network.
+// Locker lets one reader at a time read a network.
 type Locker interface {
 	LockIndex(ctx context.Context, network string) (release func(), ok bool, err error)
 }
@@ -49,15 +49,15 @@ func Lock(ctx context.Context, l Locker, network string) (release func(), err er
 // Network is a chain to index.
 type Network struct {
 	ID            string    // CAIP-2
-	RPC           []string  // JSON-RPC addresses, the preferred one first
-	Confirmations int       // blocks below the newest that count as settled; 0: what the node calls finalized
-	Start         time.Time // before which nothing is looked for
-	Tokens        []Token   // that are measured; none: USDC of the asset table
+	RPC           []string  // URLs of JSON-RPC nodes, the preferred one first
+	Confirmations int       // blocks below the newest that count as final; 0 for the node's finalized block
+	Start         time.Time // settlements before this time are not read
+	Tokens        []Token   // tokens to measure; USDC of the asset table when empty
 	Poll          time.Duration
 }
 
-// WithDefaults checks that a network is of a namespace of CAIP-2 and returns it with the tokens and the pause between
-// polls that it does not name itself.
+// WithDefaults checks that a network is of a CAIP-2 namespace. It returns the network with the default tokens and the
+// default pause between polls where it has none.
 func (n Network) WithDefaults(namespace string, poll time.Duration) (Network, error) {
 	if !strings.HasPrefix(n.ID, namespace+":") {
 		return n, fmt.Errorf("index %s: want a network of namespace %s", n.ID, namespace)
@@ -66,7 +66,7 @@ func (n Network) WithDefaults(namespace string, poll time.Duration) (Network, er
 		n.Tokens = DefaultTokens(n.ID)
 	}
 	if len(n.Tokens) == 0 {
-		return n, fmt.Errorf("index %s: no token to measure", n.ID)
+		return n, fmt.Errorf("index %s: no token to measure; configure one", n.ID)
 	}
 	if n.Poll <= 0 {
 		n.Poll = poll
@@ -74,14 +74,14 @@ func (n Network) WithDefaults(namespace string, poll time.Duration) (Network, er
 	return n, nil
 }
 
-// Token is a token that is measured.
+// Token is a token whose settlements are measured.
 type Token struct {
 	Address  string // in normal form
 	Symbol   string
 	Decimals int
 }
 
-// DefaultTokens returns the tokens that are measured unless the operator names others: USDC of the asset table.
+// DefaultTokens returns the tokens of a network without configured ones: USDC of the asset table.
 func DefaultTokens(network string) []Token {
 	var list []Token
 	for _, a := range x402.Assets() {
@@ -92,14 +92,14 @@ func DefaultTokens(network string) []Token {
 	return list
 }
 
-// Options of a reader. The zero value of each is a good one.
+// Options are the settings of a reader. Zero values stand for the defaults.
 type Options struct {
 	Logger      *slog.Logger
-	Progress    func(Progress) // called after every commit, never twice at once
-	Metrics     *Metrics       // nil: nothing is counted
+	Progress    func(Progress) // called after every commit, by one goroutine at a time
+	Metrics     *Metrics       // private ones when nil
 	Concurrency int            // ranges of a scan that are fetched at once; 4 when zero
-	Batch       int            // ranges of a scan that are committed at once, at most; 64 when zero
-	HTTP        *http.Client   // nil: one of our own
+	Batch       int            // most ranges of a scan in one commit; 64 when zero
+	HTTP        *http.Client   // a new one when nil
 	Now         func() time.Time
 	Timeout     time.Duration // of one request with its body; 30 s when zero
 	Backoff     time.Duration // before the second try of a request, doubled for each further one; 250 ms when zero
@@ -126,15 +126,15 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Progress is how far a reader has come.
+// Progress is the position of a reader.
 type Progress struct {
 	Network     string
 	Block, Head int64 // newest block that was read, and the chain's confirmed head
-	Behind      int64 // blocks to go, fills included
-	Settlements int64 // new ones since the indexer began
+	Behind      int64 // blocks still to read, including those of fills
+	Settlements int64 // new settlements since the reader started
 }
 
-// Report is what a round did.
+// Report counts what one round did.
 type Report struct {
 	Network                                        string
 	Blocks, Settlements, RolledBack, Calls, Errors int64

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Metrics counts what readers do, by network, and writes it in the text format of Prometheus. Any number of readers may
-// share it.
+// Metrics counts what readers do, by network, and writes it in the text format of Prometheus. Several readers may share
+// it.
 type Metrics struct {
 	mu       sync.Mutex
 	networks map[string]*NetworkMetrics
@@ -25,7 +25,7 @@ type NetworkMetrics struct {
 	errors       map[string]int64 // by kind
 	Settlements  int64
 	RollBacks    int64
-	RolledBack   int64 // settlements that roll-backs took
+	RolledBack   int64 // settlements removed by roll-backs
 }
 
 // NewMetrics returns metrics that count from zero.
@@ -62,8 +62,8 @@ func (m *Metrics) Sums(network string) (calls, errors int64) {
 	return calls, errors
 }
 
-// Write writes everything, networks and kinds in their order. A network whose head scan has committed nothing has no
-// lag in seconds: unknown is not zero.
+// Write writes all metrics, ordered by network and kind. A network whose head scan has committed nothing has no lag in
+// seconds, because unknown is not zero.
 func (m *Metrics) Write(w io.Writer, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *Metrics) Write(w io.Writer, now time.Time) error {
 	family := func(name, kind, help string, value func(*NetworkMetrics) (float64, bool)) {
 		fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 		for _, id := range ids {
-			if v, known := value(m.networks[id]); known {
+			if v, ok := value(m.networks[id]); ok {
 				fmt.Fprintf(b, "%s{network=%q} %g\n", name, id, v)
 			}
 		}

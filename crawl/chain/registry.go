@@ -18,34 +18,36 @@ import (
 	"tollbook/site/x402"
 )
 
-// Facilitator is who settles payments for others, as a list says it.
+// Facilitator settles payments for others.
 type Facilitator struct {
 	ID             string
 	Name           string
-	WebsiteURL     string // of a list without one, the origin of FacilitatorURL
+	WebsiteURL     string // the origin of FacilitatorURL if the list has none
 	DocsURL        string // "" when unknown
 	FacilitatorURL string // "" when unknown
-	UpstreamStatus string // how sure the list's source is of it: merged, merged_after_snapshot, pull_request, …
+	UpstreamStatus string // state in the list's source: merged, merged_after_snapshot, pull_request, …
 	Settlers       []Settler
 }
 
-// Settler is an account that a facilitator sends settlements from.
+// Settler is an account from which a facilitator sends settlements.
 type Settler struct {
-	Network    string   // CAIP-2, of the network table where it is known there
+	Network    string   // CAIP-2; from the network table if it has the network
 	Address    string   // in normal form
-	Tokens     []string // that it settles, in normal form, as the list orders them
+	Tokens     []string // tokens that it settles, in normal form, in the list's order
 	Since      *time.Time
-	Deprecated bool // the facilitator has gone over to other accounts; what it settled stays
+	Deprecated bool // whether the facilitator now uses other accounts; past settlements still count
 }
 
 //go:embed facilitators.json
-var shipped []byte
+var shippedJSON []byte
 
-// ShippedName is what faults of the shipped list are told under.
+// ShippedName is the file name of the shipped list in faults.
 const ShippedName = "facilitators.json"
 
-// Shipped is the list of facilitators that comes with Tollbook.
-func Shipped() ([]Facilitator, error) { return ReadFacilitators(ShippedName, bytes.NewReader(shipped)) }
+// Shipped returns the list of facilitators that is part of Tollbook.
+func Shipped() ([]Facilitator, error) {
+	return ReadFacilitators(ShippedName, bytes.NewReader(shippedJSON))
+}
 
 // Limits of a list.
 const (
@@ -61,10 +63,10 @@ var (
 	statusForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 )
 
-// Fault is what is wrong with a list, and with which of its facilitators.
+// Fault is a fault of a list.
 type Fault struct {
 	File        string
-	Facilitator string // its id, "number 3" where it has none, "" for the whole list
+	Facilitator string // its id, "number 3" without one, "" for the whole list
 	Text        string
 }
 
@@ -75,7 +77,7 @@ func (f *Fault) Error() string {
 	return f.File + ": facilitator " + f.Facilitator + ": " + f.Text
 }
 
-// The list as its file has it. What is not used here is named all the same, so that a misspelt name is found.
+// The list as its file has it. The structs name unused members too, so that a misspelt member is an error.
 type (
 	file struct {
 		Facilitators []json.RawMessage `json:"facilitators"`
@@ -114,7 +116,7 @@ type (
 )
 
 // ReadFacilitators reads a list: {"facilitators": [{id, name, website_url, facilitator_url, upstream_status, addresses:
-// [{network, address, tokens, since}]}]}. One wrong entry refuses the whole list; every fault found is told, each a
+// [{network, address, tokens, since}]}]}. One invalid entry refuses the whole list. The error joins all faults, each a
 // *Fault.
 func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxList+1))
@@ -125,11 +127,11 @@ func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 		return nil, &Fault{name, "", fmt.Sprintf("is larger than %d MiB", maxList>>20)}
 	}
 	var f file
-	if err := strict(data, &f); err != nil {
-		return nil, &Fault{name, "", syntax(data, err)}
+	if err := decodeStrict(data, &f); err != nil {
+		return nil, &Fault{name, "", describeError(data, err)}
 	}
 	if len(f.Facilitators) == 0 {
-		return nil, &Fault{name, "", `holds no facilitators: want {"facilitators": [ {…}, … ]}`}
+		return nil, &Fault{name, "", `has no facilitators: want {"facilitators": [ {…}, … ]}`}
 	}
 	list := make([]Facilitator, len(f.Facilitators))
 	var faults []error
@@ -137,8 +139,8 @@ func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 		who := fmt.Sprintf("number %d", i+1)
 		var e entry
 		var wrong []string
-		if err := strict(raw, &e); err != nil {
-			wrong = []string{syntax(raw, err)}
+		if err := decodeStrict(raw, &e); err != nil {
+			wrong = []string{describeError(raw, err)}
 		} else {
 			list[i], wrong = e.facilitator()
 		}
@@ -150,7 +152,7 @@ func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 		}
 	}
 	if len(faults) == 0 {
-		faults = collisions(name, list)
+		faults = findCollisions(name, list)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -158,18 +160,18 @@ func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 	return list, nil
 }
 
-// strict decodes exactly one value, all of whose members are known.
-func strict(data []byte, v any) error {
+// strict decodes exactly one value without unknown members.
+func decodeStrict(data []byte, v any) error {
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
-		return err // also what follows the value
+		return err // also for data after the value
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	return d.Decode(v)
 }
 
-// syntax says what a decoder found wrong, with its line where that helps.
-func syntax(data []byte, err error) string {
+// syntax describes a decoder's error, with its line for a syntax error.
+func describeError(data []byte, err error) string {
 	var bad *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -177,19 +179,19 @@ func syntax(data []byte, err error) string {
 		at := min(max(bad.Offset-1, 0), int64(len(data)))
 		return fmt.Sprintf("line %d: %s", 1+bytes.Count(data[:at], []byte("\n")), bad.Error())
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("%s: want %s, got %s", orThis(wrong.Field), wrong.Type.Kind(), wrong.Value)
+		return fmt.Sprintf("%s: want %s, got %s", fieldName(wrong.Field), wrong.Type.Kind(), wrong.Value)
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-func orThis(field string) string {
+func fieldName(field string) string {
 	if field == "" {
 		return "the entry"
 	}
 	return field
 }
 
-// facilitator checks an entry and answers every fault of it.
+// facilitator checks an entry and returns all its faults.
 func (e entry) facilitator() (Facilitator, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -199,15 +201,15 @@ func (e entry) facilitator() (Facilitator, []string) {
 		Settlers:       make([]Settler, 0, len(e.Addresses)),
 	}
 	if !idForm.MatchString(e.ID) {
-		fault("id %.80q may have 1 to 64 letters, digits, dots, hyphens and underscores", e.ID)
+		fault("id %.80q must be 1 to 64 letters, digits, dots, hyphens and underscores", e.ID)
 	}
 	switch n := utf8.RuneCountInString(e.Name); {
 	case strings.TrimSpace(e.Name) == "":
 		fault("name is missing")
 	case strings.ContainsFunc(e.Name, unicode.IsControl) || !utf8.ValidString(e.Name):
-		fault("name holds control characters")
+		fault("name contains control characters")
 	case n > maxName:
-		fault("name has %d characters, may have %d", n, maxName)
+		fault("name has %d characters, at most %d are allowed", n, maxName)
 	}
 	if !statusForm.MatchString(e.UpstreamStatus) {
 		fault("upstream_status %.60q must be a word such as merged or pull_request", e.UpstreamStatus)
@@ -215,20 +217,20 @@ func (e entry) facilitator() (Facilitator, []string) {
 	for _, a := range []struct{ field, value string }{
 		{"website_url", e.WebsiteURL}, {"docs_url", e.DocsURL}, {"facilitator_url", e.FacilitatorURL},
 	} {
-		if _, err := webAddress(a.value); a.value != "" && err != nil {
+		if _, err := parseURL(a.value); a.value != "" && err != nil {
 			fault("%s %v", a.field, err)
 		}
 	}
 	if e.WebsiteURL == "" {
-		u, err := webAddress(e.FacilitatorURL)
+		u, err := parseURL(e.FacilitatorURL)
 		if err != nil {
-			fault("has no website_url, and no facilitator_url that would say its origin")
+			fault("has neither website_url nor facilitator_url")
 		} else {
 			f.WebsiteURL = u.Scheme + "://" + u.Host
 		}
 	}
 	if len(e.Addresses) > maxSettlers {
-		fault("has %d addresses, may have %d", len(e.Addresses), maxSettlers)
+		fault("has %d addresses, at most %d are allowed", len(e.Addresses), maxSettlers)
 		return f, faults
 	}
 	for _, a := range e.Addresses {
@@ -241,16 +243,16 @@ func (e entry) facilitator() (Facilitator, []string) {
 	return f, faults
 }
 
-// webAddress reads an absolute http or https address without userinfo.
-func webAddress(s string) (*url.URL, error) {
+// webAddress parses an absolute http or https URL without userinfo.
+func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || len(s) > maxURL:
-		return nil, fmt.Errorf("%.60q is no address", s)
+		return nil, fmt.Errorf("%.60q is not a URL", s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)
 	case u.User != nil:
-		return nil, errors.New("must hold no user name or password")
+		return nil, errors.New("must not contain a user name or password")
 	}
 	return u, nil
 }
@@ -262,19 +264,19 @@ func (a account) settler() (Settler, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	s := Settler{Network: a.Network, Address: x402.NormalizeAddress(a.Network, a.Address), Deprecated: a.Deprecated}
-	if n, known := x402.NetworkByID(a.Network); known {
+	if n, ok := x402.NetworkByID(a.Network); ok {
 		s.Network = n.ID
 	} else if !caip2.MatchString(a.Network) {
-		fault("network %.60q is no CAIP-2 id", a.Network)
+		fault("network %.60q is not a CAIP-2 id", a.Network)
 		return s, faults
 	}
 	if err := x402.CheckAddress(s.Network, s.Address); err != nil {
 		fault("%v", err)
 	} else if _, token := x402.LookupAsset(s.Network, s.Address); token {
-		fault("is a token, which settles nothing")
+		fault("is a token, which can't settle")
 	}
 	if len(a.Tokens) == 0 || len(a.Tokens) > maxTokens {
-		fault("has %d tokens, may have 1 to %d", len(a.Tokens), maxTokens)
+		fault("has %d tokens, 1 to %d are allowed", len(a.Tokens), maxTokens)
 		return s, faults
 	}
 	for _, t := range a.Tokens {
@@ -285,7 +287,7 @@ func (a account) settler() (Settler, []string) {
 		case token == s.Address:
 			fault("is one of its own tokens")
 		case slices.Contains(s.Tokens, token):
-			fault("token %.80q stands twice", t)
+			fault("token %.80q is listed twice", t)
 		}
 		s.Tokens = append(s.Tokens, token)
 	}
@@ -299,9 +301,9 @@ func (a account) settler() (Settler, []string) {
 	return s, faults
 }
 
-// collisions finds ids and accounts that stand twice. An account that two facilitators claim would give one the credit
-// of the other, so neither is believed.
-func collisions(name string, list []Facilitator) (faults []error) {
+// collisions returns a fault for each id and account that is listed twice. If two facilitators claim an account, the
+// list is refused, because one would get the credit for the other's settlements.
+func findCollisions(name string, list []Facilitator) (faults []error) {
 	ids := map[string]bool{}
 	owner := map[[2]string]string{}
 	tokens := map[[2]string]bool{}
@@ -314,7 +316,7 @@ func collisions(name string, list []Facilitator) (faults []error) {
 	}
 	for _, f := range list {
 		if ids[f.ID] {
-			faults = append(faults, &Fault{name, f.ID, "stands twice"})
+			faults = append(faults, &Fault{name, f.ID, "is listed twice"})
 			continue
 		}
 		ids[f.ID] = true
@@ -324,11 +326,11 @@ func collisions(name string, list []Facilitator) (faults []error) {
 			switch {
 			case tokens[key]:
 				faults = append(faults, &Fault{name, f.ID,
-					fmt.Sprintf("address %q on %s is a token of this list, which settles nothing", s.Address,
+					fmt.Sprintf("address %q on %s is a token in this list, which can't settle", s.Address,
 						s.Network)})
 			case claimed && other == f.ID:
 				faults = append(faults, &Fault{name, f.ID,
-					fmt.Sprintf("address %q stands twice on %s", s.Address, s.Network)})
+					fmt.Sprintf("address %q is listed twice on %s", s.Address, s.Network)})
 			case claimed:
 				faults = append(faults, &Fault{name, f.ID,
 					fmt.Sprintf("address %q on %s is claimed by facilitator %s too", s.Address, s.Network, other)})

@@ -11,7 +11,7 @@ import (
 	"tollbook/crawl/chain"
 )
 
-// The shipped list is whole, and every account of it passes the checks of an import.
+// TestShipped checks that the shipped list is complete and that every account passes the checks of an import.
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	list, err := chain.Shipped()
@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Each fault refuses the whole list and is told with whose it is.
+// TestFaults checks that each fault refuses the whole list and names the facilitator.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	edit := func(old, new string) string {
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 		`"L5CnrVzFtLpYfsMsQBHsHqzYpqRmGrNCW9mF1sEnPCW", "tokens": ["EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"]}`
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "line 1: unexpected end of JSON input"},
-		{"no list", "{}", "holds no facilitators"},
+		{"no list", "{}", "has no facilitators"},
 		{"an array", "[]", "the entry: want struct, got array"},
 		{"cut off", list(acme)[:200], "unexpected end of JSON input"},
 		{"on line 2", "{\n\"facilitators\": oops}", "line 2: invalid character 'o'"},
@@ -107,13 +107,13 @@ func TestFaults(t *testing.T) {
 		{"id with a slash", edit(`"id": "acme"`, `"id": "a/b"`), `facilitator number 1: id "a/b"`},
 		{"no name", edit(`"Acme"`, `" "`), "facilitator acme: name is missing"},
 		{"long name", edit(`"Acme"`, `"`+strings.Repeat("é", 101)+`"`), "name has 101 characters"},
-		{"control characters", edit(`"Acme"`, `"a\u0007"`), "name holds control characters"},
+		{"control characters", edit(`"Acme"`, `"a\u0007"`), "name contains control characters"},
 		{"no status", edit(`"merged"`, `""`), "facilitator acme: upstream_status"},
 		{"no website", edit(`"website_url": "https://acme.test", `, ""),
-			"facilitator acme: has no website_url, and no facilitator_url"},
+			"facilitator acme: has neither website_url nor facilitator_url"},
 		{"website by ftp", edit("https://acme.test", "ftp://acme.test"), "facilitator acme: website_url"},
-		{"website with a password", edit("https://acme.test", "https://a:b@acme.test"), "must hold no user name"},
-		{"no CAIP-2", edit("eip155:8453", "base"), `network "base" is no CAIP-2 id`},
+		{"website with a password", edit("https://acme.test", "https://a:b@acme.test"), "must not contain a user name"},
+		{"no CAIP-2", edit("eip155:8453", "base"), `network "base" is not a CAIP-2 id`},
 		{"short address", edit("5ad07", "5ad0"), "not an address of this network"},
 		{"address of another chain", edit("eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"), "not an address"},
 		{"burn address", edit("0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
@@ -122,13 +122,13 @@ func TestFaults(t *testing.T) {
 			"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"), "is a token"},
 		{"no tokens", edit(`["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"]`, "[]"), "has 0 tokens"},
 		{"bad token", edit(`["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"]`, `["USDC"]`), `token "USDC"`},
-		{"a token twice", edit(`02913"]`, `02913", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]`), "stands twice"},
+		{"a token twice", edit(`02913"]`, `02913", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]`), "is listed twice"},
 		{"no day", edit("2025-10-29", "2025-13-29"), `since "2025-13-29"`},
 		{"before there were chains", edit("2025-10-29", "0001-01-01"), `since "0001-01-01"`},
-		{"an id twice", list(acme, strings.Replace(acme, account, solana, 1)), "facilitator acme: stands twice"},
+		{"an id twice", list(acme, strings.Replace(acme, account, solana, 1)), "facilitator acme: is listed twice"},
 		{"an address twice, cased otherwise",
 			list(strings.Replace(acme, account, account+","+strings.Replace(account, "73B2B8", "73b2b8", 1), 1)),
-			"stands twice on eip155:8453"},
+			"is listed twice on eip155:8453"},
 		{"claimed by two", list(acme, strings.NewReplacer(`"acme"`, `"bolt"`, "73B2B8", "73b2b8").Replace(acme)),
 			"facilitator bolt: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is claimed by " +
 				"facilitator acme too"},
@@ -154,7 +154,7 @@ func TestFaults(t *testing.T) {
 	both := strings.Replace(strings.Replace(acme, `"Acme"`, `""`, 1), `"merged"`, `"?"`, 1)
 	if _, err := chain.ReadFacilitators("x.json", strings.NewReader(list(both))); strings.Count(err.Error(),
 		"\n") != 1 {
-		t.Errorf("two faults are told as: %v", err)
+		t.Errorf("two faults: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package chaintest is an EVM chain in memory that answers JSON-RPC: as many blocks as a test wants, the same ones each
-// time, reorganised when a test says so. It is quick enough to measure readers with. It knows blocks, transactions and
-// logs, and must never know what a settlement is.
+// Package chaintest is an EVM chain in memory that answers JSON-RPC. A test adds as many blocks as it wants, the same
+// ones each time, and reorganises the chain when it wants. The chain is fast enough to measure readers with. It
+// contains blocks, transactions and logs, and must never know what a settlement is.
 package chaintest
 
 import (
@@ -43,18 +43,18 @@ type Block struct {
 	Bloom  [256]byte
 	Logs   int // of all transactions
 
-	kept *kept // nil: encoded anew for each answer
+	json *encoded // nil if the block is encoded for each answer
 }
 
-// Chain is the chain. Any number of goroutines may use it.
+// Chain is a chain. Several goroutines may use it.
 type Chain struct {
 	ID       int64
-	Finality int64 // blocks behind the newest that are called finalized; negative: there is no such tag
-	// the JSON of blocks that are added from now on: whoever measures a reader does not want to measure the node
+	Finality int64 // blocks behind the newest that are finalized; negative if the chain has no such tag
+	// Keep stores the JSON of blocks that are added from now on, so that measuring a reader does not measure the node.
 	Keep      bool
 	mu        sync.RWMutex
 	blocks    []*Block
-	forks     byte // how often the chain was cut, so that what follows differs
+	forks     byte // number of cuts, so that later blocks differ
 	blooms    map[string][3]uint16
 	positions map[Hash]position
 }
@@ -64,7 +64,7 @@ type position struct {
 	index int
 }
 
-// New is a chain with one empty block.
+// New returns a chain with one empty block.
 func New(id int64, genesis time.Time) *Chain {
 	c := &Chain{ID: id, blooms: map[string][3]uint16{}, positions: map[Hash]position{}}
 	c.Add(genesis)
@@ -103,16 +103,16 @@ func (c *Chain) Add(at time.Time, txs ...Tx) *Block {
 	}
 	h.Sum(b.Hash[:0])
 	if c.Keep {
-		b.kept = keep(b)
+		b.json = encode(b)
 	}
 	c.blocks = append(c.blocks, b)
 	return b
 }
 
-// mark leaves an item in a bloom, as the yellow paper says.
+// mark adds an item to a Bloom filter, by the Ethereum yellow paper.
 func (c *Chain) mark(bloom *[256]byte, item []byte) {
-	bits, known := c.blooms[string(item)]
-	if !known {
+	bits, ok := c.blooms[string(item)]
+	if !ok {
 		k := sha3.NewLegacyKeccak256()
 		k.Write(item)
 		sum := k.Sum(nil)
@@ -128,7 +128,7 @@ func (c *Chain) mark(bloom *[256]byte, item []byte) {
 	}
 }
 
-// Cut takes away all blocks above a number. What is added then differs from what was there, whatever it holds.
+// Cut removes all blocks above a number. Blocks added later differ from the removed ones, even with equal content.
 func (c *Chain) Cut(number int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,14 +141,14 @@ func (c *Chain) Cut(number int64) {
 	c.forks++
 }
 
-// Head is the newest block.
+// Head returns the newest block.
 func (c *Chain) Head() *Block {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.blocks[len(c.blocks)-1]
 }
 
-// Block is the block of a number, nil where there is none.
+// Block returns the block with a number, nil for none.
 func (c *Chain) Block(number int64) *Block {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -19,7 +19,7 @@ type Call struct {
 	Params []json.RawMessage `json:"params"`
 }
 
-// Error is what a call is refused with.
+// Error is the error member of an answer.
 type Error struct {
 	Code    int
 	Message string
@@ -43,12 +43,12 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	*spare = c.AppendAnswers((*spare)[:0], calls, batch)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(*spare)))
-	_, _ = w.Write(*spare) // whoever went away is not told
+	_, _ = w.Write(*spare) // an error means that the client has gone
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Decode reads a request or a batch.
+// Decode decodes a request or a batch.
 func Decode(body []byte) (calls []Call, batch bool, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		err = json.Unmarshal(body, &calls)
@@ -90,15 +90,15 @@ func (c *Chain) Answer(b []byte, call Call) ([]byte, *Error) {
 	defer c.mu.RUnlock()
 	param := func(i int) (s string) {
 		if i < len(call.Params) {
-			_ = json.Unmarshal(call.Params[i], &s) // what is no text names nothing
+			_ = json.Unmarshal(call.Params[i], &s) // a parameter of another type counts as ""
 		}
 		return s
 	}
 	switch call.Method {
 	case "eth_chainId":
-		return quantity(b, c.ID), nil
+		return appendQuantity(b, c.ID), nil
 	case "eth_blockNumber":
-		return quantity(b, int64(len(c.blocks))-1), nil
+		return appendQuantity(b, int64(len(c.blocks))-1), nil
 	case "eth_getBlockByNumber":
 		number, err := c.number(param(0))
 		if err != nil {
@@ -142,7 +142,7 @@ func (c *Chain) number(tag string) (int64, *Error) {
 	}
 	n, err := strconv.ParseInt(tag, 0, 64)
 	if err != nil {
-		return 0, &Error{-32602, fmt.Sprintf("invalid argument 0: %q is no block", tag)}
+		return 0, &Error{-32602, fmt.Sprintf("invalid argument 0: %q is not a block", tag)}
 	}
 	return n, nil
 }
@@ -152,8 +152,8 @@ func (c *Chain) find(text string) (position, *Block) {
 	if err != nil || len(raw) != 32 {
 		return position{}, nil
 	}
-	p, known := c.positions[Hash(raw)]
-	if !known {
+	p, ok := c.positions[Hash(raw)]
+	if !ok {
 		return p, nil
 	}
 	return p, c.blocks[p.block]
@@ -167,7 +167,7 @@ type Filter struct {
 	Topics             []oneOrMore
 }
 
-// oneOrMore is a text, a list of texts, or null for any.
+// oneOrMore is a string, a list of strings, or null for any.
 type oneOrMore []string
 
 func (o *oneOrMore) UnmarshalJSON(data []byte) error {
@@ -226,8 +226,8 @@ func (c *Chain) logs(b []byte, raw json.RawMessage) ([]byte, *Error) {
 					if len(b) > empty {
 						b = append(b, ',')
 					}
-					if block.kept != nil {
-						b = append(b, block.kept.logs[index]...)
+					if block.json != nil {
+						b = append(b, block.json.logs[index]...)
 					} else {
 						b = appendLog(b, block, t, l, index)
 					}
@@ -251,7 +251,7 @@ func matches(l *Log, contracts []Address, topics [][]Hash) bool {
 	return true
 }
 
-// Constants that clients want to see in a block, a transaction and a receipt, and nobody here reads.
+// Constants that clients expect in a block, a transaction and a receipt, but that no reader here uses.
 const (
 	zero32     = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
 	emptyRoot  = `"0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"`

@@ -11,30 +11,30 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// What the Solana node says of itself.
+// Constants of the Solana node.
 const (
 	SolanaID      = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
-	SolanaGenesis = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKQ1WnZVmgqaC" // CAIP-2 has room for 32 characters of it
+	SolanaGenesis = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKQ1WnZVmgqaC" // a CAIP-2 id has its first 32 characters
 	SolanaUSDC    = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 )
 
 // SolanaStart is a minute before the first transaction of SolanaHistory.
 var SolanaStart = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 
-// Solana replays answers of getTransaction, and answers about them as a node does: in particular, one that does not
-// know the signature to go on from answers an empty page, and one that does not know where to end goes on to the end of
-// what it has. Tests spoil single answers.
+// Solana replays recorded answers of getTransaction and derives the other answers from them, as a node does. In
+// particular, if it does not know the signature to continue from, it answers with an empty page. If it does not know
+// the signature to end at, it continues to its oldest transaction. Tests can change single answers.
 type Solana struct {
-	Pruned int                 // of the oldest transactions, how many the node has forgotten
+	Pruned int                 // number of oldest transactions that the node no longer has
 	Spoil  func(c *SolanaCall) // changes an answer before it is sent
-	Before http.HandlerFunc    // answers a whole request in the node's place, when it writes anything
+	Before http.HandlerFunc    // answers a whole request instead of the node, if it writes anything
 
-	mu     sync.Mutex // of all
+	mu     sync.Mutex // guards all fields
 	newest []SolanaTransaction
 	calls  []SolanaCall
 }
 
-// SolanaTransaction is a transaction and the accounts that it names.
+// SolanaTransaction is a transaction with the accounts in it.
 type SolanaTransaction struct {
 	Signature string
 	Slot      int64
@@ -51,10 +51,10 @@ type SolanaCall struct {
 	ID     json.RawMessage
 	Result any
 	Fault  any  // the error member
-	Drop   bool // nothing is answered
+	Drop   bool // whether to send no answer
 }
 
-// options are the parameters that a call names.
+// options decodes the options of a call.
 func (c *SolanaCall) options() (o struct {
 	Before, Until            string
 	Limit                    int
@@ -69,14 +69,14 @@ func (c *SolanaCall) options() (o struct {
 	return o
 }
 
-// NewSolana is a node that has transactions, given oldest first.
+// NewSolana returns a node with transactions, oldest first.
 func NewSolana(transactions []SolanaTransaction) *Solana {
 	n := &Solana{}
 	n.Grow(transactions)
 	return n
 }
 
-// Grow gives the node other transactions, oldest first, and forgets what it was asked.
+// Grow replaces the node's transactions, oldest first, and clears the list of calls.
 func (n *Solana) Grow(transactions []SolanaTransaction) {
 	newest := slices.Clone(transactions)
 	slices.Reverse(newest)
@@ -88,8 +88,8 @@ func (n *Solana) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Before != nil {
-		told := &tellingWriter{ResponseWriter: w}
-		if n.Before(told, r); told.written {
+		recorder := &recordingWriter{ResponseWriter: w}
+		if n.Before(recorder, r); recorder.written {
 			return
 		}
 	}
@@ -132,21 +132,21 @@ func (n *Solana) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answers)
 }
 
-type tellingWriter struct {
+type recordingWriter struct {
 	http.ResponseWriter
 	written bool
 }
 
-func (w *tellingWriter) WriteHeader(status int) {
+func (w *recordingWriter) WriteHeader(status int) {
 	w.written = true
 	w.ResponseWriter.WriteHeader(status)
 }
-func (w *tellingWriter) Write(b []byte) (int, error) {
+func (w *recordingWriter) Write(b []byte) (int, error) {
 	w.written = true
 	return w.ResponseWriter.Write(b)
 }
 
-// Answer fills in the answer to a call. It is for Spoil, while nobody else asks.
+// Answer sets the answer to a call. It is for Spoil; the node must not be in use.
 func (n *Solana) Answer(c *SolanaCall) {
 	has := n.newest[:len(n.newest)-n.Pruned]
 	find := func(signature string) int {
@@ -176,7 +176,7 @@ func (n *Solana) Answer(c *SolanaCall) {
 		}
 	case "getTransaction":
 		if o := c.options(); o.Encoding != "jsonParsed" || o.Commitment != "finalized" {
-			c.Fault = map[string]any{"code": -32602, "message": "asked in another form"}
+			c.Fault = map[string]any{"code": -32602, "message": "unexpected encoding or commitment"}
 		} else if i := find(text); i >= 0 {
 			c.Result = has[i].Result
 		}
@@ -229,7 +229,7 @@ func (n *Solana) head() int64 {
 	return n.newest[0].Slot + 32
 }
 
-// Count is the number of calls of a method so far.
+// Count returns the number of calls of a method so far.
 func (n *Solana) Count(method string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -241,14 +241,14 @@ func (n *Solana) Count(method string) (count int) {
 	return count
 }
 
-// Set changes the node while nobody asks.
+// Set changes the node while it answers no request.
 func (n *Solana) Set(f func(*Solana)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(n)
 }
 
-// ReadSolana takes a recorded answer of getTransaction.
+// ReadSolana reads a recorded answer of getTransaction.
 func ReadSolana(result []byte) (SolanaTransaction, error) {
 	var v struct {
 		Slot, BlockTime int64
@@ -269,8 +269,8 @@ func ReadSolana(result []byte) (SolanaTransaction, error) {
 	return e, nil
 }
 
-// SolanaHistory is n transactions whose fee one account pays, oldest first, each of one transfer whose amount is its
-// number. Every fifth has failed; two follow each other in a slot.
+// SolanaHistory returns n transactions, oldest first, whose fees one account pays. Each has one transfer; the amount is
+// the transaction's number. Every fifth has failed, and two are in each slot.
 func SolanaHistory(n int) (list []SolanaTransaction, settler string) {
 	address := func(kind, number int) string {
 		b := make([]byte, 32)
@@ -289,10 +289,13 @@ func SolanaHistory(n int) (list []SolanaTransaction, settler string) {
 		}
 		e.Result = json.RawMessage(
 			fmt.Sprintf(`{"blockTime":%d,"slot":%d,"version":0,"meta":{"err":%s,"innerInstructions":[],
-			"preTokenBalances":[{"accountIndex":2,"mint":%[4]q,"owner":%[5]q}],"postTokenBalances":[{"accountIndex":3,"mint":%[4]q,"owner":%[6]q}]},
-			"transaction":{"signatures":[%[7]q],"message":{"accountKeys":[{"pubkey":%[8]q,"signer":true},{"pubkey":%[5]q,"signer":true},{"pubkey":%[9]q},{"pubkey":%[10]q}],
-			"instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","parsed":{"type":"transferChecked","info":
-			{"authority":%[5]q,"source":%[9]q,"destination":%[10]q,"mint":%[4]q,"tokenAmount":{"amount":"%[11]d"}}}}]}}}`,
+			"preTokenBalances":[{"accountIndex":2,"mint":%[4]q,"owner":%[5]q}],
+			"postTokenBalances":[{"accountIndex":3,"mint":%[4]q,"owner":%[6]q}]},
+			"transaction":{"signatures":[%[7]q],"message":{"accountKeys":[{"pubkey":%[8]q,"signer":true},
+			{"pubkey":%[5]q,"signer":true},{"pubkey":%[9]q},{"pubkey":%[10]q}],
+			"instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+			"parsed":{"type":"transferChecked","info":{"authority":%[5]q,"source":%[9]q,"destination":%[10]q,
+			"mint":%[4]q,"tokenAmount":{"amount":"%[11]d"}}}}]}}}`,
 				e.Time, e.Slot, e.Err, SolanaUSDC, payer, payee, e.Signature, settler, from, to, i))
 		list = append(list, e)
 	}

@@ -1,12 +1,12 @@
-// Package jsonrpc asks the nodes of a chain over JSON-RPC: batches, retries, other nodes when one fails, and the
-// meaning of what nodes say when they refuse.
+// Package jsonrpc calls the nodes of a chain over JSON-RPC. It batches calls, retries them, asks another node when one
+// fails, and classifies the errors of nodes.
 //
-// The kept library (creachadair/jrpc2) does not suffice. It drops the body of every answer but 200, in which providers
+// The usual library (creachadair/jrpc2) does not suffice. It drops the body of every answer but 200, in which providers
 // say that a range was too wide, and the header that says how long to wait. Its channel ends for good with the first
-// page of HTML. An answer without an id is waited for until the context ends. A request under way can't be cancelled.
-// Results are parsed three times, which here is most of the work.
+// page of HTML. It waits for an answer without an id until the context ends. A running request can't be cancelled. It
+// parses results three times, which here is most of the work.
 //
-// Errors and logs name an address by scheme and host alone: the rest may hold a key. The package must never know what a
+// Errors and logs name a node by scheme and host alone, because the rest of the URL may contain a key.
 // block or a settlement is.
 package jsonrpc
 
@@ -24,9 +24,9 @@ import (
 
 // Limits of requests to nodes.
 const (
-	maxAnswer    = 32 << 20 // bytes of a body, unpacked
-	maxRequests  = 16       // at once, of all scans of a network
-	maxBatch     = 100      // requests in a body; a node that takes fewer is asked for half
+	maxAnswer    = 32 << 20 // bytes of a body, decompressed
+	maxRequests  = 16       // concurrent, over all scans of a network
+	maxBatch     = 100      // requests in a body; halved for a node that accepts fewer
 	maxWait      = 5 * time.Minute
 	maxBackoff   = 30 * time.Second
 	triesPerNode = 4
@@ -38,11 +38,11 @@ type Client struct {
 	identity Identity
 	nodes    []*Node
 	http     *http.Client
-	slots    chan struct{} // one for each request under way
+	slots    chan struct{} // one for each running request
 	o        chain.Options
 }
 
-// Identity is how a node says which network it serves. Every node is asked once, before anything else.
+// Identity is the call that returns which network a node serves. The client sends it to each node before other calls.
 type Identity struct {
 	Call    Call
 	Network func(result []byte) (id string, err error) // CAIP-2
@@ -61,26 +61,26 @@ type Call struct {
 // node failed.
 type Question struct {
 	Calls []Call
-	// Range says that the calls ask one node for one range of blocks, in one body if the node accepts so many calls. If
-	// a node finds the range too wide, or fails twice, Ask returns a fault of KindRange, and the caller asks for half
-	// of the range.
+	// Range means that the calls ask one node for one range of blocks, in one body if the node accepts so many calls.
+	// If a node finds the range too wide, or fails twice, Ask returns a fault of KindRange, and the caller asks for
+	// half of the range.
 	Range bool
-	// Atomic says that one node must answer all calls, so that the results are of one moment. They are never cut in
-	// parts.
+	// Atomic means that one node must answer all calls, so that the results are of one moment. The calls are never
+	// split.
 	Atomic bool
 	// Read checks and reads results; calls[0] is call number from of the question. An error of Read counts as a fault
 	// of the node, and the next node is asked, so Read may be called more than once for the same calls.
 	Read func(from int, calls []Call) error
-	// Source is the node whose earlier answer the question follows from; nil if there is none. When an answer
-	// contradicts it, one of the two nodes is wrong: the answering node is blamed once another node's answer fits, and
-	// Source is blamed when no node's answer fits.
+	// Source is the node on whose answer the question is based; nil for none. If an answer contradicts it, one of the
+	// two nodes is wrong. The answering node is blamed once another node's answer fits. Source is blamed if no node's
+	// answer fits.
 	Source *Node
 	// AnsweredBy, unless nil, receives the node that answered.
 	AnsweredBy **Node
 }
 
-// New returns a client for the addresses of a network. It sends nothing yet. An address that is no http or https URL is
-// an error, which does not contain the address.
+// New returns a client for the nodes of a network. It sends nothing. It fails for a URL that is not http or https; the
+// error does not contain the URL.
 func New(n chain.Network, identity Identity, o chain.Options) (*Client, error) {
 	c := &Client{network: n.ID, identity: identity, http: o.HTTP, slots: make(chan struct{}, maxRequests), o: o}
 	if c.http == nil {
@@ -93,58 +93,58 @@ func New(n chain.Network, identity Identity, o chain.Options) (*Client, error) {
 			ResponseHeaderTimeout: o.Timeout,
 		}}
 	}
-	own := *c.http // a redirect may lead a key anywhere
+	own := *c.http // a redirect could send a key anywhere
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &own
 	for i, address := range n.RPC {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("index %s: RPC address number %d must begin with https:// or http:// and a host",
+			return nil, fmt.Errorf("index %s: RPC URL number %d must begin with https:// or http:// and a host",
 				n.ID, i+1)
 		}
 		c.nodes = append(c.nodes, &Node{url: address, host: u.Scheme + "://" + u.Host, batch: maxBatch})
 	}
 	if len(c.nodes) == 0 {
-		return nil, fmt.Errorf("index %s: no RPC address", n.ID)
+		return nil, fmt.Errorf("index %s: no RPC URL; configure one", n.ID)
 	}
 	return c, nil
 }
 
-// Ask sends a question until it is answered well. Its error is a *Fault when every node has failed often enough, or
-// when the caller must ask for less.
+// Ask sends a question until a node answers it correctly. It returns a *Fault when every node has failed often enough,
+// or when the caller must ask for less.
 func (c *Client) Ask(ctx context.Context, q Question) error {
 	if q.Range {
-		_, err := c.askSome(ctx, q, 0, len(q.Calls))
+		_, err := c.askPart(ctx, q, 0, len(q.Calls))
 		return err
 	}
 	size := maxBatch
 	for from := 0; from < len(q.Calls); {
-		read, err := c.askSome(ctx, q, from, min(size, len(q.Calls)-from))
+		read, err := c.askPart(ctx, q, from, min(size, len(q.Calls)-from))
 		if err != nil {
 			return err
 		}
 		from += read
-		if read < size { // as many as answers came for; some more the next time
+		if read < size { // as many calls as were answered, and some more next time
 			size = read + read/4 + 1
 		}
 	}
 	return nil
 }
 
-// askSome sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns how many
-// were read.
-func (c *Client) askSome(ctx context.Context, q Question, from, count int) (read int, err error) {
+// askSome sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns the number
+// of calls whose results were read.
+func (c *Client) askPart(ctx context.Context, q Question, from, count int) (read int, err error) {
 	heavy := 0 // faults that a narrower range may avoid
 	doubtful := map[*Node]*Fault{}
 	for tries := triesPerNode * len(c.nodes); tries > 0; tries-- {
-		n, pickErr := c.pick(ctx, func(n *Node) bool { return doubtful[n] == nil })
+		n, pickErr := c.pickNode(ctx, func(n *Node) bool { return doubtful[n] == nil })
 		if pickErr != nil {
 			return 0, errors.Join(pickErr, err)
 		}
-		if err = c.put(ctx, n, q, from, count); err == nil {
-			n.succeeded()
+		if err = c.askNode(ctx, n, q, from, count); err == nil {
+			n.recordSuccess()
 			for other, f := range doubtful {
-				c.failed(other, f)
+				c.recordFailure(other, f)
 			}
 			if q.AnsweredBy != nil {
 				*q.AnsweredBy = n
@@ -159,21 +159,21 @@ func (c *Client) askSome(ctx context.Context, q Question, from, count int) (read
 		}
 		if q.Source != nil && (f.Kind == KindLie || f.Kind == KindBehind) {
 			if doubtful[n] = f; len(doubtful) == len(c.nodes) {
-				c.failed(q.Source, doubtful[q.Source])
-				if f = doubtful[q.Source]; f.Kind == KindLie { // it contradicts itself
+				c.recordFailure(q.Source, doubtful[q.Source])
+				if f = doubtful[q.Source]; f.Kind == KindLie { // the node contradicts itself
 					return 0, f
 				}
-				clear(doubtful) // it may only be behind
+				clear(doubtful) // the node may only be behind
 			}
 			continue
 		}
-		c.failed(n, f)
+		c.recordFailure(n, f)
 		switch f.Kind {
 		case KindUnsupported:
 			return 0, err
 		case KindBatch:
 			if n.batchSize() > 1 {
-				tries++ // it halves each time
+				tries++ // the batch size was halved
 			}
 		case KindRange:
 			if q.Range || q.Atomic || count == 1 {
@@ -200,10 +200,10 @@ func (c *Client) Nodes() int { return len(c.nodes) }
 func (c *Client) AskEach(ctx context.Context, q Question) (answered int, err error) {
 	for _, n := range c.nodes {
 		for range triesPerNode {
-			if _, err := c.pick(ctx, func(one *Node) bool { return one == n }); err != nil {
+			if _, err := c.pickNode(ctx, func(one *Node) bool { return one == n }); err != nil {
 				break
 			}
-			err := c.put(ctx, n, q, 0, len(q.Calls))
+			err := c.askNode(ctx, n, q, 0, len(q.Calls))
 			if ctx.Err() != nil {
 				return answered, ctx.Err()
 			}
@@ -214,7 +214,7 @@ func (c *Client) AskEach(ctx context.Context, q Question) (answered int, err err
 			} else if !errors.As(err, &f) {
 				return answered, err
 			}
-			c.failed(n, f)
+			c.recordFailure(n, f)
 		}
 	}
 	return answered, nil

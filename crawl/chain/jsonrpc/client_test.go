@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// identity reads a chain's id as EVM nodes give it.
+// identity returns the call for a chain's id of EVM nodes.
 func identity() Identity {
 	return Identity{Call: Call{Method: "eth_chainId", Params: "[]"}, Network: func(result []byte) (string, error) {
 		s := NewScanner(result)
@@ -27,7 +27,7 @@ func identity() Identity {
 	}}
 }
 
-// askOnce asks for the chain's id alone.
+// askOnce asks one question: for the chain's id.
 func askOnce(ctx context.Context, o chain.Options, addresses ...string) error {
 	c, err := New(chain.Network{ID: "eip155:1", RPC: addresses}, identity(), o.WithDefaults())
 	if err != nil {
@@ -41,9 +41,9 @@ func askOnce(ctx context.Context, o chain.Options, addresses ...string) error {
 		}})
 }
 
-// TestKeysAreNotTold: an address may hold a key in its path, query or user; no error and no log tells it, nor is it
-// sent on.
-func TestKeysAreNotTold(t *testing.T) {
+// TestKeysStaySecret checks that a key in the path, query or user of a URL is in no error and no log, and is not sent
+// to the target of a redirect.
+func TestKeysStaySecret(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
 		*http.Request) {
@@ -70,12 +70,12 @@ func TestKeysAreNotTold(t *testing.T) {
 		address := strings.Replace(s.URL, "http://", "http://user:hunter2@", 1) + "/v2/hunter2?key=hunter2"
 		err := askOnce(t.Context(), o, address)
 		s.Close()
-		gone := askOnce(t.Context(), o, address) // nobody listens there any more
+		gone := askOnce(t.Context(), o, address) // the server is closed
 		if err == nil || gone == nil {
 			t.Fatalf("%s: no error", name)
 		}
-		if told := err.Error() + gone.Error() + log.String(); strings.Contains(told, "hunter2") {
-			t.Errorf("%s: the key is told:\n%s", name, told)
+		if text := err.Error() + gone.Error() + log.String(); strings.Contains(text, "hunter2") {
+			t.Errorf("%s: the key is revealed:\n%s", name, text)
 		}
 	}
 	if _, err := New(chain.Network{ID: "eip155:1", RPC: []string{"ftp://hunter2"}}, identity(),
@@ -84,13 +84,13 @@ func TestKeysAreNotTold(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a node that says how long to wait is asked again only then, and another one meanwhile.
+// TestRetryAfter checks that a node that asks to wait is not asked before, and that another node is asked meanwhile.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	asked := 0
+	requests := 0
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		requests++
 		w.Header().Set("Retry-After", "120")
 		http.Error(w, "slow down", http.StatusTooManyRequests)
 	}))
@@ -111,8 +111,8 @@ func TestRetryAfter(t *testing.T) {
 		if err := c.Ask(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		if asked != want {
-			t.Errorf("the busy node was asked %d times, want %d", asked, want)
+		if requests != want {
+			t.Errorf("the busy node was asked %d times, want %d", requests, want)
 		}
 	}
 	ask(1)
@@ -133,15 +133,15 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAtomicStaysWhole: a question whose answers are read atomic is never cut, however often its node fails; one of
-// independent calls is.
+// TestAtomicStaysWhole checks that the calls of an atomic question are never split, however often the node fails, and
+// that independent calls are.
 func TestAtomicStaysWhole(t *testing.T) {
 	t.Parallel()
 	for _, atomic := range []bool{true, false} {
-		asked := 0
+		requests := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			if asked++; asked == 2 || asked == 3 { // the first asks which chain it is
+			if requests++; requests == 2 || requests == 3 { // the first asks which chain it is
 				fmt.Fprint(w, strings.Repeat("[", 100))
 				return
 			}

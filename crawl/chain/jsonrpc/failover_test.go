@@ -15,17 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhoFailedLeastIsAskedFirst: failures count against an address, half of them less with each answer.
-func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
+// TestFewestFailuresFirst checks that failures count against a node, and that each answer halves them.
+func TestFewestFailuresFirst(t *testing.T) {
 	t.Parallel()
-	var asked, outcomes string // by the request, of all addresses
+	var requests, outcomes string // by the request, of all addresses
 	start := func(name string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "eth_chainId") {
 				fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":"0x1"}`)
 				return
 			}
-			asked += name
+			requests += name
 			fails := strings.HasPrefix(outcomes, "x")
 			if outcomes = outcomes[min(1, len(outcomes)):]; fails {
 				http.Error(w, "no", http.StatusInternalServerError)
@@ -39,7 +39,7 @@ func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c, err := New(chain.Network{ID: "eip155:1", RPC: []string{start("a"), start("b")}}, identity(),
 		chain.Options{Now: func() time.Time {
-			now = now.Add(time.Hour) // nobody is left alone for so long
+			now = now.Add(time.Hour) // no pause is that long
 			return now
 		}}.WithDefaults())
 	if err != nil {
@@ -53,21 +53,21 @@ func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
 		{"x.", "aa"},
 		{"xxxxxxxx", "aaababab"}, // as often as there are tries
 	} {
-		asked, outcomes = "", tt.outcomes
+		requests, outcomes = "", tt.outcomes
 		err := c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}},
 			Read: func(int, []Call) error { return nil }})
-		if diff := cmp.Diff(tt.want, asked); diff != "" || (err == nil) != strings.HasSuffix(tt.outcomes, ".") {
+		if diff := cmp.Diff(tt.want, requests); diff != "" || (err == nil) != strings.HasSuffix(tt.outcomes, ".") {
 			t.Errorf("question %d: %v (-want +got):\n%s", i+1, err, diff)
 		}
 	}
 }
 
-// TestWhoContradictsIsBlamed: where an answer does not fit what another address told, it counts against whoever
-// answered once somebody else's fits, and against the teller where nobody's does.
-func TestWhoContradictsIsBlamed(t *testing.T) {
+// TestContradictionIsBlamed checks which node is blamed when an answer contradicts another node's: the answering node
+// if a third node's answer fits, else the other node.
+func TestContradictionIsBlamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		answers string // of the three addresses; the last one told what they are held to
+		answers string // of the three nodes; the last one is the question's source
 		fails   []int
 		fits    bool
 	}{

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Kind is what went wrong with a request, and so what is to be done. Metrics use it as a label.
+// Kind classifies a failed request, and thereby says what to do. Metrics use it as a label.
 type Kind string
 
 const (
-	KindRange       Kind = "range"       // too much was asked for at once: ask for half
-	KindBatch       Kind = "batch"       // too many requests in one body: send fewer
-	KindRate        Kind = "rate"        // too often: wait, as long as the node says
-	KindTimeout     Kind = "timeout"     // too slow: another address; the second time, half
-	KindBehind      Kind = "behind"      // the node has not come that far, or has forgotten: another address
-	KindUnsupported Kind = "unsupported" // the node knows no such method or tag
-	KindRefused     Kind = "refused"     // the node wants a key, or serves another chain: not this address
-	KindServer      Kind = "server"      // the node, or what stands before it, is broken: another address
-	KindMalformed   Kind = "malformed"   // no JSON-RPC: a page, half a body, answers that are missing
-	KindLie         Kind = "lie"         // well formed, and can't be so
-	KindForked      Kind = "forked"      // the node's chain is not the one that was begun with
+	KindRange       Kind = "range"       // asked for too much at once: ask for half
+	KindBatch       Kind = "batch"       // too many calls in one body: send fewer
+	KindRate        Kind = "rate"        // too many requests: wait, as long as the node says
+	KindTimeout     Kind = "timeout"     // too slow: ask another node; the second time, for half
+	KindBehind      Kind = "behind"      // the node does not have the block yet, or no longer: ask another node
+	KindUnsupported Kind = "unsupported" // the node does not know the method or tag
+	KindRefused     Kind = "refused"     // the node wants a key, or serves another chain: do not use it
+	KindServer      Kind = "server"      // the node or its proxy is broken: ask another node
+	KindMalformed   Kind = "malformed"   // not JSON-RPC: a page, a part of a body, missing answers
+	KindLie         Kind = "lie"         // valid JSON-RPC with an impossible answer
+	KindForked      Kind = "forked"      // the node follows another fork than the one that reading began with
 )
 
-// Fault is a failed request. It names the node by scheme and host alone: the rest of the address may hold a key.
+// Fault is a failed request. It names the node by scheme and host alone, because the rest of the URL may contain a key.
 type Fault struct {
 	Kind Kind
 	Host string
 	Text string
-	Wait time.Duration // that the node asks for
+	Wait time.Duration // how long the node asks to wait
 }
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %s (%s)", f.Host, f.Text, f.Kind) }
@@ -41,8 +41,8 @@ type rpcError struct {
 	data    string
 }
 
-// wordings find the kind of an error by its words, in lower case; the first match counts. Codes say little: -32005,
-// -32000 and -32602 mean something else at each provider. testdata/faults.txt holds what providers really say.
+// wordings map the text of an error, in lower case, to its kind; the first match counts. Codes say little: -32005,
+// -32000 and -32602 differ in meaning between providers. testdata/faults.txt has real texts of providers.
 var wordings = []struct {
 	kind Kind
 	like *regexp.Regexp
@@ -70,13 +70,13 @@ var wordings = []struct {
 		`authenticat`)},
 }
 
-// anyOf returns an expression that matches what one of several matches.
+// anyOf returns an expression that matches if one of the list matches.
 func anyOf(list ...string) *regexp.Regexp { return regexp.MustCompile(strings.Join(list, "|")) }
 
-// kindOf returns what an error means.
+// kindOf returns the kind of an error.
 func (e *rpcError) kindOf() Kind {
 	words := strings.ToLower(e.message + " " + e.data)
-	switch e.code { // the few whose meaning is the same everywhere
+	switch e.code { // the few codes with the same meaning everywhere
 	case -32601:
 		return KindUnsupported
 	case 429:
@@ -90,7 +90,7 @@ func (e *rpcError) kindOf() Kind {
 	return KindServer
 }
 
-// kindOfStatus returns what an HTTP status means when the body does not say.
+// kindOfStatus returns the kind of an HTTP status, for a body without an error.
 func kindOfStatus(status int) Kind {
 	switch status {
 	case 401, 402, 403, 404, 405:

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWordings reads every wording that testdata/faults.txt has.
+// TestWordings checks the kind of every text in testdata/faults.txt.
 func TestWordings(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("testdata/faults.txt")

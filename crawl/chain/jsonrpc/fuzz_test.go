@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAnswers: whatever a body holds, reading it ends, takes no more than there is, and what was taken as a result is
-// JSON that encoding/json reads the same.
+// FuzzAnswers reads arbitrary bodies. Reading must end within the body, and encoding/json must read the results the
+// same.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{
 		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"result":[{"address":"0x00","topics":[]}]}]`,
@@ -30,7 +30,7 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		if !json.Valid(body) {
-			return // what is skipped is only balanced
+			return // skipped values are only checked for balance
 		}
 		var list []struct {
 			ID     json.RawMessage

@@ -17,14 +17,14 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// releaseBuffer gives a buffer back, unless it is one of the rare large ones.
+// releaseBuffer returns a buffer to the pool, unless it is one of the rare large ones.
 func releaseBuffer(b *bytes.Buffer) {
 	if b.Cap() <= 16<<20 {
 		buffers.Put(b)
 	}
 }
 
-// send sends one body and points results into the answer's, which the caller releases.
+// send sends one body. It points results into the answer, which the caller releases.
 func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]byte) (*bytes.Buffer, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -37,13 +37,13 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 	c.o.Metrics.Call(c.network)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(encode(calls)))
 	if err != nil {
-		return nil, &Fault{KindRefused, n.host, "the address can't be asked", 0}
+		return nil, &Fault{KindRefused, n.host, "the URL is not valid for a request", 0}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, n.transport(err)
+		return nil, n.transportFault(err)
 	}
 	defer resp.Body.Close()
 	body := buffers.Get().(*bytes.Buffer)
@@ -54,11 +54,11 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 	read, err := body.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		err = n.transport(err)
+		err = n.transportFault(err)
 	case read > maxAnswer:
 		err = &Fault{KindRange, n.host, fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20), 0}
 	default:
-		err = n.answers(resp, body.Bytes(), results)
+		err = n.readBody(resp, body.Bytes(), results)
 	}
 	if err != nil {
 		releaseBuffer(body)
@@ -67,7 +67,7 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 	return body, nil
 }
 
-// encode writes requests, numbered from 1: several as a batch, one as it is, since some nodes take no batches.
+// encode encodes calls, numbered from 1. Several become a batch; one is sent alone, since some nodes accept no batches.
 func encode(calls []Call) []byte {
 	size := 2
 	for i := range calls {
@@ -94,8 +94,8 @@ func encode(calls []Call) []byte {
 	return append(b, ']')
 }
 
-// transport words a request that got no answer, without the address, which net/http's own error would tell.
-func (n *Node) transport(err error) *Fault {
+// transport returns the fault of a request without an answer. It omits the URL, which net/http's own error contains.
+func (n *Node) transportFault(err error) *Fault {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -110,8 +110,8 @@ func (n *Node) transport(err error) *Fault {
 	return &Fault{k, n.host, err.Error(), 0}
 }
 
-// answers reads a body. What an error in it says goes before the status.
-func (n *Node) answers(resp *http.Response, body []byte, results []*[]byte) error {
+// answers reads a body. An error in the body counts more than the status.
+func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte) error {
 	wait := retryAfter(resp.Header.Get("Retry-After"))
 	refused, err := readAnswers(body, results)
 	switch {
@@ -130,7 +130,7 @@ func (n *Node) answers(resp *http.Response, body []byte, results []*[]byte) erro
 	return nil
 }
 
-// retryAfter reads the header's seconds; a date is read as no word, since clocks differ.
+// retryAfter parses the header's seconds. It ignores a date, since clocks differ.
 func retryAfter(header string) time.Duration {
 	seconds, err := strconv.Atoi(strings.TrimSpace(header))
 	if err != nil || seconds < 0 {
@@ -139,7 +139,7 @@ func retryAfter(header string) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxWait)
 }
 
-// readAnswers finds the results of requests 1 to len(results), in whatever order a body has them, or the error of one.
+// readAnswers sets the results of calls 1 to len(results), which a body may have in any order, or returns an error.
 func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
 	s := NewScanner(body)
 	for _, r := range results {
@@ -155,7 +155,7 @@ func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
 				refused = e
 			}
 		case id < 1 || id > int64(len(results)) || *results[id-1] != nil:
-			s.Fail(fmt.Errorf("an answer has id %d, of which there is none", id))
+			s.Fail(fmt.Errorf("an answer has the unknown id %d", id))
 		case result == nil:
 			s.Fail(errors.New("an answer has neither result nor error"))
 		default:
@@ -190,7 +190,7 @@ func readAnswer(s *Scanner) (id int64, result []byte, e *rpcError) {
 	for key := range s.Members {
 		switch string(key) {
 		case "id":
-			if !s.Null() { // of an error whose request the node could not read
+			if !s.Null() { // null in an error about a request that the node could not read
 				id = s.Integer()
 			}
 		case "result":
@@ -209,7 +209,7 @@ func readAnswer(s *Scanner) (id int64, result []byte, e *rpcError) {
 
 func readError(s *Scanner) *rpcError {
 	e := &rpcError{}
-	if s.Peek() == '"' { // some gateways' form
+	if s.Peek() == '"' { // the form of some gateways
 		e.message = string(s.Text())
 		return e
 	}
@@ -217,7 +217,7 @@ func readError(s *Scanner) *rpcError {
 		switch {
 		case string(key) == "code" && s.Peek() != '"' && s.Peek() != 'n':
 			raw := s.Value()
-			code, _ := strconv.ParseFloat(string(raw), 64) // its words count more
+			code, _ := strconv.ParseFloat(string(raw), 64) // the text counts more
 			e.code = int64(code)
 		case string(key) == "message" && s.Peek() == '"':
 			e.message = string(s.Text())

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Node is one address of a network, with its recent failures.
+// Node is one node of a network with its recent failures.
 type Node struct {
 	url  string
-	host string // scheme and host: the rest of the address may hold a key and is never shown
+	host string // scheme and host; the rest of the URL may contain a key and is never shown
 
 	mu       sync.Mutex
 	verified bool
-	fails    int       // recent ones; the node with the fewest is asked first
-	until    time.Time // before which the node is left alone
+	fails    int       // recent failures; the node with the fewest is asked first
+	until    time.Time // the node is not asked before this time
 	batch    int       // calls that the node accepts in one body
 }
 
@@ -28,9 +28,9 @@ func (n *Node) batchSize() int {
 	return n.batch
 }
 
-// pick returns the node with the fewest recent failures of those that may be asked. It waits while all of them are to
-// be left alone.
-func (c *Client) pick(ctx context.Context, may func(*Node) bool) (*Node, error) {
+// pick returns the node with the fewest recent failures among those that may be asked. It waits while all of them are
+// paused.
+func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, error) {
 	for {
 		now := c.o.Now()
 		var best, soonest *Node
@@ -53,8 +53,8 @@ func (c *Client) pick(ctx context.Context, may func(*Node) bool) (*Node, error) 
 			return best, nil
 		}
 		wait := until.Sub(now)
-		if wait > 2*maxBackoff { // more than any fault makes it but the node's own word
-			return nil, fmt.Errorf("%s is to be left alone for %v more", soonest.host, wait.Round(time.Second))
+		if wait > 2*maxBackoff { // only a node's own Retry-After is that long
+			return nil, fmt.Errorf("%s asks to wait for %v", soonest.host, wait.Round(time.Second))
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -66,22 +66,22 @@ func (c *Client) pick(ctx context.Context, may func(*Node) bool) (*Node, error) 
 	}
 }
 
-func (n *Node) succeeded() {
+func (n *Node) recordSuccess() {
 	n.mu.Lock()
 	n.fails /= 2
 	n.mu.Unlock()
 }
 
-// failed counts a fault and leaves the node alone for a while: as long as the node asks for, else twice as long each
-// time.
-func (c *Client) failed(n *Node, f *Fault) {
+// failed counts a fault and pauses the node: as long as the node asks for, else twice as long each time.
+func (c *Client) recordFailure(n *Node, f *Fault) {
 	c.o.Metrics.Failure(c.network, string(f.Kind))
-	c.o.Logger.Debug("a node failed", "network", c.network, "node", f.Host, "kind", string(f.Kind), "text", f.Text)
+	c.o.Logger.Debug("request to node failed", "network", c.network, "node", f.Host, "kind", string(f.Kind), "text",
+		f.Text)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch f.Kind {
 	case KindRange, KindUnsupported:
-		return // an honest answer
+		return // the node works
 	case KindBatch:
 		if n.batch > 1 {
 			n.batch /= 2
@@ -89,10 +89,10 @@ func (c *Client) failed(n *Node, f *Fault) {
 		}
 	}
 	wait := min(c.o.Backoff<<min(n.fails, 16), maxBackoff)
-	if f.Kind == KindBehind || f.Kind == KindForked { // it may be right, and the one before it wrong
+	if f.Kind == KindBehind || f.Kind == KindForked { // the node may be right and the one before it wrong
 		wait = c.o.Backoff
 	}
-	wait = wait/2 + rand.N(wait) // so that many who failed together don't return together
+	wait = wait/2 + rand.N(wait) // spreads out nodes that failed at the same time
 	if f.Kind == KindRefused {
 		wait = maxWait
 	}
@@ -103,8 +103,8 @@ func (c *Client) failed(n *Node, f *Fault) {
 	n.until = c.o.Now().Add(wait)
 }
 
-// put sends calls of a question to one node, in bodies of as many calls as the node accepts, and reads the results.
-func (c *Client) put(ctx context.Context, n *Node, q Question, from, count int) error {
+// put sends calls of a question to one node, in as many bodies as the node's batch size needs, and reads the results.
+func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count int) error {
 	if err := c.verify(ctx, n); err != nil {
 		return err
 	}
@@ -134,13 +134,13 @@ func (c *Client) put(ctx context.Context, n *Node, q Question, from, count int) 
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &f): // the reader knows the kind
+	case errors.As(err, &f): // Read returned the kind
 		return &Fault{f.Kind, n.host, f.Text, 0}
 	}
 	return &Fault{KindLie, n.host, err.Error(), 0}
 }
 
-// verify asks a node, before anything else, which network it serves.
+// verify asks a node which network it serves, before anything else.
 func (c *Client) verify(ctx context.Context, n *Node) error {
 	n.mu.Lock()
 	verified := n.verified
@@ -154,12 +154,12 @@ func (c *Client) verify(ctx context.Context, n *Node) error {
 		return err
 	}
 	defer releaseBuffer(body)
-	serves, err := c.identity.Network(who.Result)
+	served, err := c.identity.Network(who.Result)
 	if err != nil {
 		return &Fault{KindLie, n.host, err.Error(), 0}
 	}
-	if serves != c.network {
-		return &Fault{KindRefused, n.host, fmt.Sprintf("serves %s, not %s", serves, c.network), 0}
+	if served != c.network {
+		return &Fault{KindRefused, n.host, fmt.Sprintf("serves %s, not %s", served, c.network), 0}
 	}
 	n.mu.Lock()
 	n.verified = true

@@ -9,13 +9,13 @@ import (
 	"unicode"
 )
 
-// maxDepth is how deep values may nest. Nothing that is read here nests deeper than six.
+// maxDepth is the deepest nesting of values. Answers that are read here nest up to six deep.
 const maxDepth = 64
 
-var errJSON = errors.New("no valid JSON")
+var errJSON = errors.New("not valid JSON")
 
-// Scanner reads JSON from memory in one pass, without copying what the caller does not keep. Skipped values are checked
-// for balanced brackets only. After its first error, Err, every method returns a zero value, and loops end.
+// Scanner reads JSON from memory in one pass and copies only what the caller keeps. It checks skipped values for
+// balanced brackets only. After its first error, Err, every method returns a zero value, and loops end.
 type Scanner struct {
 	Err error
 
@@ -37,7 +37,7 @@ func (s *Scanner) Fail(err error) {
 	s.at = len(s.data)
 }
 
-// Peek returns the next byte that is no space, 0 at the end.
+// Peek returns the next byte that is not a space, 0 at the end.
 func (s *Scanner) Peek() byte {
 	for s.at < len(s.data) {
 		switch c := s.data[s.at]; c {
@@ -59,7 +59,7 @@ func (s *Scanner) expect(c byte) bool {
 	return true
 }
 
-// End returns the first error, which may be that something follows the value.
+// End returns the first error. Data after the value is an error.
 func (s *Scanner) End() error {
 	if s.Err == nil && s.Peek() != 0 {
 		s.Fail(errJSON)
@@ -136,7 +136,7 @@ func (s *Scanner) Bool() bool {
 	return false
 }
 
-// Text reads a string. A string without escapes is a part of the data.
+// Text reads a string. A string without escapes is a slice of the data.
 func (s *Scanner) Text() []byte {
 	if !s.expect('"') {
 		return nil
@@ -193,7 +193,7 @@ func (s *Scanner) Value() []byte {
 				s.Fail(errors.New("JSON nests too deep"))
 				return nil
 			}
-			closers[depth] = c + 2 // in ASCII the closing one stands two after the opening one
+			closers[depth] = c + 2 // in ASCII the closing bracket is two after the opening one
 			depth++
 			s.at++
 		case '}', ']':
@@ -234,15 +234,15 @@ func (s *Scanner) Integer() int64 {
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
-		s.Fail(fmt.Errorf("%.40q is no whole number", raw))
+		s.Fail(fmt.Errorf("%.40q is not an integer", raw))
 	}
 	return n
 }
 
-// Quantity reads what Ethereum calls a quantity: "0x1b4", never a JSON number.
+// Quantity reads a quantity of Ethereum's JSON-RPC: "0x1b4", never a JSON number.
 func (s *Scanner) Quantity() int64 {
 	if s.Peek() != '"' {
-		s.Fail(fmt.Errorf("%.40q is no quantity", s.data[s.at:]))
+		s.Fail(fmt.Errorf("%.40q is not a quantity", s.data[s.at:]))
 		return 0
 	}
 	raw := s.Text()
@@ -250,35 +250,35 @@ func (s *Scanner) Quantity() int64 {
 		return 0
 	}
 	if len(raw) < 3 || raw[0] != '0' || raw[1] != 'x' || raw[2] == '-' || raw[2] == '+' {
-		s.Fail(fmt.Errorf("%.40q is no quantity", raw))
+		s.Fail(fmt.Errorf("%.40q is not a quantity", raw))
 		return 0
 	}
 	n, err := strconv.ParseInt(string(raw[2:]), 16, 64)
 	if err != nil {
-		s.Fail(fmt.Errorf("%.40q is no quantity", raw))
+		s.Fail(fmt.Errorf("%.40q is not a quantity", raw))
 	}
 	return n
 }
 
-// Bytes reads hex of exactly the length of dst into it.
+// Bytes decodes hex into dst. The text must have exactly the length of dst.
 func (s *Scanner) Bytes(dst []byte) {
 	if s.Peek() != '"' {
-		s.Fail(fmt.Errorf("%.40q is no hex of %d bytes", s.data[s.at:], len(dst)))
+		s.Fail(fmt.Errorf("%.40q is not hex of %d bytes", s.data[s.at:], len(dst)))
 		return
 	}
 	end := s.at + len(`"0x`) + 2*len(dst)
-	// a text as it should be need not be looked through for its end
+	// A valid text ends at a known position, so there is no need to search for its end.
 	if end < len(s.data) && s.data[end] == '"' && DecodeHex(dst, s.data[s.at+1:end]) {
 		s.at = end + 1
 		return
 	}
 	raw := s.Text()
 	if s.Err == nil && !DecodeHex(dst, raw) {
-		s.Fail(fmt.Errorf("%.80q is no hex of %d bytes", raw, len(dst)))
+		s.Fail(fmt.Errorf("%.80q is not hex of %d bytes", raw, len(dst)))
 	}
 }
 
-// hexDigits are the values of digits, notHex for what is none.
+// hexDigits maps characters to the values of hex digits, other characters to notHex.
 var hexDigits = func() (values [256]byte) {
 	for c := range values {
 		values[c] = notHex
@@ -291,8 +291,8 @@ var hexDigits = func() (values [256]byte) {
 
 const notHex = 0xff
 
-// DecodeHex reads 0x and two digits for each byte of dst, and reports whether text is exactly that. Most of what nodes
-// answer is hex: one check of all digits at the end takes half the time of hex.Decode, which checks each.
+// DecodeHex decodes 0x and two digits for each byte of dst. It reports whether text has exactly this form. Most of a
+// node's answer is hex: one check of all digits at the end takes half the time of hex.Decode, which checks each digit.
 func DecodeHex(dst, text []byte) bool {
 	if len(text) != 2+2*len(dst) || text[0] != '0' || text[1] != 'x' {
 		return false

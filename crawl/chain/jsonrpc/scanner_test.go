@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestScannerReadsWhatEncodingJSONReads on what is awkward.
-func TestScannerReadsWhatEncodingJSONReads(t *testing.T) {
+// TestScannerAgreesWithEncodingJSON compares the scanner with encoding/json on awkward values.
+func TestScannerAgreesWithEncodingJSON(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{`"a"`, `"\""`, `"\\"`, `"\\\""`, `"\u00e9\n"`, `""`, ` "x" `, `"\ud83d\ude00"`} {
 		var want string
@@ -35,8 +35,8 @@ func TestScannerReadsWhatEncodingJSONReads(t *testing.T) {
 	}
 }
 
-// TestHexIsReadAsTheStandardLibraryDoes, of every pair of bytes, in whatever surroundings.
-func TestHexIsReadAsTheStandardLibraryDoes(t *testing.T) {
+// TestDecodeHexAgreesWithStandardLibrary compares DecodeHex with package hex for every pair of bytes.
+func TestDecodeHexAgreesWithStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for pair := range 1 << 16 {
 		digits := string([]byte{'0', 'F', byte(pair >> 8), byte(pair), '9', 'a'})
