@@ -135,24 +135,24 @@ func (m *memory) indexed(t *testing.T) []string {
 			SELECT 'settlement ' || concat_ws(' ', c.network, s.block, encode(s.block_hash, 'hex'),
 				encode(s.transaction, 'hex'), s.log_index, s.method, f.facilitator_id,
 				settler.address, payer.address, payee.address, f.token, s.amount, s.settled_at) AS line
-			FROM settlements s JOIN flows f ON f.id = s.flow_id JOIN chains c ON c.id = s.chain_id
+			FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id JOIN chains c ON c.id = s.chain_id
 			JOIN accounts settler ON settler.id = s.settler_id
 			JOIN accounts payer ON payer.id = s.payer_id JOIN accounts payee ON payee.id = s.payee_id
 			UNION ALL
 			SELECT 'flow day ' || concat_ws(' ', c.network, d.day, d.settlements, d.amount, d.self_settlements,
 				d.self_amount, d.last_at)
-			FROM flow_days d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
+			FROM token_days d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
 			UNION ALL
 			SELECT 'flow hour ' || concat_ws(' ', c.network, d.hour, d.settlements, d.amount)
-			FROM flow_hours d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
+			FROM token_hours d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
 			UNION ALL
 			SELECT 'payer day ' || concat_ws(' ', c.network, d.day, payer.address, payee.address, d.settlements,
 				d.amount)
-			FROM payer_days d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
+			FROM payer_days d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
 			JOIN accounts payer ON payer.id = d.payer_id JOIN accounts payee ON payee.id = d.payee_id
 			UNION ALL
 			SELECT 'seen day ' || concat_ws(' ', c.network, d.token, d.day, d.authorizations, d.attributed)
-			FROM seen_days d JOIN chains c ON c.id = d.chain_id
+			FROM authorization_days d JOIN chains c ON c.id = d.chain_id
 			UNION ALL
 			SELECT 'walk ' || concat_ws(' ', address, until, newest, before) FROM walks
 		) all_rows ORDER BY line COLLATE "C"`)

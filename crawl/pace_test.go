@@ -80,7 +80,7 @@ func TestNoHourContainsMore(t *testing.T) {
 		pass := func(d time.Duration) {
 			moved += d
 			if _, err := m.conn.Exec(t.Context(), `UPDATE hosts SET next_at = next_at - $2::interval,
-				regained_at = regained_at - $2::interval WHERE host = $1`, host, d); err != nil {
+				refilled_at = refilled_at - $2::interval WHERE host = $1`, host, d); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -58,7 +58,7 @@ func TestSynthesizeBudget(t *testing.T) {
 				step.want, twice)
 		}
 	}
-	days := a.strings(t, `SELECT day || ' ' || asked FROM synthesis_days ORDER BY day`)
+	days := a.strings(t, `SELECT day || ' ' || requests FROM synthesis_days ORDER BY day`)
 	want := []string{dawn.Format(time.DateOnly) + " 12", dawn.AddDate(0, 0, 1).Format(time.DateOnly) + " 11",
 		dawn.AddDate(0, 0, 2).Format(time.DateOnly) + " 7"}
 	if diff := cmp.Diff(want, days); diff != "" {

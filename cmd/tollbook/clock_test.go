@@ -114,7 +114,7 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 func (d *steppedDirectory) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.now = d.now.Add(by)
-	query(t, d.dsn, fmt.Sprintf(`UPDATE hosts SET next_at = next_at - interval '%[1]d s', regained_at = regained_at - interval '%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
+	query(t, d.dsn, fmt.Sprintf(`UPDATE hosts SET next_at = next_at - interval '%[1]d s', refilled_at = refilled_at - interval '%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
 	d.round(t, map[bool]int{true: services}[by > 0]) // after a step back nothing is due before its time from now
 	d.build(t)
 }

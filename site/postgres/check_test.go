@@ -320,7 +320,7 @@ func TestLogsStartOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, through,
+	if _, err := tx.Exec(ctx, `INSERT INTO log_seal (through, retained_since) VALUES ($1, $2)`, through,
 		start.Truncate(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func TestFollowClock(t *testing.T) {
 		// never visited
 		`UPDATE service_states SET next_check_at = ` + at(3*time.Minute) +
 			` FROM services WHERE id = service_id AND slug = 'dome'`,
-		`INSERT INTO hosts (host, next_at, regained_at, held_by, held_until)
+		`INSERT INTO hosts (host, next_at, refilled_at, held_by, held_until)
 			VALUES ('ahead', now() + interval '1 hour', now(), NULL, now()),
 			('now', now() + interval '1 second', now() + interval '1 hour', NULL, now())`,
 		`INSERT INTO river_job (id, args, kind, max_attempts, queue, state, scheduled_at)

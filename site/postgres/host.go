@@ -45,14 +45,14 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order
 	// of their names, so that neither waits for the other's.
 	taken, err := rows.Column[string](ctx, db.pool, `
-		INSERT INTO hosts AS h (host, next_at, regained_at, held_by, held_until)
+		INSERT INTO hosts AS h (host, next_at, refilled_at, held_by, held_until)
 		SELECT DISTINCT asked, now + $3::interval, now + $4::interval, $2::uuid, now + $6::interval
 		FROM unnest($1::text[]) AS asked, clock_timestamp() AS now, set_config('synchronous_commit', 'off', true)
 		ORDER BY asked
 		ON CONFLICT (host) DO UPDATE SET next_at = clock_timestamp() + $3::interval,
-			regained_at = greatest(h.regained_at, clock_timestamp()) + $4::interval,
+			refilled_at = greatest(h.refilled_at, clock_timestamp()) + $4::interval,
 			held_by = $2, held_until = clock_timestamp() + $6::interval
-		WHERE h.next_at <= clock_timestamp() AND h.regained_at <= clock_timestamp() + $5::interval
+		WHERE h.next_at <= clock_timestamp() AND h.refilled_at <= clock_timestamp() + $5::interval
 			AND (h.held_by IS NULL OR h.held_by = $2 OR h.held_until <= clock_timestamp())
 		RETURNING host`,
 		hosts, holder, r.Gap, r.Refill, max(r.Burst, 0), r.Hold)
@@ -68,7 +68,7 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 		mine[host] = true
 	}
 	rows, err := db.pool.Query(ctx, `
-		SELECT host, greatest(next_at, regained_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false)
+		SELECT host, greatest(next_at, refilled_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false)
 			AND held_until > clock_timestamp()
 		FROM hosts WHERE host = ANY($1)`, hosts, holder, max(r.Burst, 0))
 	if err != nil {
@@ -126,7 +126,7 @@ func (db *DB) ReleaseHosts(ctx context.Context, hosts []string, holder uuid.UUID
 func (db *DB) DeleteIdleHosts(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		DELETE FROM hosts WHERE host IN (
-			SELECT host FROM hosts WHERE greatest(next_at, regained_at,
+			SELECT host FROM hosts WHERE greatest(next_at, refilled_at,
 				held_until) < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
 		)`)
 	if err != nil {

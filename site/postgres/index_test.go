@@ -144,9 +144,9 @@ func empty(ctx context.Context, t fataler, dsn string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges",
-		"scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
-		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals",
+	for _, table := range []string{"settlers", "facilitator_tokens", "facilitators", "range_authorizations", "range_senders", "ranges",
+		"scan_settlers", "scans", "walks", "chains", "accounts", "authorization_days", "sender_days",
+		"settlements", "token_totals", "token_hours", "token_days", "token_payers", "payee_days", "payee_totals",
 		"payer_days", "amount_days"} {
 		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func (m *indexModel) finish(ctx context.Context, t fataler, writers int) {
 	group.Wait()
 }
 
-const ofFlow = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_id`
+const ofFlow = ` JOIN facilitator_tokens f ON f.id = token_id JOIN chains c ON c.id = f.chain_id`
 
 // tables are all that an index fills, with names instead of numbers.
 var tables = []struct{ name, sql string }{
@@ -284,14 +284,14 @@ var tables = []struct{ name, sql string }{
 		`SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index,
 			encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
 		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
-	{"flow_totals",
-		`SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM flow_totals` +
+	{"token_totals",
+		`SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM token_totals` +
 			ofFlow},
-	{"flow_hours", `SELECT facilitator_id, network, token, hour, settlements, amount FROM flow_hours` + ofFlow},
-	{"flow_days",
+	{"token_hours", `SELECT facilitator_id, network, token, hour, settlements, amount FROM token_hours` + ofFlow},
+	{"token_days",
 		`SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at
-			FROM flow_days` + ofFlow},
-	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow +
+			FROM token_days` + ofFlow},
+	{"token_payers", `SELECT facilitator_id, network, token, address, last_day FROM token_payers` + ofFlow +
 		` JOIN accounts p ON p.id = payer_id`},
 	{"payee_days",
 		`SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` +
@@ -304,7 +304,7 @@ var tables = []struct{ name, sql string }{
 			ofFlow + ` JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
 	{"amount_days", `SELECT facilitator_id, network, token, address, day, amount, settlements FROM amount_days` +
 		ofFlow + ` JOIN accounts p ON p.id = payee_id`},
-	{"seen_days", `SELECT token, day, authorizations, attributed FROM seen_days`},
+	{"authorization_days", `SELECT token, day, authorizations, attributed FROM authorization_days`},
 	{"sender_days", `SELECT day, sender, token, payments, amount, recipients FROM sender_days`},
 }
 

@@ -108,7 +108,7 @@ func BenchmarkCopySettlements(b *testing.B) {
 	}
 	defer conn.Close(b.Context())
 	t := traffic{meeting: 1, r: rand.New(rand.NewPCG(4020, 402))}
-	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "chain_id",
+	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "token_id", "log_index", "chain_id",
 		"transaction", "block_hash", "method", "amount"}
 	var client, server time.Duration
 	for b.Loop() {

@@ -215,7 +215,7 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 			`INSERT INTO accounts (address) SELECT '0x' || lpad(to_hex(n), 40, '0') FROM generate_series(1, %d) n`,
 			scalePayees+scalePayers),
 		fmt.Sprintf(`INSERT INTO chains (network) VALUES ('%s'), ('%s')`, scaleNetworks[0], scaleNetworks[1]),
-		`INSERT INTO flows (facilitator_id, chain_id, token) SELECT f.id, c.id, 'usdc' FROM facilitators f, chains c
+		`INSERT INTO facilitator_tokens (facilitator_id, chain_id, token) SELECT f.id, c.id, 'usdc' FROM facilitators f, chains c
 			ORDER BY f.id, c.id`,
 		`ANALYZE`,
 	} {
@@ -256,13 +256,13 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 	}
 	for _, sql := range []string{
 		`SET maintenance_work_mem = '1GB'`, `SET work_mem = '1GB'`,
-		`INSERT INTO flow_payers SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY 1, 2 ORDER BY 1, 2`,
-		`INSERT INTO flow_totals SELECT flow_id, sum(settlements), sum(amount), (SELECT count(*) FROM flow_payers p
-			WHERE p.flow_id = d.flow_id), min(day), max(last_at)
-			FROM flow_days d GROUP BY flow_id`,
-		`INSERT INTO payee_totals SELECT payee_id, flow_id, sum(settlements), sum(amount), min(first_at), max(last_at)
+		`INSERT INTO token_payers SELECT token_id, payer_id, max(day) FROM payer_days GROUP BY 1, 2 ORDER BY 1, 2`,
+		`INSERT INTO token_totals SELECT token_id, sum(settlements), sum(amount), (SELECT count(*) FROM token_payers p
+			WHERE p.token_id = d.token_id), min(day), max(last_at)
+			FROM token_days d GROUP BY token_id`,
+		`INSERT INTO payee_totals SELECT payee_id, token_id, sum(settlements), sum(amount), min(first_at), max(last_at)
 			FROM payee_days GROUP BY 1, 2 ORDER BY 1, 2`,
-		`VACUUM ANALYZE flow_totals, flow_hours, flow_days, flow_payers, payee_days, payee_totals, payer_days,
+		`VACUUM ANALYZE token_totals, token_hours, token_days, token_payers, payee_days, payee_totals, payer_days,
 			amount_days`, `ANALYZE`,
 	} {
 		if _, err := conn.Exec(context.WithoutCancel(ctx), sql); err != nil {
@@ -277,7 +277,7 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 	day := start.Truncate(24*time.Hour).AddDate(0, 0, -back).Format(time.DateOnly)
 	for _, sql := range []string{
-		`CREATE TEMPORARY TABLE IF NOT EXISTS drawn (settled_at timestamptz, flow_id integer, payee_id bigint,
+		`CREATE TEMPORARY TABLE IF NOT EXISTS drawn (settled_at timestamptz, token_id integer, payee_id bigint,
 			payer_id bigint, amount numeric, n bigint)`,
 		`TRUNCATE drawn`,
 		fmt.Sprintf(`SELECT setseed(%g)`, float64(back%1000)/1000),
@@ -293,16 +293,16 @@ func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 			scaleFacilitators*len(scaleNetworks), scaleMeeting),
 		fmt.Sprintf(`
 			INSERT INTO settlements SELECT settled_at, extract(epoch FROM settled_at)::bigint / 2, payee_id, payer_id,
-				payee_id, flow_id, n, NULL, 1 + (flow_id - 1) %% 2,
+				payee_id, token_id, n, NULL, 1 + (token_id - 1) %% 2,
 				decode(lpad(to_hex(%d * 10000000::bigint + n), 64, '0'), 'hex'),
 				decode(lpad(to_hex(n), 64, '0'), 'hex'), 'eip3009', amount FROM drawn ORDER BY 9, 2, 10`, back),
-		`INSERT INTO flow_days SELECT flow_id, settled_at::date, count(*), sum(amount), 0, 0, max(settled_at) FROM drawn
+		`INSERT INTO token_days SELECT token_id, settled_at::date, count(*), sum(amount), 0, 0, max(settled_at) FROM drawn
 			GROUP BY 1, 2 ORDER BY 1, 2`,
-		`INSERT INTO payee_days SELECT payee_id, flow_id, settled_at::date, count(*), sum(amount), min(settled_at),
+		`INSERT INTO payee_days SELECT payee_id, token_id, settled_at::date, count(*), sum(amount), min(settled_at),
 			max(settled_at) FROM drawn GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
-		`INSERT INTO payer_days SELECT settled_at::date, flow_id, payee_id, payer_id, count(*), sum(amount) FROM drawn
+		`INSERT INTO payer_days SELECT settled_at::date, token_id, payee_id, payer_id, count(*), sum(amount) FROM drawn
 			GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4, 2`,
-		`INSERT INTO amount_days SELECT settled_at::date, flow_id, payee_id, amount, count(*) FROM drawn
+		`INSERT INTO amount_days SELECT settled_at::date, token_id, payee_id, amount, count(*) FROM drawn
 			GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 2, 4`,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
@@ -313,7 +313,7 @@ func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 		return nil
 	}
 	_, err := conn.Exec(ctx,
-		`INSERT INTO flow_hours SELECT flow_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM drawn
+		`INSERT INTO token_hours SELECT token_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM drawn
 			GROUP BY 1, 2 ORDER BY 2, 1`)
 	return err
 }

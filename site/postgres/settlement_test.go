@@ -185,18 +185,18 @@ func TestRecordSettlements(t *testing.T) {
 	}
 	day := func(s ledger.Settlement) string { return s.Time.Format("2006-01-02") }
 	flow := func(s ledger.Settlement) string { return s.Facilitator + " " + s.Network + " " + s.Token }
-	const flows = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_id`
+	const flows = ` JOIN facilitator_tokens f ON f.id = token_id JOIN chains c ON c.id = f.chain_id`
 	for _, table := range []struct {
 		name, sql string
 		key       func(ledger.Settlement) string
 	}{
-		{"flow_hours",
+		{"token_hours",
 			`SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token,
-				settlements, amount::text FROM flow_hours` + flows,
+				settlements, amount::text FROM token_hours` + flows,
 			func(s ledger.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
-		{"flow_days",
+		{"token_days",
 			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text
-				FROM flow_days` + flows,
+				FROM token_days` + flows,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) }},
 		{"payee_days",
 			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements,
@@ -406,7 +406,7 @@ func TestRetainSettled(t *testing.T) {
 	}
 	after := dump(t.Context(), t, dsn)
 	midnight := now.Truncate(24 * time.Hour)
-	since := map[string]time.Time{"flow_hours": now.Add(-ledger.HourRetention),
+	since := map[string]time.Time{"token_hours": now.Add(-ledger.HourRetention),
 		"amount_days": midnight.AddDate(0, 0, -90), "sender_days": midnight.AddDate(0, 0, -90)}
 	for table, lines := range before {
 		want := rowsSince(t, lines, since[table])

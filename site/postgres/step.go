@@ -25,8 +25,8 @@ func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error
 	b := &pgx.Batch{}
 	for _, s := range steps {
 		b.Queue(`
-			INSERT INTO steps (name, every, follows, offered_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (name) DO UPDATE SET every = excluded.every, follows = excluded.follows,
+			INSERT INTO steps (name, period, follows, offered_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (name) DO UPDATE SET period = excluded.period, follows = excluded.follows,
 				offered_at = excluded.offered_at`,
 			s.Name, s.Period, s.Follows, now)
 	}
@@ -40,7 +40,7 @@ func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error
 func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.name FROM steps s LEFT JOIN steps f ON f.name = s.follows
-		WHERE s.offered_at > $1::timestamptz - $2::interval AND (s.began_at IS NULL OR s.began_at + s.every <= $1)
+		WHERE s.offered_at > $1::timestamptz - $2::interval AND (s.began_at IS NULL OR s.began_at + s.period <= $1)
 			AND (s.follows = '' OR f.ended_at IS NOT NULL AND (s.began_at IS NULL OR f.ended_at > s.began_at))
 		ORDER BY s.name`, now, offerLifetime)
 	if err != nil {
@@ -66,7 +66,7 @@ func (db *DB) FinishStep(ctx context.Context, name string, began, ended time.Tim
 
 // Steps reads all steps, by name.
 func (db *DB) Steps(ctx context.Context) ([]Step, error) {
-	rows, err := db.pool.Query(ctx, `SELECT name, every, follows, began_at, ended_at FROM steps ORDER BY name`)
+	rows, err := db.pool.Query(ctx, `SELECT name, period, follows, began_at, ended_at FROM steps ORDER BY name`)
 	if err != nil {
 		return nil, fmt.Errorf("read steps: %w", err)
 	}

@@ -41,17 +41,17 @@ func (db *DB) TakeInputs(ctx context.Context, now time.Time, lease time.Duration
 			WITH due AS (
 				SELECT s.id FROM services s JOIN service_states state ON state.service_id = s.id LEFT
 					JOIN synthesis_inputs i ON i.service_id = s.id
-				WHERE (i.service_id IS NULL OR i.look_at <= $1) AND state.last_checked_at IS NOT NULL AND EXISTS (
+				WHERE (i.service_id IS NULL OR i.due_at <= $1) AND state.last_checked_at IS NOT NULL AND EXISTS (
 					SELECT FROM site_facts f
 					WHERE f.service_id = s.id AND (f.checked_at IS NOT NULL OR f.domain IS NOT NULL
 						OR s.created_at <= $1 - interval '1 hour'))
-				ORDER BY i.look_at NULLS FIRST, s.id
+				ORDER BY i.due_at NULLS FIRST, s.id
 				LIMIT $2
 				FOR NO KEY UPDATE OF s SKIP LOCKED
 			), leased AS (
-				INSERT INTO synthesis_inputs AS old (service_id, look_at) SELECT id, $1::timestamptz + $3::interval
+				INSERT INTO synthesis_inputs AS old (service_id, due_at) SELECT id, $1::timestamptz + $3::interval
 					FROM due
-				ON CONFLICT (service_id) DO UPDATE SET look_at = excluded.look_at WHERE old.look_at <= $1
+				ON CONFLICT (service_id) DO UPDATE SET due_at = excluded.due_at WHERE old.due_at <= $1
 				RETURNING service_id
 			)
 			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
@@ -110,7 +110,7 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 // RecordInput keeps the hash of a service's input and when it is made anew.
 func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now, next time.Time) error {
 	_, err := db.pool.Exec(ctx, `
-		UPDATE synthesis_inputs SET look_at = $4, input_hash = $2,
+		UPDATE synthesis_inputs SET due_at = $4, input_hash = $2,
 			changed_at = CASE WHEN input_hash = $2 THEN changed_at ELSE $3 END
 		WHERE service_id = $1`, serviceID, hash, now, next)
 	if err != nil {
@@ -131,20 +131,20 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		day := now.UTC().Format(time.DateOnly)
 		tag, err := tx.Exec(ctx, `
-			INSERT INTO synthesis_days AS old (day, asked) SELECT $1::date, 1 WHERE $2 > 0
-			ON CONFLICT (day) DO UPDATE SET asked = old.asked + 1 WHERE old.asked < $2`, day, perDay)
+			INSERT INTO synthesis_days AS old (day, requests) SELECT $1::date, 1 WHERE $2 > 0
+			ON CONFLICT (day) DO UPDATE SET requests = old.requests + 1 WHERE old.requests < $2`, day, perDay)
 		if err != nil {
 			return err
 		}
 		found, err := services(ctx, tx, `
 			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN synthesis_inputs i ON i.service_id = id
-			WHERE i.input_hash IS NOT NULL AND (i.ask_at IS NULL OR i.ask_at <= $1)
+			WHERE i.input_hash IS NOT NULL AND (i.leased_until IS NULL OR i.leased_until <= $1)
 				AND NOT EXISTS (SELECT FROM syntheses a
 					WHERE a.service_id = id AND a.input_hash = i.input_hash AND a.model_id = $2
 						AND a.prompt_version = $3)
 				AND NOT EXISTS (SELECT FROM synthesis_failures f
 					WHERE f.service_id = id AND f.input_hash = i.input_hash AND f.model_id = $2
-						AND f.prompt_version = $3 AND f.again_at > $1)
+						AND f.prompt_version = $3 AND f.retry_at > $1)
 			ORDER BY i.changed_at DESC, id
 			LIMIT 1`, now, model, prompt)
 		switch {
@@ -155,7 +155,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		case tag.RowsAffected() == 0:
 			return ErrDailyLimit
 		}
-		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = $2 WHERE service_id = $1`, found[0].ID,
+		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET leased_until = $2 WHERE service_id = $1`, found[0].ID,
 			now.Add(lease)); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (db *DB) StoreSynthesis(ctx context.Context, serviceID int64, s SynthesisFa
 				prompt_version = excluded.prompt_version, asked_at = excluded.asked_at, answer = excluded.answer`,
 			serviceID, s.InputHash, s.ModelID, s.PromptVersion, s.AskedAt, s.Answer)
 		b.Queue(`DELETE FROM synthesis_failures WHERE service_id = $1`, serviceID)
-		b.Queue(`UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID)
+		b.Queue(`UPDATE synthesis_inputs SET leased_until = NULL WHERE service_id = $1`, serviceID)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (db *DB) StoreSynthesis(ctx context.Context, serviceID int64, s SynthesisFa
 
 // ReleaseQuestion gives a question back that was asked in vain for a reason that is gone: it may be taken at once.
 func (db *DB) ReleaseQuestion(ctx context.Context, serviceID int64) error {
-	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`,
+	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET leased_until = NULL WHERE service_id = $1`,
 		serviceID); err != nil {
 		return fmt.Errorf("release the question of service %d: %w", serviceID, err)
 	}
@@ -221,18 +221,18 @@ func (db *DB) StoreSynthesisFailure(ctx context.Context, serviceID int64, q Ques
 		b := &pgx.Batch{}
 		b.Queue(`
 			INSERT INTO synthesis_failures AS old (service_id, input_hash, model_id, prompt_version, failed_at,
-				failures, reason, again_at)
+				failures, reason, retry_at)
 			SELECT id, $2, $3, $4, $5::timestamptz, 1, $6, greatest($5::timestamptz + $8::interval, $7) FROM services
 				WHERE id = $1
 			ON CONFLICT (service_id) DO UPDATE SET input_hash = excluded.input_hash, model_id = excluded.model_id,
 				prompt_version = excluded.prompt_version, failed_at = excluded.failed_at, reason = excluded.reason,
 				failures = CASE WHEN `+sameQuestion+` THEN old.failures + 1 ELSE 1 END,
-				again_at = CASE WHEN `+sameQuestion+`
+				retry_at = CASE WHEN `+sameQuestion+`
 					THEN greatest(excluded.failed_at + least($9::interval,
 						$8::interval * power(2, least(old.failures, 20))), $7)
-					ELSE excluded.again_at END`,
+					ELSE excluded.retry_at END`,
 			serviceID, q.InputHash, q.ModelID, q.PromptVersion, now, reason, notBefore, failurePause, failureMax)
-		b.Queue(`UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID)
+		b.Queue(`UPDATE synthesis_inputs SET leased_until = NULL WHERE service_id = $1`, serviceID)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {

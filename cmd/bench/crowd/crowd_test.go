@@ -132,7 +132,7 @@ var agree = map[string]string{
 	"histograms": `SELECT count(*) FROM check_days WHERE timed <> (SELECT sum(n) FROM unnest(histogram) n) OR array_length(histogram, 1) <> 64`,
 	"last visits": `
 		SELECT count(*) FROM service_states s WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)
-			AND last_checked_at >= (SELECT kept_since FROM log_seal)`,
+			AND last_checked_at >= (SELECT retained_since FROM log_seal)`,
 	"positions": `
 		SELECT count(*) FROM log_positions p WHERE rows <> (SELECT sum(checks) FROM check_days d WHERE p.service_id IN (0, d.service_id))`,
 	"numbers of checks": `
@@ -143,53 +143,53 @@ var agree = map[string]string{
 		) c WHERE number IS DISTINCT FROM counted OR service_number IS DISTINCT FROM counted_of_service`,
 	"payee_days": `
 		SELECT count(*) FROM (
-			SELECT payee_id, flow_id, settled_at::date, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2, 3
-			EXCEPT SELECT payee_id, flow_id, day, settlements, amount, first_at, last_at FROM payee_days) x`,
+			SELECT payee_id, token_id, settled_at::date, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2, 3
+			EXCEPT SELECT payee_id, token_id, day, settlements, amount, first_at, last_at FROM payee_days) x`,
 	"payee_totals": `
 		SELECT count(*) FROM (
-			SELECT payee_id, flow_id, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2
+			SELECT payee_id, token_id, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2
 			EXCEPT SELECT * FROM payee_totals) x`,
 	"payer_days": `
 		SELECT count(*) FROM (
-			SELECT settled_at::date, flow_id, payee_id, payer_id, count(*), sum(amount) FROM settlements GROUP BY 1, 2, 3, 4
+			SELECT settled_at::date, token_id, payee_id, payer_id, count(*), sum(amount) FROM settlements GROUP BY 1, 2, 3, 4
 			EXCEPT SELECT * FROM payer_days) x`,
 	"amount_days": `
 		SELECT count(*) FROM (
-			SELECT settled_at::date, flow_id, payee_id, amount, count(*) FROM settlements GROUP BY 1, 2, 3, 4
+			SELECT settled_at::date, token_id, payee_id, amount, count(*) FROM settlements GROUP BY 1, 2, 3, 4
 			EXCEPT SELECT * FROM amount_days) x`,
-	"flow_days": `
+	"token_days": `
 		SELECT count(*) FROM (
-			SELECT flow_id, settled_at::date, count(*), sum(amount), count(*) FILTER (WHERE payer_id = payee_id),
+			SELECT token_id, settled_at::date, count(*), sum(amount), count(*) FILTER (WHERE payer_id = payee_id),
 				coalesce(sum(amount) FILTER (WHERE payer_id = payee_id), 0), max(settled_at) FROM settlements GROUP BY 1, 2
-			EXCEPT SELECT * FROM flow_days) x`,
-	"flow_hours": `
+			EXCEPT SELECT * FROM token_days) x`,
+	"token_hours": `
 		SELECT count(*) FROM (
-			SELECT flow_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM settlements
+			SELECT token_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM settlements
 			WHERE settled_at >= timestamptz '2026-11-13' GROUP BY 1, 2
-			EXCEPT SELECT * FROM flow_hours) x`,
-	"flow_totals": `
+			EXCEPT SELECT * FROM token_hours) x`,
+	"token_totals": `
 		SELECT count(*) FROM (
-			SELECT flow_id, count(*), sum(amount), count(DISTINCT payer_id), min(settled_at)::date, max(settled_at) FROM settlements GROUP BY 1
-			EXCEPT SELECT * FROM flow_totals) x`,
-	"flow_payers": `
+			SELECT token_id, count(*), sum(amount), count(DISTINCT payer_id), min(settled_at)::date, max(settled_at) FROM settlements GROUP BY 1
+			EXCEPT SELECT * FROM token_totals) x`,
+	"token_payers": `
 		SELECT count(*) FROM (
-			SELECT flow_id, payer_id, max(settled_at)::date FROM settlements GROUP BY 1, 2 EXCEPT SELECT * FROM flow_payers) x`,
-	"seen_days": `
+			SELECT token_id, payer_id, max(settled_at)::date FROM settlements GROUP BY 1, 2 EXCEPT SELECT * FROM token_payers) x`,
+	"authorization_days": `
 		SELECT count(*) FROM (
-			SELECT s.chain_id, f.token, settled_at::date, count(*) FROM settlements s JOIN flows f ON f.id = flow_id WHERE method = 'eip3009' GROUP BY 1, 2, 3
-			EXCEPT SELECT chain_id, token, day, attributed FROM seen_days) x`,
+			SELECT s.chain_id, f.token, settled_at::date, count(*) FROM settlements s JOIN facilitator_tokens f ON f.id = token_id WHERE method = 'eip3009' GROUP BY 1, 2, 3
+			EXCEPT SELECT chain_id, token, day, attributed FROM authorization_days) x`,
 	"accounts": `
 		SELECT count(*) FROM (SELECT settler_id AS id FROM settlements UNION SELECT payer_id FROM settlements UNION SELECT payee_id FROM settlements) u
 		WHERE id NOT IN (SELECT id FROM accounts)`,
 	"settlers": `
-		SELECT count(*) FROM settlements s JOIN accounts a ON a.id = settler_id JOIN chains c ON c.id = chain_id JOIN flows f ON f.id = flow_id
+		SELECT count(*) FROM settlements s JOIN accounts a ON a.id = settler_id JOIN chains c ON c.id = chain_id JOIN facilitator_tokens f ON f.id = token_id
 		WHERE NOT EXISTS (SELECT FROM settlers l WHERE l.network = c.network AND l.address = a.address AND l.facilitator_id = f.facilitator_id)`,
 	"recipients": `
 		SELECT count(DISTINCT payee_id) FROM settlements s JOIN accounts a ON a.id = payee_id JOIN chains c ON c.id = chain_id
 		WHERE NOT EXISTS (SELECT FROM prices WHERE pay_to = a.address AND network_caip2 = c.network)`,
 	"orphans": `
 		SELECT (SELECT count(*) FROM endpoints WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM prices WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
-			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints)) + (SELECT count(*) FROM answers WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
+			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints)) + (SELECT count(*) FROM responses WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
 			+ (SELECT count(*) FROM check_days WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM change_log WHERE change_id NOT IN (SELECT id FROM changes))`,
 	"open hours": `SELECT count(*) FROM check_hours WHERE hour >= (SELECT through FROM log_seal)`,
 	"newest checks": `

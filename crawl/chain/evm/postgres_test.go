@@ -59,7 +59,7 @@ func (d *directory) settled(t *testing.T) []ledger.Settlement {
 	rows, err := d.conn.Query(t.Context(), `
 		SELECT c.network, s.block, '0x' || encode(s.block_hash, 'hex'), s.settled_at, '0x' || encode(s.transaction, 'hex'), s.log_index, s.method,
 			f.facilitator_id, settler.address, f.token, payer.address, payee.address, s.amount::text
-		FROM settlements s JOIN flows f ON f.id = s.flow_id JOIN chains c ON c.id = s.chain_id JOIN accounts settler ON settler.id = s.settler_id
+		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id JOIN chains c ON c.id = s.chain_id JOIN accounts settler ON settler.id = s.settler_id
 		JOIN accounts payer ON payer.id = s.payer_id JOIN accounts payee ON payee.id = s.payee_id
 		ORDER BY s.block, s.log_index`)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *directory) summed(t *testing.T) (list []string) {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
 		SELECT format('%s %s: %s settlements, %s', f.facilitator_id, f.token, sum(d.settlements), sum(d.amount))
-		FROM flow_days d JOIN flows f ON f.id = d.flow_id GROUP BY f.facilitator_id, f.token ORDER BY 1`)
+		FROM token_days d JOIN facilitator_tokens f ON f.id = d.token_id GROUP BY f.facilitator_id, f.token ORDER BY 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func sums(t *testing.T, d *directory) (list []string) {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
 		SELECT format('%s %s: %s settlements, %s', f.facilitator_id, f.token, count(*), sum(s.amount))
-		FROM settlements s JOIN flows f ON f.id = s.flow_id GROUP BY f.facilitator_id, f.token ORDER BY 1`)
+		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id GROUP BY f.facilitator_id, f.token ORDER BY 1`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,10 +51,10 @@ type Phases struct {
 // exchange. A conclusive answer ends what was inconclusive before it.
 func queueResponse(b *pgx.Batch, a Response) {
 	if a.Conclusive {
-		b.Queue(`DELETE FROM answers WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
+		b.Queue(`DELETE FROM responses WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
 	}
 	b.Queue(`
-		INSERT INTO answers AS old (endpoint_id, conclusive, received_at, method, url, status_code, header, body,
+		INSERT INTO responses AS old (endpoint_id, conclusive, received_at, method, url, status_code, header, body,
 			truncated, tls_verified, exchange, sha256)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (endpoint_id, conclusive) DO UPDATE SET received_at = excluded.received_at,
@@ -89,7 +89,7 @@ func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (ma
 	err = r.each(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified,
 			exchange, sha256
-		FROM answers WHERE endpoint_id = ANY($1)`,
+		FROM responses WHERE endpoint_id = ANY($1)`,
 		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header,
 			&a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
 		func() {

@@ -25,11 +25,11 @@ type Change struct {
 // changeRate is the least time between two records of a type of a service.
 const changeRate = time.Hour
 
-// queueChange keeps a record and marks its type, unless another visitor told of the type within the hour: then the mark
-// of that record stays, and what this one saw is folded into the next.
+// queueChange stores a record, and a baseline of its type at its time. If another visitor stored a record of the type
+// within an hour, neither is stored: the baseline of that record stays, and the next record includes this change.
 func queueChange(b *pgx.Batch, serviceID int64, c Change) {
 	b.Queue(`
-		WITH told AS (
+		WITH added AS (
 			INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
 			SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
 				SELECT FROM changes WHERE service_id = $1 AND type = $2
@@ -37,45 +37,46 @@ func queueChange(b *pgx.Batch, serviceID int64, c Change) {
 			)
 			RETURNING service_id, type, observed_at
 		)
-		INSERT INTO change_marks (service_id, type, through) SELECT * FROM told
-		ON CONFLICT (service_id, type) DO UPDATE SET through = excluded.through`,
+		INSERT INTO change_baselines (service_id, type, prices_at) SELECT * FROM added
+		ON CONFLICT (service_id, type) DO UPDATE SET prices_at = excluded.prices_at`,
 		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot, changeRate)
 }
 
-// queueBaselines takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
-// meanwhile keeps its mark.
+// queueBaselines deletes the baselines that a visit clears, and adds those that it sets. The baseline of a record that
+// another visitor stored meanwhile stays.
 func queueBaselines(b *pgx.Batch, v Visit) {
 	if len(v.ClearedTypes) > 0 {
 		b.Queue(
-			`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2)
-				AND through <= $3::timestamptz - $4::interval`,
+			`DELETE FROM change_baselines WHERE service_id = $1 AND type = ANY($2)
+				AND prices_at <= $3::timestamptz - $4::interval`,
 			v.Check.ServiceID, v.ClearedTypes, v.Check.CheckedAt, changeRate)
 	}
 	if v.BaselineAt != nil {
 		b.Queue(
-			`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type
+			`INSERT INTO change_baselines (service_id, type, prices_at) SELECT $1, type, $3 FROM unnest($2::text[]) AS type
 				ON CONFLICT DO NOTHING`,
 			v.Check.ServiceID, site.ChangeTypes, *v.BaselineAt)
 	}
 }
 
-// Baselines reads the marks of services: of each marked type of change, up to when what was asked is recorded.
+// Baselines reads the change baselines of services: by service and type of change, the time whose prices the next
+// record compares with.
 func Baselines(ctx context.Context, q rows.Querier, services []int64) (map[int64]map[string]time.Time, error) {
 	var id int64
 	var kind string
-	var through time.Time
-	marks := map[int64]map[string]time.Time{}
-	err := rows.Each(ctx, q, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`,
-		[]any{&id, &kind, &through}, func() {
-			if marks[id] == nil {
-				marks[id] = map[string]time.Time{}
+	var pricesAt time.Time
+	baselines := map[int64]map[string]time.Time{}
+	err := rows.Each(ctx, q, `SELECT service_id, type, prices_at FROM change_baselines WHERE service_id = ANY($1)`,
+		[]any{&id, &kind, &pricesAt}, func() {
+			if baselines[id] == nil {
+				baselines[id] = map[string]time.Time{}
 			}
-			marks[id][kind] = through
+			baselines[id][kind] = pricesAt
 		}, services)
 	if err != nil {
-		return nil, fmt.Errorf("read change marks: %w", err)
+		return nil, fmt.Errorf("read change baselines: %w", err)
 	}
-	return marks, nil
+	return baselines, nil
 }
 
 // scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they

@@ -49,7 +49,7 @@ func recordEnvelopes(ctx context.Context, tx pgx.Tx, found []EndpointVisit) erro
 			SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[],
 				$7::boolean[], $8::bytea[], $9::jsonb[])
 				AS v (id, at, method, url, status, truncated, verified, sha256, exchange)
-		), older AS (DELETE FROM answers WHERE endpoint_id = ANY($1))
+		), older AS (DELETE FROM responses WHERE endpoint_id = ANY($1))
 		UPDATE envelopes e SET received_at = v.at, method = v.method, url = v.url, status_code = v.status,
 			truncated = v.truncated, tls_verified = v.verified, exchange = v.exchange
 		FROM v WHERE e.endpoint_id = v.id AND e.sha256 = v.sha256 RETURNING e.endpoint_id`,

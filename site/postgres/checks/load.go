@@ -14,12 +14,12 @@ func PrepareLoad(ctx context.Context, tx pgx.Tx, since, now time.Time) error {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $1)`, since)
+	_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, retained_since) VALUES ($1, $1)`, since)
 	return err
 }
 
 // QueueNumbers gives numbers to the checks that were loaded as sums of days, before any other check.
 func QueueNumbers(b *pgx.Batch) {
-	b.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
+	b.Queue(`UPDATE log_seal SET first_retained = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
 	b.Queue(startPositions)
 }

@@ -61,7 +61,7 @@ func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryF
 	if err := r.readPositions(ctx, keptSince, []int64{0}, func(int64) *LogFacts { return &f.Log }); err != nil {
 		return err
 	}
-	if err := r.tx.QueryRow(ctx, `SELECT first_kept FROM log_seal`).Scan(&f.Log.First); err != nil {
+	if err := r.tx.QueryRow(ctx, `SELECT first_retained FROM log_seal`).Scan(&f.Log.First); err != nil {
 		return err
 	}
 	s := newCheckScan()
@@ -122,7 +122,7 @@ func (l *LogFacts) tailSince() time.Time {
 
 // seal returns up to when hours are sealed, and since when checks are kept; zero before the first check.
 func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err error) {
-	err = r.tx.QueryRow(ctx, `SELECT through, kept_since FROM log_seal`).Scan(&through, &keptSince)
+	err = r.tx.QueryRow(ctx, `SELECT through, retained_since FROM log_seal`).Scan(&through, &keptSince)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return time.Time{}, time.Time{}, nil
 	}

@@ -100,7 +100,7 @@ func (r *LogReader) eachBlock(ctx context.Context, do func(PackBlock) error, sql
 // good.
 func (r *LogReader) PackHours(ctx context.Context) ([]time.Time, error) {
 	hours, err := rows.Column[time.Time](ctx, r.tx, `
-		SELECT hour FROM log_blocks WHERE hour >= (SELECT kept_since FROM log_seal)
+		SELECT hour FROM log_blocks WHERE hour >= (SELECT retained_since FROM log_seal)
 		UNION SELECT hour FROM change_blocks
 		ORDER BY hour`)
 	if err != nil {

@@ -25,9 +25,9 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	keep := minTime(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
 	keep = minTime(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
 	tag, err := tx.Exec(ctx, `
-		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks
-			WHERE checked_at < $1), first_kept)
-		WHERE kept_since < $1`, keep)
+		UPDATE log_seal SET retained_since = $1, first_retained = coalesce((SELECT max(number) + 1 FROM checks
+			WHERE checked_at < $1), first_retained)
+		WHERE retained_since < $1`, keep)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}

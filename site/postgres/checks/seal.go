@@ -24,7 +24,7 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 		}
 	}
 	tag, err := tx.Exec(ctx, `
-		INSERT INTO log_seal (through, kept_since, first_kept)
+		INSERT INTO log_seal (through, retained_since, first_retained)
 		VALUES ($1, $2::timestamptz, (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $2::timestamptz))
 			ON CONFLICT DO NOTHING`,
 		oldest.UTC().Truncate(time.Hour), oldest.UTC().Truncate(24*time.Hour))

@@ -64,12 +64,12 @@ func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 		return id, nil
 	}
 	_, err := db.pool.Exec(ctx, `
-		INSERT INTO flows (facilitator_id, chain_id, token)
-		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM flows WHERE facilitator_id = $1 AND chain_id = $2
+		INSERT INTO facilitator_tokens (facilitator_id, chain_id, token)
+		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM facilitator_tokens WHERE facilitator_id = $1 AND chain_id = $2
 			AND token = $3)
 		ON CONFLICT DO NOTHING`, name.facilitator, name.chain, name.token)
 	if err == nil {
-		err = db.pool.QueryRow(ctx, `SELECT id FROM flows WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
+		err = db.pool.QueryRow(ctx, `SELECT id FROM facilitator_tokens WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
 			name.facilitator, name.chain, name.token).Scan(&id)
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 // unknownFacilitator words the violation of the one foreign key that a settlement's own words can break.
 func unknownFacilitator(err error) error {
 	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Code == "23503" && e.ConstraintName == "flows_facilitator_id_fkey" {
+	if errors.As(err, &e) && e.Code == "23503" && e.ConstraintName == "facilitator_tokens_facilitator_id_fkey" {
 		return fmt.Errorf("%w: %s", ErrUnknownFacilitator, e.Detail)
 	}
 	return err

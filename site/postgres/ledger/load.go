@@ -83,11 +83,11 @@ func (l *Loader) QueueSums(batch *pgx.Batch) {
 	}
 	l.whole.queueTokens(batch)
 	batch.Queue(
-		`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days
-			GROUP BY flow_id, payer_id`)
+		`INSERT INTO token_payers (token_id, payer_id, last_day) SELECT token_id, payer_id, max(day) FROM payer_days
+			GROUP BY token_id, payer_id`)
 	batch.Queue(`
-		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p
-			WHERE p.flow_id = t.flow_id`)
+		UPDATE token_totals t SET payers = n FROM (SELECT token_id, count(*) AS n FROM token_payers GROUP BY token_id) p
+			WHERE p.token_id = t.token_id`)
 	for _, k := range sortedKeys(l.whole.authorizations, func(a, b authorizationKey) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {

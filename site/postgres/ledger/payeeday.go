@@ -27,7 +27,7 @@ type payeeToken struct {
 }
 
 // payeeDayColumns are of a row d of payee_days. An amount beyond a bigint comes as text: hardly ever.
-const payeeDayColumns = `d.payee_id, d.flow_id, d.day - date '1970-01-01', d.settlements,
+const payeeDayColumns = `d.payee_id, d.token_id, d.day - date '1970-01-01', d.settlements,
 	CASE WHEN d.amount <= ` + maxWord + ` THEN d.amount::bigint ELSE -1 END, CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.last_at`
 
 // maxWord is the largest amount that comes as a bigint.

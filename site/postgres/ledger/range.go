@@ -90,7 +90,7 @@ func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, er
 // moveScan moves the scan from the first block of the ranges behind their last, and says what scan it is.
 func moveScan(ctx context.Context, tx pgx.Tx, chain int16, ranges []Range) (scan int32, counts bool, err error) {
 	err = tx.QueryRow(ctx, `
-		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND ticket = $2 AND next = $3
+		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND version = $2 AND next = $3
 			AND (until IS NULL OR $4 < until) RETURNING id, counts`,
 		chain, ranges[0].Scan, ranges[0].First, ranges[len(ranges)-1].Last).Scan(&scan, &counts)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -132,11 +132,11 @@ func queueAuthorizations(b *pgx.Batch, chain int16, scan int32, ranges []Range) 
 	}
 	const u = `unnest($2::bigint[], $3::text[], $4::date[], $5::bigint[]) u (last, token, day, n)`
 	b.Queue(`
-		INSERT INTO range_seen (range_id, token, day, authorizations)
+		INSERT INTO range_authorizations (range_id, token, day, authorizations)
 		SELECT r.id, token, day, sum(n) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
 		scan, lasts, tokens, days, counts)
 	b.Queue(`
-		INSERT INTO seen_days AS old (chain_id, token, day, authorizations)
+		INSERT INTO authorization_days AS old (chain_id, token, day, authorizations)
 		SELECT $1, token, day, sum(n) FROM `+u+` GROUP BY 2, 3 ORDER BY 3, 2
 		ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations`,
 		chain, lasts, tokens, days, counts)
@@ -182,7 +182,7 @@ func queueSenders(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 func queuePrune(b *pgx.Batch, chain int16) {
 	const low = `(SELECT next - 1 - $2 FROM scans WHERE chain_id = $1 AND until IS NULL)`
 	b.Queue(`
-		UPDATE sender_days d SET forgotten = greatest(d.forgotten, g.recipients) FROM (
+		UPDATE sender_days d SET pruned_recipients = greatest(d.pruned_recipients, g.recipients) FROM (
 			SELECT s.day, s.sender, s.token, max(s.recipients) AS recipients FROM ranges r
 				JOIN range_senders s ON s.range_id = r.id
 			WHERE r.chain_id = $1 AND r.last < `+low+` GROUP BY 1, 2, 3

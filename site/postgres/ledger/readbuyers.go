@@ -116,7 +116,7 @@ func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 	if day < dayNumber(b.month) {
 		return b.readPayers(ctx, day)
 	}
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+amountWord+
+	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, payer_id, settlements, `+amountWord+
 		` FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 		return take(amount{small: uint64(units)})
 	})
 	if err == nil && wide {
-		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, payer_id, settlements, amount::text FROM payer_days`,
+		err = b.wideAmounts(ctx, day, `SELECT token_id, payee_id, payer_id, settlements, amount::text FROM payer_days`,
 			take, &flow, &payee, &payer, &n)
 	}
 	b.countDay(day)
@@ -160,7 +160,7 @@ func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 
 // readPayers reads who paid on a day before the month, which the index alone tells.
 func (b *buyerReader) readPayers(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id FROM payer_days WHERE day = $1`, dayTime(day))
+	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, payer_id FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (t *revenueReader) service(id int64) *ServiceBuyers {
 }
 
 func (b *buyerReader) readPrices(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+amountWord+` FROM amount_days WHERE day = $1`,
+	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, settlements, `+amountWord+` FROM amount_days WHERE day = $1`,
 		dayTime(day))
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (b *buyerReader) readPrices(ctx context.Context, day int32) error {
 		return take(amount{small: uint64(units)})
 	})
 	if err == nil && wide {
-		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, settlements, amount::text FROM amount_days`, take,
+		err = b.wideAmounts(ctx, day, `SELECT token_id, payee_id, settlements, amount::text FROM amount_days`, take,
 			&flow, &payee, &n)
 	}
 	return err

@@ -64,9 +64,9 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 				AND (w.through IS NULL OR w.newest <> '')) AS open,
 				CASE WHEN count(*) = count(w.through) THEN min(w.through) END AS through,
 				CASE WHEN count(*) = count(w.through)
-				THEN coalesce(max(w.floor), least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
-					SELECT min(t.first_day)::timestamp AT TIME ZONE 'UTC' FROM flow_totals t
-						JOIN flows f ON f.id = t.flow_id WHERE f.chain_id = h.id
+				THEN coalesce(max(w.history_start), least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
+					SELECT min(t.first_day)::timestamp AT TIME ZONE 'UTC' FROM token_totals t
+						JOIN facilitator_tokens f ON f.id = t.token_id WHERE f.chain_id = h.id
 				), min(w.through))) END AS since
 			FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = h.network
 		) w
@@ -96,7 +96,7 @@ func (r *Reader) readAuthorizations(ctx context.Context, f *ChainFacts, since, t
 	// yet.
 	rows, err := r.tx.Query(ctx, `
 		SELECT d.token, sum(d.authorizations)::bigint, sum(least(d.attributed, d.authorizations))::bigint
-			FROM seen_days d JOIN chains c ON c.id = d.chain_id
+			FROM authorization_days d JOIN chains c ON c.id = d.chain_id
 		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3 GROUP BY d.token HAVING sum(d.authorizations) > 0
 			ORDER BY d.token COLLATE "C"`, f.Network, since, today)
 	if err != nil {

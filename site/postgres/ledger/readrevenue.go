@@ -88,7 +88,7 @@ func (t *revenueReader) numberTokens(ctx context.Context, counted []CountedToken
 		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
 	rows, err := t.tx.Query(ctx,
-		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
+		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM facilitator_tokens f JOIN chains c ON c.id = f.chain_id
 			ORDER BY f.id`)
 	if err != nil {
 		return err
@@ -194,8 +194,8 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT payee_id, flow_id, settlements, amount::text, first_at, last_at FROM payee_totals
-			WHERE payee_id = ANY($1) AND flow_id = ANY($2)`,
+		SELECT payee_id, token_id, settlements, amount::text, first_at, last_at FROM payee_totals
+			WHERE payee_id = ANY($1) AND token_id = ANY($2)`,
 		slices.Compact(ids), t.tokenArgs[0])
 	if err != nil {
 		return nil, nil, err
@@ -245,7 +245,7 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, flows map[payeeToken]
 		return nil
 	}
 	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+
-		` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.tokenArgs[0])
+		` FROM payee_days d WHERE d.day >= $1 AND d.token_id = ANY($2)`, dayTime(first), t.tokenArgs[0])
 	if err == nil {
 		err = eachPayeeDay(rows, take)
 	}
@@ -260,7 +260,7 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, flows map[payeeToken]
 		}
 	}
 	rows, err = t.tx.Query(ctx, `
-		SELECT `+payeeDayColumns+` FROM unnest($1::bigint[], $2::integer[]) AS u (payee, flow) JOIN payee_days d ON d.payee_id = u.payee AND d.flow_id = u.flow
+		SELECT `+payeeDayColumns+` FROM unnest($1::bigint[], $2::integer[]) AS u (payee, flow) JOIN payee_days d ON d.payee_id = u.payee AND d.token_id = u.flow
 		WHERE d.day < $3 ORDER BY d.day`, payees, numbers, dayTime(first))
 	if err != nil {
 		return err
@@ -335,7 +335,7 @@ func (t *revenueReader) ends(at recipientKey, days []daySum, last time.Time) boo
 
 const countedTokens = `
 	WITH f AS MATERIALIZED (
-		SELECT * FROM unnest($1::integer[], $2::text[]::numeric[]) f (flow_id, unit)
+		SELECT * FROM unnest($1::integer[], $2::text[]::numeric[]) f (token_id, unit)
 	)`
 
 func (t *revenueReader) readWhole(ctx context.Context) error {
@@ -343,7 +343,7 @@ func (t *revenueReader) readWhole(ctx context.Context) error {
 	return t.tx.QueryRow(ctx, countedTokens+`
 		SELECT coalesce(trim_scale(sum(d.amount * f.unit))::text, '0'), coalesce(sum(d.settlements), 0)::bigint,
 			coalesce(trim_scale(sum(d.self_amount * f.unit))::text, '0'), coalesce(sum(d.self_settlements), 0)::bigint
-		FROM f JOIN flow_days d ON d.flow_id = f.flow_id WHERE d.day >= $3 AND d.day <= $4`,
+		FROM f JOIN token_days d ON d.token_id = f.token_id WHERE d.day >= $3 AND d.day <= $4`,
 		slices.Concat(t.tokenArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d,
 		&q.SelfSettlements30d)
 }

@@ -65,19 +65,19 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 		add  func(f *TokenFacts, s SettlementSum)
 	}{
 		{
-			`SELECT flow_id, hour, settlements, amount::text, hour FROM flow_hours WHERE hour >= $1 AND hour <= $2
-				ORDER BY flow_id, hour`,
+			`SELECT token_id, hour, settlements, amount::text, hour FROM token_hours WHERE hour >= $1 AND hour <= $2
+				ORDER BY token_id, hour`,
 			[]any{now.Truncate(time.Hour).Add(-24 * time.Hour), now},
 			func(f *TokenFacts, s SettlementSum) { s.LastAt = time.Time{}; f.Hours = append(f.Hours, s) },
 		},
 		{
-			`SELECT flow_id, day::timestamptz, settlements, amount::text, last_at FROM flow_days WHERE day >= $1
-				AND day <= $2 ORDER BY flow_id, day`,
+			`SELECT token_id, day::timestamptz, settlements, amount::text, last_at FROM token_days WHERE day >= $1
+				AND day <= $2 ORDER BY token_id, day`,
 			[]any{today.AddDate(0, 0, 1-site.SeriesDays), today},
 			func(f *TokenFacts, s SettlementSum) { f.Days = append(f.Days, s) },
 		},
 		{
-			`SELECT flow_id, first_day::timestamptz, settlements, amount::text, last_at FROM flow_totals`,
+			`SELECT token_id, first_day::timestamptz, settlements, amount::text, last_at FROM token_totals`,
 			nil,
 			func(f *TokenFacts, s SettlementSum) { f.All = s },
 		},
@@ -97,8 +97,8 @@ type tokenIndex map[int32]struct {
 
 func (r *Reader) readFacilitatorTokens(ctx context.Context, at map[string]*FacilitatorFacts) (tokenIndex, error) {
 	rows, err := r.tx.Query(ctx, `
-		SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
-			JOIN flow_totals t ON t.flow_id = f.id
+		SELECT f.id, f.facilitator_id, c.network, f.token FROM facilitator_tokens f JOIN chains c ON c.id = f.chain_id
+			JOIN token_totals t ON t.token_id = f.id
 		ORDER BY c.network COLLATE "C", f.token COLLATE "C"`)
 	if err != nil {
 		return nil, fmt.Errorf("read flows: %w", err)
@@ -140,9 +140,9 @@ func (r *Reader) readSums(ctx context.Context, place tokenIndex, add func(*Token
 // finds.
 func (r *Reader) readBuyers(ctx context.Context, place tokenIndex, today time.Time) error {
 	rows, err := r.tx.Query(ctx, `
-		SELECT t.flow_id, p.week, p.month, t.payers FROM flow_totals t, LATERAL (
-			SELECT count(*) FILTER (WHERE p.last_day >= $1) AS week, count(*) AS month FROM flow_payers p
-				WHERE p.flow_id = t.flow_id AND p.last_day >= $2
+		SELECT t.token_id, p.week, p.month, t.payers FROM token_totals t, LATERAL (
+			SELECT count(*) FILTER (WHERE p.last_day >= $1) AS week, count(*) AS month FROM token_payers p
+				WHERE p.token_id = t.token_id AND p.last_day >= $2
 		) p`, today.AddDate(0, 0, 1-site.WindowDays["7d"]), today.AddDate(0, 0, 1-site.WindowDays["30d"]))
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		// CREATE TABLE takes no parameters
 		{"find the ranges that leave", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
 		{"find the settlements that leave", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
-		{"count them", `ANALYZE leaving`, nil},
+		{"count them", `ANALYZE removed_settlements`, nil},
 		{"delete settlements", deleteSettlements, nil},
 	}
 	for _, r := range rollupTables {
@@ -57,14 +57,14 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		step{"mend times", recomputeTimes, []any{chain}},
 		step{"mend totals", recomputeTotals, nil},
 		step{"mend payees' totals", recomputePayeeTotals, nil},
-		step{"subtract from seen_days", subtractAuthorizations, []any{chain}},
-		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
+		step{"subtract from authorization_days", subtractAuthorizations, []any{chain}},
+		step{"tidy authorization_days", `DELETE FROM authorization_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
 			[]any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
 		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
 		step{"move scans back", moveBack, []any{chain, ancestor}},
 		step{"end fills where the head begins", endBackfills, []any{chain}},
-		step{"forget ranges", `DELETE FROM ranges r USING leaving_ranges l WHERE r.id = l.id`, nil},
+		step{"forget ranges", `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`, nil},
 	)
 	for _, s := range steps {
 		tag, err := tx.Exec(ctx, s.sql, s.args...)
@@ -86,22 +86,22 @@ type step struct {
 
 // The ranges that leave: to the first block of its own, each of their scans goes back.
 const createRemovedRanges = `
-	CREATE TEMPORARY TABLE leaving_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d
+	CREATE TEMPORARY TABLE removed_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d
 		AND last > %d`
 
 // A scan's settlements leave with its ranges, so also those between the start of a range and the ancestor that it
 // straddles; what another scan found there stays. (The hour and the day are named as in roll-ups.)
 const createRemovedSettlements = `
-	CREATE TEMPORARY TABLE leaving ON COMMIT DROP AS
+	CREATE TEMPORARY TABLE removed_settlements ON COMMIT DROP AS
 	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
 		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount
 		ELSE 0 END AS self_amount
 	FROM settlements s
-	WHERE s.chain_id = %[1]d AND s.block > least(%[2]d, (SELECT min(first) - 1 FROM leaving_ranges)) AND (
-		s.block > %[2]d OR s.block >= (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.scan_id))`
+	WHERE s.chain_id = %[1]d AND s.block > least(%[2]d, (SELECT min(first) - 1 FROM removed_ranges)) AND (
+		s.block > %[2]d OR s.block >= (SELECT min(l.first) FROM removed_ranges l WHERE l.scan_id = s.scan_id))`
 
 const deleteSettlements = `
-	DELETE FROM settlements s USING leaving l
+	DELETE FROM settlements s USING removed_settlements l
 	WHERE s.chain_id = l.chain_id AND s.block = l.block AND s.transaction = l.transaction AND s.log_index = l.log_index`
 
 // rollupTable is a table whose rows sum settlements, which can be taken out of it again.
@@ -112,14 +112,14 @@ type rollupTable struct {
 }
 
 var rollupTables = []rollupTable{
-	{"flow_totals", []string{"flow_id"}, [][2]string{{"amount", "amount"}}},
-	{"flow_hours", []string{"hour", "flow_id"}, [][2]string{{"amount", "amount"}}},
-	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
+	{"token_totals", []string{"token_id"}, [][2]string{{"amount", "amount"}}},
+	{"token_hours", []string{"hour", "token_id"}, [][2]string{{"amount", "amount"}}},
+	{"token_days", []string{"token_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
 		{"self_amount", "self_amount"}}},
-	{"payee_days", []string{"payee_id", "flow_id", "day"}, [][2]string{{"amount", "amount"}}},
-	{"payee_totals", []string{"payee_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
-	{"payer_days", []string{"day", "payee_id", "payer_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
-	{"amount_days", []string{"day", "payee_id", "flow_id", "amount"}, nil},
+	{"payee_days", []string{"payee_id", "token_id", "day"}, [][2]string{{"amount", "amount"}}},
+	{"payee_totals", []string{"payee_id", "token_id"}, [][2]string{{"amount", "amount"}}},
+	{"payer_days", []string{"day", "payee_id", "payer_id", "token_id"}, [][2]string{{"amount", "amount"}}},
+	{"amount_days", []string{"day", "payee_id", "token_id", "amount"}, nil},
 }
 
 // subtract takes what leaves out of the table's rows; those of which nothing is left go.
@@ -136,7 +136,7 @@ func (r rollupTable) subtract() string {
 	keys := strings.Join(r.keys, ", ")
 	return `
 	WITH g AS MATERIALIZED (
-		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM leaving GROUP BY ` + keys + `
+		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM removed_settlements GROUP BY ` + keys + `
 	), less AS (
 		UPDATE ` + r.table + ` t SET ` + strings.Join(sets, ", ") + ` FROM g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements > g.settlements
 	)
@@ -146,67 +146,67 @@ func (r rollupTable) subtract() string {
 // The last day of a payer is sought by its own rows; the sum keeps the planner from walking back over everybody's days.
 const recomputePayers = `
 	WITH paid AS MATERIALIZED (
-		SELECT flow_id, payer_id, (
+		SELECT token_id, payer_id, (
 			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id
-				AND d.flow_id = p.flow_id
+				AND d.token_id = p.token_id
 		) AS last_day
-		FROM (SELECT DISTINCT flow_id, payer_id FROM leaving) p
+		FROM (SELECT DISTINCT token_id, payer_id FROM removed_settlements) p
 	), back AS (
-		UPDATE flow_payers t SET last_day = p.last_day FROM paid p
-		WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id AND t.last_day > p.last_day
+		UPDATE token_payers t SET last_day = p.last_day FROM paid p
+		WHERE t.token_id = p.token_id AND t.payer_id = p.payer_id AND t.last_day > p.last_day
 	), gone AS (
-		DELETE FROM flow_payers t USING paid p WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id
-			AND p.last_day IS NULL RETURNING t.flow_id
+		DELETE FROM token_payers t USING paid p WHERE t.token_id = p.token_id AND t.payer_id = p.payer_id
+			AND p.last_day IS NULL RETURNING t.token_id
 	)
-	UPDATE flow_totals t SET payers = payers - n FROM (SELECT flow_id, count(*) AS n FROM gone GROUP BY flow_id) g
-		WHERE t.flow_id = g.flow_id`
+	UPDATE token_totals t SET payers = payers - n FROM (SELECT token_id, count(*) AS n FROM gone GROUP BY token_id) g
+		WHERE t.token_id = g.token_id`
 
 // The first and last times of days of which something is left come from what is left. A chain's time rises with its
 // blocks, so that the days' settlements lie together at its end.
 const recomputeTimes = `
 	WITH remaining AS MATERIALIZED (
-		SELECT flow_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
+		SELECT token_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
 		WHERE chain_id = $1 AND block > coalesce((
 			SELECT s.block FROM settlements s
-			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM leaving)
-				AND s.settled_at < (SELECT min(day) FROM leaving)::timestamp AT TIME ZONE 'UTC'
+			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM removed_settlements)
+				AND s.settled_at < (SELECT min(day) FROM removed_settlements)::timestamp AT TIME ZONE 'UTC'
 			ORDER BY s.block DESC LIMIT 1), -1)
-	), flows AS (
-		UPDATE flow_days t SET last_at = r.last_at FROM (
-			SELECT flow_id, day, max(settled_at) AS last_at FROM remaining
-				JOIN (SELECT DISTINCT flow_id, day FROM leaving) l USING (flow_id, day) GROUP BY 1, 2
-		) r WHERE t.flow_id = r.flow_id AND t.day = r.day
+	), tokens AS (
+		UPDATE token_days t SET last_at = r.last_at FROM (
+			SELECT token_id, day, max(settled_at) AS last_at FROM remaining
+				JOIN (SELECT DISTINCT token_id, day FROM removed_settlements) l USING (token_id, day) GROUP BY 1, 2
+		) r WHERE t.token_id = r.token_id AND t.day = r.day
 	)
 	UPDATE payee_days t SET first_at = r.first_at, last_at = r.last_at FROM (
-		SELECT payee_id, flow_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at
-		FROM remaining JOIN (SELECT DISTINCT payee_id, flow_id, day FROM leaving) l USING (payee_id, flow_id, day)
+		SELECT payee_id, token_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at
+		FROM remaining JOIN (SELECT DISTINCT payee_id, token_id, day FROM removed_settlements) l USING (payee_id, token_id, day)
 			GROUP BY 1, 2, 3
-	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id AND t.day = r.day`
+	) r WHERE t.payee_id = r.payee_id AND t.token_id = r.token_id AND t.day = r.day`
 
 const recomputeTotals = `
-	UPDATE flow_totals t SET first_day = (SELECT min(d.day) FROM flow_days d WHERE d.flow_id = t.flow_id),
-		last_at = (SELECT d.last_at FROM flow_days d WHERE d.flow_id = t.flow_id ORDER BY d.day DESC LIMIT 1)
-	WHERE t.flow_id IN (SELECT flow_id FROM leaving)`
+	UPDATE token_totals t SET first_day = (SELECT min(d.day) FROM token_days d WHERE d.token_id = t.token_id),
+		last_at = (SELECT d.last_at FROM token_days d WHERE d.token_id = t.token_id ORDER BY d.day DESC LIMIT 1)
+	WHERE t.token_id IN (SELECT token_id FROM removed_settlements)`
 
 // A payee's first and last days come by their key.
 const recomputePayeeTotals = `
 	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
-		SELECT payee_id, flow_id,
-			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day
+		SELECT payee_id, token_id,
+			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.token_id = l.token_id ORDER BY d.day
 			LIMIT 1) AS first_at,
-			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id
+			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.token_id = l.token_id
 			ORDER BY d.day DESC LIMIT 1) AS last_at
-		FROM (SELECT DISTINCT payee_id, flow_id FROM leaving) l
-	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id`
+		FROM (SELECT DISTINCT payee_id, token_id FROM removed_settlements) l
+	) r WHERE t.payee_id = r.payee_id AND t.token_id = r.token_id`
 
 const subtractAuthorizations = `
-	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations,
+	UPDATE authorization_days t SET authorizations = t.authorizations - g.authorizations,
 		attributed = t.attributed - g.attributed FROM (
 		SELECT token, day, sum(authorizations) AS authorizations, sum(attributed) AS attributed FROM (
-			SELECT token, day, authorizations, 0 AS attributed FROM range_seen s
-				JOIN leaving_ranges l ON l.id = s.range_id
+			SELECT token, day, authorizations, 0 AS attributed FROM range_authorizations s
+				JOIN removed_ranges l ON l.id = s.range_id
 			UNION ALL
-			SELECT f.token, l.day, 0, 1 FROM leaving l JOIN flows f ON f.id = l.flow_id
+			SELECT f.token, l.day, 0, 1 FROM removed_settlements l JOIN facilitator_tokens f ON f.id = l.token_id
 				WHERE l.method = '` + methodAuthorization + `'
 		) x GROUP BY token, day
 	) g WHERE t.chain_id = $1 AND t.token = g.token AND t.day = g.day`
@@ -216,19 +216,19 @@ const subtractSenders = `
 		SELECT s.day, s.sender, s.token, sum(s.payments) FILTER (WHERE l.id IS NOT NULL) AS payments,
 			sum(s.amount) FILTER (WHERE l.id IS NOT NULL) AS amount,
 			max(s.recipients) FILTER (WHERE l.id IS NULL) AS recipients
-		FROM ranges r JOIN range_senders s ON s.range_id = r.id LEFT JOIN leaving_ranges l ON l.id = r.id
+		FROM ranges r JOIN range_senders s ON s.range_id = r.id LEFT JOIN removed_ranges l ON l.id = r.id
 		WHERE r.chain_id = $1 GROUP BY 1, 2, 3 HAVING bool_or(l.id IS NOT NULL)
 	)
 	UPDATE sender_days t SET payments = t.payments - g.payments, amount = t.amount - g.amount,
-		recipients = greatest(t.forgotten, g.recipients) FROM g
+		recipients = greatest(t.pruned_recipients, g.recipients) FROM g
 	WHERE t.chain_id = $1 AND t.day = g.day AND t.sender = g.sender AND t.token = g.token`
 
 // Nothing is counted below the lowest block that ever was.
 const moveBack = `
 	UPDATE scans s SET next = greatest(c.counted_from,
-		least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))
+		least($2 + 1, (SELECT min(l.first) FROM removed_ranges l WHERE l.scan_id = s.id)))
 	FROM chains c WHERE c.id = $1 AND s.chain_id = $1
-		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l
+		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM removed_ranges l
 			WHERE l.scan_id = s.id)))`
 
 // The head scan looks for everybody's from where it is now: fills need not go further.

@@ -157,7 +157,7 @@ func (t *rollups) queue(b *pgx.Batch) []*insertRows {
 
 // addAuthorizations adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
 const addAuthorizations = `
-	INSERT INTO seen_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
+	INSERT INTO authorization_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations,
 		attributed = old.attributed + excluded.attributed`
 
@@ -193,9 +193,9 @@ func (t *rollups) queueTokens(b *pgx.Batch) {
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
 	b.Queue(`
-		INSERT INTO flow_hours AS old (flow_id, hour, settlements, amount)
+		INSERT INTO token_hours AS old (token_id, hour, settlements, amount)
 		SELECT * FROM unnest($1::integer[], $2::timestamptz[], $3::bigint[], $4::text[]::numeric[])
-		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+		ON CONFLICT (hour, token_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount`,
 		c.tokens, c.hours, c.counts, c.amounts)
 	c = columns{}
@@ -208,23 +208,23 @@ func (t *rollups) queueTokens(b *pgx.Batch) {
 		c.selfCounts, c.selfAmounts = append(c.selfCounts, s.self.n), append(c.selfAmounts, s.self.amount.String())
 	}
 	b.Queue(`
-		INSERT INTO flow_days AS old (flow_id, day, settlements, amount, self_settlements, self_amount, last_at)
+		INSERT INTO token_days AS old (token_id, day, settlements, amount, self_settlements, self_amount, last_at)
 		SELECT flow, date '1970-01-01' + day, n, amount, self_n, self_amount, last
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[],
 			$6::text[]::numeric[], $7::timestamptz[])
 			u (flow, day, n, amount, self_n, self_amount, last)
-		ON CONFLICT (flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+		ON CONFLICT (token_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount,
 			self_settlements = old.self_settlements + excluded.self_settlements,
 			self_amount = old.self_amount + excluded.self_amount, last_at = greatest(old.last_at, excluded.last_at)`,
 		c.tokens, c.days, c.counts, c.amounts, c.selfCounts, c.selfAmounts, c.lasts)
 	b.Queue(`
-		INSERT INTO flow_totals AS old (flow_id, settlements, amount, payers, first_day, last_at)
+		INSERT INTO token_totals AS old (token_id, settlements, amount, payers, first_day, last_at)
 		SELECT flow, sum(n), sum(amount), 0, date '1970-01-01' + min(day), max(last)
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::timestamptz[]) u (flow, day,
 			n, amount, last)
 		GROUP BY flow ORDER BY flow
-		ON CONFLICT (flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+		ON CONFLICT (token_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount,
 			first_day = least(old.first_day, excluded.first_day), last_at = greatest(old.last_at, excluded.last_at)`,
 		c.tokens, c.days, c.counts, c.amounts, c.lasts)
@@ -247,15 +247,15 @@ func (t *rollups) queuePayees(b *pgx.Batch) {
 				$6::timestamptz[], $7::timestamptz[])
 				u (payee, flow, day, n, amount, first, last)
 		), days AS (
-			INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at) SELECT *
+			INSERT INTO payee_days AS old (payee_id, token_id, day, settlements, amount, first_at, last_at) SELECT *
 				FROM u
-			ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			ON CONFLICT (payee_id, token_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 				amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at),
 				last_at = greatest(old.last_at, excluded.last_at)
 		)
-		INSERT INTO payee_totals AS old (payee_id, flow_id, settlements, amount, first_at, last_at)
+		INSERT INTO payee_totals AS old (payee_id, token_id, settlements, amount, first_at, last_at)
 		SELECT payee, flow, sum(n), sum(amount), min(first), max(last) FROM u GROUP BY payee, flow ORDER BY payee, flow
-		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+		ON CONFLICT (payee_id, token_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at),
 			last_at = greatest(old.last_at, excluded.last_at)`,
 		c.payees, c.tokens, c.days, c.counts, c.amounts, c.firsts, c.lasts)
@@ -274,7 +274,7 @@ func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 			append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
-	r := newInsertRows("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys,
+	r := newInsertRows("payer_days", "day, token_id, payee_id, payer_id, settlements, amount", keys,
 		func(row []any, k *payerKey) {
 			s := t.payers[*k]
 			rows.Put(row, dayTime(k.day), k.tokenID, k.payee, k.payer, s.n, s.amount.value())
@@ -283,7 +283,7 @@ func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[],
 			$6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
-		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.flow_id = u.flow
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.token_id = u.flow
 			RETURNING u.i`,
 		c.days, c.tokens, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
 	return r
@@ -315,14 +315,14 @@ func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 			append(c.payees, list[i].payee)
 		c.counts, c.amounts = append(c.counts, list[i].n), append(c.amounts, list[i].amount.String())
 	}
-	r := newInsertRows("amount_days", "day, flow_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
+	r := newInsertRows("amount_days", "day, token_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
 		rows.Put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
 	})
 	b.Queue(`
 		UPDATE amount_days o SET settlements = o.settlements + u.n
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[],
 			$5::bigint[]) WITH ORDINALITY u (day, flow, payee, amount, n, i)
-		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.flow_id = u.flow AND o.amount = u.amount
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.token_id = u.flow AND o.amount = u.amount
 			RETURNING u.i`,
 		c.days, c.tokens, c.payees, c.amounts, c.counts).Query(r.mark)
 	return r
@@ -338,16 +338,16 @@ func (t *rollups) queuePairs(b *pgx.Batch) {
 	}
 	b.Queue(`
 		WITH paid AS MATERIALIZED (
-			SELECT flow, payer, date '1970-01-01' + day AS day, (SELECT last_day FROM flow_payers p
-				WHERE p.flow_id = flow AND p.payer_id = payer) AS before
+			SELECT flow, payer, date '1970-01-01' + day AS day, (SELECT last_day FROM token_payers p
+				WHERE p.token_id = flow AND p.payer_id = payer) AS before
 			FROM unnest($1::integer[], $2::bigint[], $3::integer[]) u (flow, payer, day)
 		), put AS (
-			INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL
+			INSERT INTO token_payers (token_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL
 				OR before < day
-			ON CONFLICT (flow_id, payer_id) DO UPDATE SET last_day = excluded.last_day
+			ON CONFLICT (token_id, payer_id) DO UPDATE SET last_day = excluded.last_day
 		)
-		UPDATE flow_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL
+		UPDATE token_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL
 			GROUP BY flow) came
-		WHERE t.flow_id = came.flow`,
+		WHERE t.token_id = came.flow`,
 		c.tokens, c.payers, c.days)
 }

@@ -177,7 +177,7 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 	if err := join(ctx, tx, headScan, network, fresh); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE scans SET ticket = DEFAULT WHERE id = $1`, headScan); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE scans SET version = DEFAULT WHERE id = $1`, headScan); err != nil {
 		return err
 	}
 	if low := max(first, counted); low < next {
@@ -212,7 +212,7 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, `
-			SELECT c.ticket, h.network, c.next, c.until, c.counts FROM scans c JOIN chains h ON h.id = c.chain_id
+			SELECT c.version, h.network, c.next, c.until, c.counts FROM scans c JOIN chains h ON h.id = c.chain_id
 			WHERE h.network = $1 AND `+openScan+` ORDER BY c.until IS NOT NULL, c.id`, network)
 			if err != nil {
 				return err
@@ -226,7 +226,7 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 				}
 				rows, err = tx.Query(ctx, `
 				SELECT `+scanSettlerColumns+` FROM scans c JOIN scan_settlers j ON j.scan_id = c.id JOIN settlers s USING (network, address)
-				WHERE c.ticket = $1 ORDER BY s.address COLLATE "C"`, list[i].ID)
+				WHERE c.version = $1 ORDER BY s.address COLLATE "C"`, list[i].ID)
 				if err == nil {
 					list[i].Settlers, err = pgx.CollectRows(rows, scanSettler)
 				}

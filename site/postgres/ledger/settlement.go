@@ -289,7 +289,7 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 	return fresh, nil
 }
 
-const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, flow_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
+const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, token_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
 	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
@@ -307,7 +307,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		return fmt.Errorf("wait for indexers: %w", err)
 	}
 	var newest *time.Time
-	if err := tx.QueryRow(ctx, `SELECT max(hour) FROM flow_hours`).Scan(&newest); err != nil {
+	if err := tx.QueryRow(ctx, `SELECT max(hour) FROM token_hours`).Scan(&newest); err != nil {
 		return fmt.Errorf("read the newest settlement: %w", err)
 	}
 	if newest == nil {
@@ -319,7 +319,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		sql  string
 		than time.Time
 	}{
-		{`DELETE FROM flow_hours WHERE hour < $1`, now.Add(-HourRetention)},
+		{`DELETE FROM token_hours WHERE hour < $1`, now.Add(-HourRetention)},
 		{`DELETE FROM amount_days WHERE day < $1`, days},
 		{`DELETE FROM sender_days d USING chains c WHERE d.chain_id = c.id AND d.day < $1`, days},
 	} {

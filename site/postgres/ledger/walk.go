@@ -25,7 +25,7 @@ type Walk struct {
 // one.
 func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	rows, err := db.pool.Query(ctx, `
-		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.floor
+		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.history_start
 		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1
 			ORDER BY s.address COLLATE "C"`, network)
 	if err != nil {
@@ -94,12 +94,12 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 		return ErrMoved
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through, floor)
+		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through, history_start)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END, $8)
 		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest,
 			before = excluded.before,
 			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at,
-			through = coalesce(excluded.through, old.through), floor = excluded.floor`,
+			through = coalesce(excluded.through, old.through), history_start = excluded.history_start`,
 		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime, is.HistoryStart)
 	return err
 }

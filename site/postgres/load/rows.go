@@ -95,7 +95,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "answers",
+			return rows.Copy(ctx, tx, "responses",
 				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
 				func(row []any, a *checks.Response) {
 					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header,
