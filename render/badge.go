@@ -43,7 +43,7 @@ func badge(d *site.ServiceDetail) site.Badge {
 	state := display.Status(d.Status)
 	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state, Color: badgeColors[state]}
 	if up := display.Percent(d.Uptime.D30); up != "" {
-		b.Message += ", " + up + " in 30 days"
+		b.Message += ", " + up + " uptime over 30 days"
 	}
 	return b
 }

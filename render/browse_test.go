@@ -67,13 +67,13 @@ func TestGroups(t *testing.T) {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}
 	expect(t, e.CategoriesPage, Count("tbody tr", 2),
-		Nth("tbody tr", 0, In("a", IsText("Data & <b>tools</b>")), HasText("3 2 $0.0000001 – $1,000,000 25 %")),
+		Nth("tbody tr", 0, In("a", IsText("Data & <b>tools</b>")), HasText("3 2 $0.0000001 – $1,000,000 25%")),
 		Nth("tbody tr", 1, In("a", IsText("数据")), HasText("1 0 —not known —not known")))
 	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[2], 1) },
 		In("h1", IsText("Base")), In(".facts", HasText(base)),
 		In("link[rel=alternate]", HasAttr("href", "/v1/services/network=BSE/sort=cheapest/per_page=25/page=1.json")),
 		In(".figures", HasText("Services 3"), HasText("Online 2"), HasText("$0.0000001"), HasText("$1,000,000"),
-			HasText("25 %")),
+			HasText("25%")),
 		Nth("tbody tr", 0, In("a", HasAttr("href", "/services/s0.html"))),
 		Nth("tbody tr", 2, In("a", HasAttr("href", "/services/s2.html"))))
 	slices.Reverse(s.Services)
@@ -98,7 +98,8 @@ func TestChangesPage(t *testing.T) {
 		ObservedAt: ago(90 * dayTime), Summary: json.RawMessage(`[`)})
 	s.Changes.Meta = site.ChangesMeta{TypeCounts: site.TypeCounts{Schema: 1, Price: 2, PayTo: 3}, WindowTotal: 6}
 	expect(t, book(t, s).ChangesPage,
-		In(".figures", HasText("90 d 6"), HasText("Prices 2"), HasText("Recipients 3"), HasText("Ways to pay 1")),
+		In(".figures", HasText("90 days 6"), HasText("Prices 2"), HasText("Recipients 3"), HasText("Payment options "+
+			"1")),
 		Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")),
 			In("a[href='/services/acme.html']"), HasText("GET /quote Base $0.002→$0.0025 up")),
 		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")),
@@ -154,7 +155,7 @@ func TestBadge(t *testing.T) {
 		of   site.Listing
 		want site.Badge
 	}{
-		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "online, 99.4\u00a0% in 30 days",
+		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "online, 99.4% uptime over 30 days",
 			Color: "#1b7a48"}},
 		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "degraded", Color: "#8f5600"}},
 		{unchecked(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown", Color: "#646a75"}},
@@ -198,14 +199,14 @@ func TestPricesOverTime(t *testing.T) {
 		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
 	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // since it moved today
 	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2),
-		In("figcaption", IsText("Now from $0.75; moved 2 times in the last 90 days.")),
+		In("figcaption", IsText("Now from $0.75; 2 changes in the last 90 days.")),
 		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")),
 			In("rect", HasAttr("width", "800"))),
 		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")),
 			In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
 		Count("tbody tr", 1), In("tbody tr", HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
 	expect(t, servicePage(book(t, world()), unchecked()),
-		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known."), NoText("$0")))
+		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known yet."), NoText("$0")))
 }
 
 // TestPayExamples: who can be paid by the client is shown how; no stranger's address leaves its quotes.
@@ -234,12 +235,13 @@ func TestTwins(t *testing.T) {
 		of   site.Listing
 		says []string
 	}{
-		{acme(), []string{"# “Acme Quotes”\n", "- State: online, checked 2026-11-20T23:41:01.000Z\n",
-			"- Price from: $0.0025\n", ", not known in 90 days\n",
-			"| “GET /quote” | $0.0025 | Base | “USDC” | “exact” | “" + payTo + "” |\n",
+		{acme(), []string{"# “Acme Quotes”\n", "- Status: online, last checked 2026-11-20T23:41:01.000Z\n",
+			"- Price from: $0.0025\n", ", not known over 90 days\n",
+			"| “GET /quote” | $0.0025 | Base | USDC | “exact” | “" + payTo + "” |\n",
 			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |",
 			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
-		{unchecked(), []string{"- State: unknown, checked not known\n", "No paid endpoint has answered yet.\n",
+		{unchecked(), []string{"- Status: unknown, last checked not known\n", "No endpoint has asked for payment " +
+			"yet.\n",
 			"- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {

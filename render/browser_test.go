@@ -150,7 +150,7 @@ const tellCompared = `
 	const tell = () => ({
 		Heads: [...document.querySelectorAll(".versus thead th > :first-child")].map((e) => e.textContent),
 		Rows: Object.fromEntries([...document.querySelectorAll(".versus tbody tr")].filter((r) => r.querySelector("td")).map((r) => [r.querySelector("th").textContent, [...r.querySelectorAll("td")].map((c) => c.innerText.replace(/\s+/g, " ").trim())])),
-		Message: document.getElementById("told").textContent, Search: location.search, Title: document.title,
+		Message: document.getElementById("summary").textContent, Search: location.search, Title: document.title,
 	});
 	const heads = (n) => until(() => document.querySelectorAll(".versus thead th").length === n);`
 
@@ -194,7 +194,7 @@ func TestCompare(t *testing.T) {
 	}
 	pair := got[1]
 	for label, want := range map[string][]string{
-		"State": {"online", "unknown"}, "From": {"$0.0025", "— not known"},
+		"Status": {"online", "unknown"}, "Price from": {"$0.0025", "— not known"},
 		"Uptime, 90 days": {"— not known", "— not known"}, "Networks": {"Base Solana most", "— not known"},
 		"Volume": {"$1,234.57", "— not known"}, "Conformance": {"A, 13 of 14", "— not known"},
 		"Risk": {"pay to changed plain http", "— not known"},
@@ -204,25 +204,25 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if want := []string{"Acme Quotes", "Fresh Listing"}; !cmp.Equal(pair.Heads, want) ||
-		pair.Message != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
+		pair.Message != "Comparing 2 services." || pair.Title != "Acme Quotes, Fresh Listing compared" {
 		t.Errorf("two: %+v", pair)
 	}
 	three := got[2]
 	if want := []string{"Acme Quotes", "Sentiment Desk", "gone"}; !cmp.Equal(three.Heads, want) {
 		t.Errorf("three of which one is not listed: %q", three.Heads)
 	}
-	if diff := cmp.Diff([]string{"$0.0025", "$0.0000001 lowest", "— not known"}, three.Rows["From"]); diff != "" {
+	if diff := cmp.Diff([]string{"$0.0025", "$0.0000001 lowest", "— not known"}, three.Rows["Price from"]); diff != "" {
 		t.Errorf("prices (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"703 ms", "484 ms fastest", "— not known"},
-		three.Rows["Response, 24 hours"]); diff != "" {
+		three.Rows["Average response, 24 hours"]); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
 	if want := []string{"Fresh Listing"}; !cmp.Equal(got[3].Heads, want) || got[3].Search != "?a=fresh" {
 		t.Errorf("added and removed: %+v", got[3])
 	}
 	if want := []string{"true", "true", "false"}; !cmp.Equal(got[4].Heads, want) ||
-		got[4].Message != "3 services side by side." {
+		got[4].Message != "Comparing 3 services." {
 		t.Errorf("a set: %+v", got[4])
 	}
 }

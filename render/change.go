@@ -38,7 +38,7 @@ const (
 var changeLabels = map[string]string{
 	site.PriceChanged:  "Price",
 	site.PayToChanged:  "Recipient",
-	site.SchemaChanged: "Ways to pay",
+	site.SchemaChanged: "Payment options",
 }
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
@@ -108,10 +108,10 @@ func (e *ServiceRenderer) schemaLines(summary json.RawMessage) []changeLine {
 	}
 	var lines []changeLine
 	for _, endpoint := range s.EndpointsAdded {
-		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), New: "new endpoint"})
+		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), New: "endpoint added"})
 	}
 	for _, endpoint := range s.EndpointsRemoved {
-		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), Old: "endpoint gone"})
+		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), Old: "endpoint removed"})
 	}
 	for _, line := range s.SchemaAdded {
 		l := e.schemaLine(line)
@@ -134,6 +134,6 @@ func (e *ServiceRenderer) schemaLine(s string) changeLine {
 	}
 	return changeLine{
 		What: display.Line(f[0]+" "+f[1], display.MaxName), Network: e.network(f[3]),
-		Old: display.Line(f[2]+" in "+f[5], display.MaxName), OldTitle: display.Line(s, display.MaxLine),
+		Old: display.Line(f[2]+" in "+display.Asset(f[5]), display.MaxName), OldTitle: display.Line(s, display.MaxLine),
 	}
 }

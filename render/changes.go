@@ -41,5 +41,6 @@ func (e *Renderer) ChangesPage() ([]byte, error) {
 	}
 	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""),
 		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, HasMarkdown: true,
-		Description: "The newest changes of prices, recipients and ways to pay of services that charge per request over HTTP 402.", Body: body})
+		Description: "The latest price, recipient and payment option changes of services that charge per request " +
+			"over HTTP 402.", Body: body})
 }

@@ -46,8 +46,9 @@ func (e *Renderer) ComparePage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(compareRoute, ""), Kind: kindCompare, JSON: bareKey("services", ""), Title: "Compare services",
 		Policy: scriptPolicy, Script: e.pages.comparer,
-		Description: "Two to four services that charge per request over HTTP 402, side by side: prices, uptime, conformance, risk and settlements.",
-		Body:        body,
+		Description: "Compare two to four services that charge per request over HTTP 402: prices, uptime, " +
+			"conformance, risk and settlements.",
+		Body: body,
 	})
 }
 

@@ -76,10 +76,10 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 	v := &c.Volume30d
 	raw := display.Rational(v.Raw.VolumeUSD)
 	for _, row := range []coverageVolume{
-		{VolumeSum: v.Raw, Label: "As it was seen"},
-		{VolumeSum: v.SelfPayment, Label: "Payer and recipient are one account"},
-		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"},
-		{VolumeSum: v.Without, Label: "Without both"},
+		{VolumeSum: v.Raw, Label: "Total volume"},
+		{VolumeSum: v.SelfPayment, Label: "Self-payments: payer and recipient are the same account"},
+		{VolumeSum: v.SinglePayer, Label: "Recipients with a single payer"},
+		{VolumeSum: v.Without, Label: "Volume without both"},
 	} {
 		if w := display.Rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
 			row.Width = chart.Share100(w, raw)
@@ -97,9 +97,10 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 	}
 	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
 	return e.render(page{
-		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage",
+		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage and gaps",
 		HasMarkdown: true,
-		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
-		Body:        body,
+		Description: "Which networks are measured, and the gaps: payments from unidentified senders, possible " +
+			"settlement accounts and possible wash volume.",
+		Body: body,
 	})
 }

@@ -344,7 +344,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	expect(t, apiOf(t, world()).Reference,
 		In("nav[aria-label=Site] a[aria-current=page]", IsText("API"), HasAttr("href", "/reference.html")),
-		In("h1", IsText("API")),
+		In("h1", IsText("API reference")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/openapi.json")),
 		In("#getServices", HasText("GET /v1/services")),
 		In("section[aria-labelledby=getServices]",

@@ -73,7 +73,7 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Untrimmed().Key(), Title: "Facilitators",
 		HasMarkdown: true, About: e.aboutFacilitators(),
-		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
+		Description: "Facilitators that settle x402 payments, ranked by the volume they settled on chain.", Body: body,
 	})
 }
 
@@ -133,7 +133,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),
 		Title: name, HasMarkdown: true, Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
-		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.",
+		Description: name + ": volume and settlements of this x402 facilitator on chain, by network and service.",
 		Body:        body,
 	})
 }

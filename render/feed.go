@@ -30,7 +30,7 @@ func (e *Renderer) Feeds() ([]Asset, error) {
 	s := e.pages.site
 	f := feed.Feed{
 		Title: s.Title + ": changes",
-		About: "Changed prices, recipients and ways to pay of the services in this directory.",
+		About: "Changed prices, recipients and payment options of the services in this directory.",
 		Page:  s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(),
 	}
 	for _, r := range e.snapshot.Changes.Feed {
@@ -54,7 +54,7 @@ func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 	s := e.pages.site
 	f := feed.Feed{
 		Title: quoted(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes",
-		About: "Changed prices, recipients and ways to pay of one service.",
+		About: "Changed prices, recipients and payment options of one service.",
 		Page:  e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug),
 		Since: d.CreatedAt.String(),
 	}
@@ -70,9 +70,9 @@ func serviceFeedKey(slug, ext string) string { return "services/" + slug + "/cha
 func (e *ServiceRenderer) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset, error) {
 	s := e.pages.site
 	f.Author, f.Home, f.Atom, f.JSON = s.Title, s.BaseURL+"/", e.address(atom), e.address(jsonKey)
-	f.About += " Text in “quotation marks” is what services say of themselves."
+	f.About += " Text in “quotation marks” was written by the services."
 	if s.Sample {
-		f.About += " All of it is sample data."
+		f.About += " This is sample data."
 	}
 	atomData, err := f.EncodeAtom()
 	if err != nil {
@@ -134,7 +134,7 @@ func (c change) text() string {
 		fmt.Fprintf(&b, "and %d more\n", c.More)
 	}
 	if b.Len() == 0 {
-		return "No details are known."
+		return "No details available."
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -120,7 +120,8 @@ func TestFeed(t *testing.T) {
 	if len(f.Entries) != 4 || strings.Contains(text, "<script") || strings.Contains(text, "<img") {
 		t.Errorf("%d entries:\n%s", len(f.Entries), text)
 	}
-	if want := "“GET /quote” on “Base”: was “10,000 atomic units of UNKNOWN”, is “20,000 atomic units of UNKNOWN”"; f.Entries[0].Content.Text != want {
+	if want := "“GET /quote” on “Base”: was “10,000 atomic units of unrecognised token”, is “20,000 atomic units of " +
+		"unrecognised token”"; f.Entries[0].Content.Text != want {
 		t.Errorf("content %q, want %q", f.Entries[0].Content.Text, want)
 	}
 	if want := "was “0x1111…1111”, is “0x2222…2222”"; f.Entries[1].Content.Text != want {

@@ -29,6 +29,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"millis":     valueFunc(display.Millis),
 		"percent":    valueFunc(display.Percent),
 		"three":      valueFunc(three),
+		"whole":      valueFunc(display.WholePercent),
 
 		"cents": func(v any) (template.HTML, error) {
 			text, err := display.FormatDecimal(v, display.Cents)
@@ -48,6 +49,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"rate":     display.Rate,
 		"sure":     display.Confidence,
 
+		"asset":       display.Asset,
 		"blurb":       func(s string) string { return display.Line(s, display.MaxBlurb) },
 		"code":        func(s string) string { return display.Line(s, display.MaxCode) },
 		"description": func(s string) string { return display.Line(s, display.MaxDescription) },

@@ -192,13 +192,14 @@ type groupsBody struct {
 // CategoriesPage is categories.html.
 func (e *Renderer) CategoriesPage() ([]byte, error) {
 	return e.groupsPage(categoriesRoute, "tags", e.categories, groupsBody{Title: "Categories", Noun: "Category",
-		Intro: "What services are listed under, with the range of their lowest prices and how they answered in the last 24 hours."})
+		Intro: "The categories of listed services, with starting prices and the uptime of the last 24 hours."})
 }
 
 // NetworksPage is networks.html.
 func (e *Renderer) NetworksPage() ([]byte, error) {
 	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
-		Intro: "Networks on which listed services take payment. A service that takes several is counted under each."})
+		Intro: "The networks on which listed services accept payment. A service on several networks is counted on " +
+			"each."})
 }
 
 func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {

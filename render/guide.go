@@ -74,12 +74,10 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	title := display.Markdown(p.site.Title, display.MaxTitle)
-	operator := title + " is run by whoever publishes it at <" + p.site.BaseURL +
-		"/>, who has left no address for letters here."
+	operator := title + " is run by its publisher at <" + p.site.BaseURL + "/>, who has given no contact address."
 	if contact := p.site.Contact; display.Link(contact) != "" || strings.Contains(contact, "@") &&
 		!strings.ContainsAny(contact, "<> ") {
-		operator = "The operator of " + title + ", who publishes it at <" + p.site.BaseURL + "/>, is reached at <" +
-			contact + ">."
+		operator = "The operator of " + title + " at <" + p.site.BaseURL + "/> can be contacted at <" + contact + ">."
 	}
 	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}",
 		operator).Replace(string(source))), nil

@@ -32,7 +32,7 @@ type volumeChange struct {
 type priceChange struct {
 	Slug, Name string
 	changeLine
-	Percent string // "+25 %"
+	Percent string // "+25%"
 	ratio   float64
 }
 
@@ -47,7 +47,7 @@ func (e *Renderer) largestVolumeChanges() []volumeChange {
 		}
 		m := volumeChange{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
 		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.trend <= 0 {
-			m.Text = "nothing in 7 days"
+			m.Text = "no volume in 7 days"
 		}
 		if m.Way != "" {
 			largest = append(largest, m)
@@ -129,19 +129,19 @@ func changeText(ratio *big.Rat) string {
 	if ratio.Cmp(big.NewRat(10, 1)) >= 0 {
 		f, _ := ratio.Float64()
 		if f >= 1e6 {
-			return "more than a million times"
+			return "more than 1,000,000×"
 		}
-		return display.Number(int64(math.Round(f))) + display.NBSP + "×"
+		return display.Number(int64(math.Round(f))) + "×"
 	}
 	hundredths := new(big.Rat).Mul(new(big.Rat).Sub(ratio, big.NewRat(1, 1)), big.NewRat(100, 1))
 	text := hundredths.FloatString(0)
 	switch {
 	case text == "0" || text == "-0":
-		return "less than 1" + display.NBSP + "%"
+		return "less than 1%"
 	case text == "-100":
-		return "more than −99" + display.NBSP + "%"
+		return "more than −99%"
 	case ratio.Cmp(big.NewRat(1, 1)) < 0:
-		return "−" + text[1:] + display.NBSP + "%"
+		return "−" + text[1:] + "%"
 	}
-	return "+" + text + display.NBSP + "%"
+	return "+" + text + "%"
 }

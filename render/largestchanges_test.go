@@ -55,12 +55,12 @@ func TestPriceMovers(t *testing.T) {
 	rows := "section[aria-labelledby=repriced] .movers > li"
 	expect(t, book(t, s).Home, Count(rows, 5),
 		Nth(rows, 0, In("a", IsText("Of f-almost-nothing"), HasAttr("href", "/services/f-almost-nothing.html#prices")),
-			In(".trend-down", IsText("more than −99 %")), HasText("$1,000,000→$0.000001")),
-		Nth(rows, 1, HasText("Of c-tenfold"), In(".trend-up", IsText("10 ×")),
+			In(".trend-down", IsText("more than −99%")), HasText("$1,000,000→$0.000001")),
+		Nth(rows, 1, HasText("Of c-tenfold"), In(".trend-up", IsText("10×")),
 			In("ins", IsText("$0.10"), HasAttr("title", "100,000 atomic units of USDC"))),
-		Nth(rows, 2, HasText("Of b-doubled"), In(".trend-up", IsText("+100 %")), HasText("GET /q Base $0.01→$0.02")),
-		Nth(rows, 3, HasText("Of d-halved"), In(".trend-down", IsText("−50 %"))),
-		Nth(rows, 4, HasText("Of e-hardly"), In(".trend-up", IsText("less than 1 %"))),
+		Nth(rows, 2, HasText("Of b-doubled"), In(".trend-up", IsText("+100%")), HasText("GET /q Base $0.01→$0.02")),
+		Nth(rows, 3, HasText("Of d-halved"), In(".trend-down", IsText("−50%"))),
+		Nth(rows, 4, HasText("Of e-hardly"), In(".trend-up", IsText("less than 1%"))),
 		In("section[aria-labelledby=risen] .empty"))
 }
 
@@ -85,10 +85,10 @@ func TestVolumeMovers(t *testing.T) {
 	}
 	rows := "section[aria-labelledby=risen] tbody tr"
 	expect(t, book(t, s).Home, Count(rows, 3),
-		Nth(rows, 0, HasText("Name 2 $12.35 nothing in 7 days down")),
-		Nth(rows, 1, HasText("Name 1 $12.35 0.25 × down")), Nth(rows, 2, HasText("Name 0 $12.35 1.20 × up"),
+		Nth(rows, 0, HasText("Name 2 $12.35 no volume in 7 days down")),
+		Nth(rows, 1, HasText("Name 1 $12.35 −75% down")), Nth(rows, 2, HasText("Name 0 $12.35 +20% up"),
 			In("td[title='$12.345678']"), In("a[href='/services/s0.html#settled']")),
-		In("section[aria-labelledby=repriced] .empty", IsText("No price moved in seven days.")))
+		In("section[aria-labelledby=repriced] .empty", IsText("No prices changed in the last 7 days.")))
 	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"),
 		Nth(".figures > div", 3, In(".none")))
 }
@@ -114,14 +114,14 @@ func TestMultiples(t *testing.T) {
 	charts, rows := ".multiples > li", "section[aria-labelledby=days] tbody tr"
 	expect(t, book(t, s).FacilitatorsPage,
 		In("section[aria-labelledby=days] > figure",
-			In("figcaption", HasText("$2.75 on 2 days of the last 90 days; most on 18 Nov 2026, $2.00.")),
+			In("figcaption", HasText("$2.75 on 2 of the last 90 days; maximum $2.00 on 18 Nov 2026.")),
 			In("svg[role=img] title", HasText("18 Nov 2026: $2.00 in 1 settlement"))),
 		Count(charts, 2),
-		Nth(charts, 0, In("a[href='/networks/bse.html']", IsText("Base")), HasText("90.91 %"),
+		Nth(charts, 0, In("a[href='/networks/bse.html']", IsText("Base")), HasText("90.91%"),
 			In("[title='$2.500001 in 3 settlements']", IsText("$2.50")), Count(".gap", 0)),
-		Nth(charts, 1, HasText("Solana 9.09 %"), HasText("up to $0.25 a day"), Count(".gap", 80),
+		Nth(charts, 1, HasText("Solana 9.09%"), HasText("maximum $0.25 per day"), Count(".gap", 80),
 			In("svg", HasText("19 Nov 2026: $0.25 in 3 settlements"))),
-		In("section[aria-labelledby=days] .more", HasText("nothing settled in 90 days: Polygon.")),
+		In("section[aria-labelledby=days] .more", HasText("no settlements in the last 90 days: Polygon.")),
 		Count(rows, 2), Nth(rows, 0, HasText("18 Nov 2026 $2 $2 none")),
 		Nth(rows, 1, HasText("19 Nov 2026 $0.750001 $0.500001 $0.25")))
 	s.Coverage.Networks = nil

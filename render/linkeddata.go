@@ -73,19 +73,20 @@ func (e *Renderer) aboutHome() []entity {
 		{"@type": "Dataset", "@id": e.id(dataID),
 			"name": "Services that charge per request over HTTP 402, as measured by " + s.Title,
 			"url":  e.address(homeKey),
-			"description": "Prices, uptime, response times, conformance, changes and settlements of network services that charge per request over HTTP 402 with the x402 protocol. " +
+			"description": "Prices, uptime, response times, conformance, changes and settlements of network " +
+				"services that charge per request over HTTP 402 with the x402 protocol. " +
 				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
 			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true,
 			"creator": publisher, "dateModified": e.snapshot.Now.String(),
 			"keywords":             []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"},
 			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
-			"variableMeasured": []string{"price of a request in USD", "uptime", "response time",
+			"variableMeasured": []string{"price per request in USD", "uptime", "response time",
 				"conformance to x402", "settled volume"},
 			"distribution": []entity{
 				download("Services", bareKey("services", ""), "application/json"),
 				download("Changes", bareKey("changes", ""), "application/json"),
 				download("Facilitators", bareKey("facilitators", ""), "application/json"),
-				download("Description of the API", openAPIKey, "application/vnd.oai.openapi+json"),
+				download("OpenAPI description of the API", openAPIKey, "application/vnd.oai.openapi+json"),
 			}},
 	}
 }

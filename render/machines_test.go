@@ -228,13 +228,13 @@ func TestTwinsOfPages(t *testing.T) {
 	_, tree := pagesOf(t, render.Site{Description: "What tolls *cost*."}, s)
 	for key, says := range map[string][]string{
 		"index.md": {"# Tollbook\n", "\nWhat tolls \\*cost\\*.\n",
-			"- Services: 53, of which 39 online, 7 degraded, 6 offline and 1 unknown\n",
+			"- Services: 53, with 39 online, 7 degraded, 6 offline and 1 unknown\n",
 			"- [Status](" + machinesBase + "/status.md)\n"},
-		"status.md":             {"39 of 53 services online", "## offline: 6\n", "failed 96 times in a row"},
+		"status.md":             {"39 of 53 services online", "## offline: 6\n", "failures in a row: 96"},
 		"categories/ai/page.md": {"# “AI”\n", "7 services, "},
 		"networks/bse/page.md":  {"# “Base”\n", "52 services, "},
-		"facilitators.md":       {"| Name | Volume 30 d |"},
-		"coverage.md":           {"## Networks\n", "## Volume of 30 days\n"},
+		"facilitators.md":       {"| Name | Volume, 30 days |"},
+		"coverage.md":           {"## Networks\n", "## Possible wash volume, 30 days\n"},
 		"reference.md":          {"### `GET /v1/services`\n", "- `per_page`: "},
 		"methodology.md":        {"# "},
 	} {
@@ -258,11 +258,13 @@ func TestTwinsOfPages(t *testing.T) {
 func TestSecurity(t *testing.T) {
 	t.Parallel()
 	for contact, want := range map[string]string{
-		"":                         "",
-		"hello@tollbook.example":   "Contact: mailto:hello@tollbook.example\nExpires: 2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
-		"https://tollbook.example": "Contact: https://tollbook.example\nExpires: 2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
-		"a@b\nContact: c@d":        "",
-		"somebody":                 "",
+		"": "",
+		"hello@tollbook.example": "Contact: mailto:hello@tollbook.example\nExpires: " +
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
+		"https://tollbook.example": "Contact: https://tollbook.example\nExpires: " +
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
+		"a@b\nContact: c@d": "",
+		"somebody":          "",
 	} {
 		e := newPages(t, render.Site{BaseURL: machinesBase, Contact: contact}).NewRenderer(world())
 		if diff := cmp.Diff(want, string(e.Security())); diff != "" {

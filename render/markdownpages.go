@@ -18,7 +18,7 @@ const (
 
 // twinLine is a service in a list.
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug,
+	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s over 24 hours\n", item.Slug,
 		e.address(markdownKey(serviceKey(item.Slug))), quoteMarkdown(item.Name, display.MaxName), display.Status(item.Status),
 		known(display.DollarsOrNull(item.MinPriceUSD)), known(display.Percent(item.Uptime24h)))
 }
@@ -30,7 +30,9 @@ func (e *Renderer) homeMarkdown() Asset {
 	fmt.Fprintf(b, "\n%s\n", display.Markdown(e.pages.site.Description, display.MaxDescription))
 	st := &s.Stats
 	fmt.Fprintf(b,
-		"\n- Services: %d, of which %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: %d\n- Price of a request: median %s, from %s to %s\n- Uptime: %s in 24 hours, %s in 7 days\n- As JSON: %s\n",
+		"\n- Services: %d, with %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: "+
+			"%d\n- Price per request: median %s, from %s to %s\n- Uptime: %s over 24 hours, %s over 7 days\n- JSON: "+
+			"%s\n",
 		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints,
 		st.TotalNetworks, known(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
 		known(display.DollarsOrNull(st.Pricing.MinPriceUSD)), known(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
@@ -41,7 +43,7 @@ func (e *Renderer) homeMarkdown() Asset {
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")},
 		{"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
 		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")},
-		{"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
+		{"Coverage and gaps", bareKey(coverageRoute, "")}, {"API reference", bareKey(referenceRoute, "")},
 	} {
 		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(markdownKey(l.page)))
 	}
@@ -56,7 +58,7 @@ func (e *Renderer) statusMarkdown() Asset {
 	key := bareKey(statusRoute, "")
 	b := e.startMarkdown("Status", key)
 	s := &e.snapshot.Status
-	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online,
+	fmt.Fprintf(b, "\n%d of %s online. The status of each service as JSON: %s\n", s.Online,
 		display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
 	for _, state := range display.StatusOrder {
 		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool {
@@ -68,7 +70,8 @@ func (e *Renderer) statusMarkdown() Asset {
 		slices.SortFunc(of, func(a, b site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
 		fmt.Fprintf(b, "\n## %s: %d\n\n", state, len(of))
 		for _, service := range of[:min(markdownServices, len(of))] {
-			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug,
+			fmt.Fprintf(b, "- [%s](%s) %s: last checked %s, uptime %s over 24 hours, failures in a row: "+
+				"%d\n", service.Slug,
 				e.address(markdownKey(serviceKey(service.Slug))),
 				quoteMarkdown(service.Name, display.MaxName), known(iso(service.LastCheckedAt)),
 				known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
@@ -81,7 +84,7 @@ func (e *Renderer) statusMarkdown() Asset {
 // twinMore says how many are left out, if any are.
 func writeMarkdownMore(b *bytes.Buffer, more int) {
 	if more > 0 {
-		fmt.Fprintf(b, "\nand %s more, in the JSON\n", display.Number(int64(more)))
+		fmt.Fprintf(b, "\nand %s more in the JSON\n", display.Number(int64(more)))
 	}
 }
 
@@ -90,7 +93,7 @@ func (e *Renderer) groupMarkdown(g *Group) Asset {
 	b := e.startMarkdown(quoteMarkdown(g.name, display.MaxName), g.Key(1))
 	f := g.figures
 	fmt.Fprintf(b,
-		"\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n",
+		"\n%s, %d online, starting prices %s, average uptime %s over 24 hours. Lowest price first; as JSON: %s\n\n",
 		display.Plural(int64(f.Services), "service", "services"), f.Online,
 		known(f.Range()), known(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
@@ -109,8 +112,11 @@ func (e *Renderer) facilitatorsMarkdown() Asset {
 	}
 	site.SortFacilitators(items, site.Timeframe30d)
 	fmt.Fprintf(b,
-		"\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", display.Plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
-	b.WriteString("\n| Name | Volume 30 d | Settlements 30 d | Last seen | Verification |\n|---|---|---|---|---|\n")
+		"\n%s, ranked by the volume settled on chain over 30 days. All figures are lower bounds. As JSON: "+
+			"%s\n", display.Plural(int64(len(items)), "facilitator", "facilitators"),
+		e.address(bareKey("facilitators", "")))
+	b.WriteString("\n| Name | Volume, 30 days | Settlements, 30 days | Last settlement | Verification " +
+		"|\n|---|---|---|---|---|\n")
 	for _, f := range items {
 		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
 		if f.Verification != site.VerificationOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
@@ -133,26 +139,29 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 		known(display.Link(f.WebsiteURL)))
 	if f.Verification == site.VerificationOnChain && !e.unread(f) {
 		fmt.Fprintf(b,
-			"- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
+			"- Volume: %s over 24 hours, %s over 7 days, %s over 30 days, %s all time\n- Settlements: %s over 24 "+
+				"hours, %s over 7 days, %s over 30 days, %s all time\n",
 			display.Dollars(f.VolumeUSD24h), display.Dollars(f.VolumeUSD7d), display.Dollars(f.VolumeUSD30d),
 			display.Dollars(f.VolumeUSDAll), display.Number(f.TxCount24h), display.Number(f.TxCount7d),
 			display.Number(f.TxCount30d), display.Number(f.TxCountAll))
 	} else {
 		b.WriteString(
-			"- Volume: not known, since no network that it settles on is read, or its accounts are not known to be its own\n")
+			"- Volume: unknown, not zero. The networks of its accounts are not read, or its accounts have not been " +
+				"confirmed\n")
 	}
-	fmt.Fprintf(b, "- Last seen: %s\n- As JSON: %s\n", known(iso(f.LastActivityAt)),
+	fmt.Fprintf(b, "- Last settlement: %s\n- JSON: %s\n", known(iso(f.LastActivityAt)),
 		e.address(bareKey("facilitator", f.FacilitatorID)))
 	if len(f.Chains) > 0 {
-		b.WriteString("\n## Networks\n\n| Network | Asset | Volume 30 d | Settlements 30 d |\n|---|---|---|---|\n")
+		b.WriteString("\n## Networks\n\n| Network | Asset | Volume, 30 days | Settlements, 30 days " +
+			"|\n|---|---|---|---|\n")
 		for _, c := range f.Chains {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(e.network(c.NetworkCAIP2).Label,
-				display.MaxLine), display.Markdown(c.AssetName, display.MaxCode),
+				display.MaxLine), display.Markdown(display.Asset(c.AssetName), display.MaxCode),
 				known(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
 		}
 	}
 	if len(f.Settlers) > 0 {
-		b.WriteString("\n## Accounts\n\n")
+		b.WriteString("\n## Settlement accounts\n\n")
 		for _, s := range f.Settlers[:min(markdownAccounts, len(f.Settlers))] {
 			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine),
 				display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))
@@ -160,7 +169,7 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 		writeMarkdownMore(b, len(f.Settlers)-markdownAccounts)
 	}
 	if len(f.Services) > 0 {
-		b.WriteString("\n## Listed services that it settles for\n\n")
+		b.WriteString("\n## Listed services\n\n")
 		for _, s := range f.Services {
 			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(markdownKey(serviceKey(s.Slug))),
 				quoteMarkdown(s.Name, display.MaxName))
@@ -173,10 +182,11 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 // coverageTwin says what is measured on chain and what is not known.
 func (e *Renderer) coverageMarkdown() Asset {
 	key := bareKey(coverageRoute, "")
-	b := e.startMarkdown("Coverage", key)
+	b := e.startMarkdown("Coverage and gaps", key)
 	c := &e.snapshot.Coverage
 	fmt.Fprintf(b,
-		"\nAll of it as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Read up to |\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
+		"\nThis page as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Latest block read "+
+			"|\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
 	for i := range c.Networks {
 		n := &c.Networks[i]
 		since, upTo := "not measured", ""
@@ -190,25 +200,27 @@ func (e *Renderer) coverageMarkdown() Asset {
 			known(upTo))
 	}
 	b.WriteString(
-		"\n## Payments whose sender is not known, 30 days\n\n| Network | Asset | Payments | By known settlers | By others |\n|---|---|---|---|---|\n")
+		"\n## Payments from unidentified senders, 30 days\n\n| Network | Asset | Authorisations | From known " +
+			"accounts | From others |\n|---|---|---|---|---|\n")
 	for i := range c.Networks {
 		for _, t := range c.Networks[i].Tokens {
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", display.Markdown(c.Networks[i].Name, display.MaxLine),
-				display.Markdown(t.AssetName, display.MaxCode), display.Number(t.Authorizations30d),
+				display.Markdown(display.Asset(t.AssetName), display.MaxCode), display.Number(t.Authorizations30d),
 				display.Number(t.Attributed30d), display.Number(t.Unattributed30d))
 		}
 	}
 	v := &c.Volume30d
-	b.WriteString("\n## Volume of 30 days\n\n")
+	b.WriteString("\n## Possible wash volume, 30 days\n\n")
 	for _, row := range []struct {
 		label string
 		sum   site.VolumeSum
-	}{{"As it was seen", v.Raw}, {"Payer and recipient are one account", v.SelfPayment},
-		{"Recipients that one payer keeps", v.SinglePayer}, {"Without both", v.Without}} {
+	}{{"Total volume", v.Raw}, {"Self-payments: payer and recipient are the same account", v.SelfPayment},
+		{"Recipients with a single payer", v.SinglePayer}, {"Volume without both", v.Without}} {
 		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, display.Dollars(row.sum.VolumeUSD),
 			display.Plural(row.sum.TxCount, "settlement", "settlements"))
 	}
-	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", display.Markdown(v.Rule, display.MaxDescription),
+	fmt.Fprintf(b, "\n%s\n\n## Services and operators\n\n%s of %s. "+
+		"%s\n", display.Markdown(v.Rule, display.MaxDescription),
 		display.Plural(int64(c.Operators.ServiceCount), "service", "services"),
 		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"),
 		display.Markdown(c.Operators.Rule, display.MaxDescription))

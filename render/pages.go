@@ -28,7 +28,8 @@ type Site struct {
 
 // ContentSecurityPolicy is what the pages need of a browser, and nothing more. Each page states it too, for hosts that
 // send no header. They ask for nothing by themselves; who judges a page reads robots.txt in its name.
-const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
+	"'none'; form-action 'none'"
 
 // Pages are the parsed templates of a directory. It may be used by several goroutines.
 type Pages struct {
@@ -68,7 +69,8 @@ const (
 )
 
 // standardDescription is a directory in a sentence where its operator has none of his own.
-const standardDescription = "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured."
+const standardDescription = "A directory of network services that charge per request over HTTP 402: measured " +
+	"prices, uptime and changes."
 
 // NewPages parses the templates. It fails for a base address that is none.
 func NewPages(s Site) (*Pages, error) {

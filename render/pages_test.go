@@ -71,14 +71,14 @@ func TestHead(t *testing.T) {
 func TestFooter(t *testing.T) {
 	t.Parallel()
 	expect(t, book(t, world()).Home,
-		In("footer", HasText("Facts as of 20 Nov 2026, 23:45 UTC"), HasText("next build is due 20 Nov 2026, 23:50 UTC"),
+		In("footer", HasText("Data as of 20 Nov 2026, 23:45 UTC"), HasText("Next build due 20 Nov 2026, 23:50 UTC"),
 			In("time", HasAttr("datetime", "2026-11-20T23:45:01.000Z")),
 			In("a[rel=license]", IsText("CC BY 4.0"), HasAttr("href", "https://creativecommons.org/licenses/by/4.0/")),
 			In("a[href='/v1/services.json']", IsText("/v1/services")),
 			In("a[href='mailto:hello@tollbook.example']")))
 	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).
 		NewRenderer(&site.Snapshot{Now: site.NewTime(now)})
-	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
+	expect(t, none.Home, In("footer", NoText("Next build"), NoText("Corrections")))
 }
 
 // TestServiceKeepsItsBytes renders a service of which nothing new is known in two builds of one day: neither its page
@@ -110,8 +110,8 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 	}
 	l := acme()
 	l.Detail.Assessment.UpdatedAt = ptr(ago(3 * time.Minute))
-	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Facts as of 20 Nov 2026, 23:42 UTC"),
-		NoText("next build")))
+	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Data as of 20 Nov 2026, 23:42 UTC"),
+		NoText("Next build")))
 }
 
 func TestSample(t *testing.T) {
@@ -154,9 +154,9 @@ func TestHome(t *testing.T) {
 		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
 		Nth(".figures > div", 1, In("dt", IsText("Online")), In("dd", IsText("39"))),
 		Nth(".figures > div", 2, In("dt", IsText("Median price")), In("dd", IsText("$0.01"))),
-		Nth(".figures > div", 3, In("dt", IsText("Settled, 30 d")),
+		Nth(".figures > div", 3, In("dt", IsText("Volume, 30 days")),
 			In("dd", IsText("$1,234,568"), HasAttr("title", "$1,234,567.891011"))),
-		Nth(".figures > div", 4, In("dt", IsText("Checks an hour")), In("dd", IsText("214"))),
+		Nth(".figures > div", 4, In("dt", IsText("Checks per hour")), In("dd", IsText("214"))),
 		Count("section[aria-labelledby=newest] tbody tr", 6),
 		In("section[aria-labelledby=newest] tbody tr a", IsText("Fresh Listing"),
 			HasAttr("href", "/services/fresh.html")),
@@ -182,7 +182,7 @@ func TestEmpty(t *testing.T) {
 	expect(t, func() ([]byte, error) {
 		return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, render.PageRows), site.OrderNewest)
 	},
-		In(".empty", HasText("No service is listed yet")), NotIn("table"), NotIn(".pager"))
+		In(".empty", HasText("No services are listed yet")), NotIn("table"), NotIn(".pager"))
 }
 
 func TestServicesPage(t *testing.T) {
@@ -210,12 +210,13 @@ func TestServicesPage(t *testing.T) {
 		Nth("tbody tr", 0, In("a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")),
 			In(".state-unknown", IsText("unknown")),
 			In("td[data-label='Price from']", IsText("—not known")),
-			In("td[data-label='Uptime 24 h']", IsText("—not known")), NoText("0 %")),
+			In("td[data-label='Uptime, 24 hours']", IsText("—not known")), NoText("0%")),
 		Nth("tbody tr", 2, In(".tag", IsText("AI")),
 			In(".state-online", In("use", HasAttr("href", "#mark-online")), IsText("online")),
 			In("td[data-label='Price from']", IsText("$0.01")),
 			In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
-			In("td[data-label='Uptime 24 h']", IsText("99.95 %")), In("td[data-label=Response]", IsText("120 ms"))),
+			In("td[data-label='Uptime, 24 hours']", IsText("99.95%")), In("td[data-label='Response "+
+				"time']", IsText("120 ms"))),
 		In(".pager", NotIn("a[rel=prev]"), In("a[rel=next]", HasAttr("href", "/services/sort=newest/page=2.html")),
 			In("a[aria-current=page]", HasAttr("href", "/services.html"))))
 	expect(t, list(2, len(rows), rows[render.PageRows:]),
@@ -236,9 +237,9 @@ func TestStatusPage(t *testing.T) {
 		Nth("h2.group", 2, IsText("unknown 1")), Nth("h2.group", 3, IsText("online 39")),
 		Count("tbody tr", 53),
 		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")),
-			HasText("0 %"), HasText("96"),
-			In("td[data-label=Response]", IsText("—not known")), In("time", IsText("20 Nov 2026, 23:40"))),
-		In("section[aria-labelledby=unknown] td[data-label='Last checked, UTC']", IsText("—not known")))
+			HasText("0%"), HasText("96"),
+			In("td[data-label='Response time']", IsText("—not known")), In("time", IsText("20 Nov 2026, 23:40"))),
+		In("section[aria-labelledby=unknown] td[data-label='Last checked (UTC)']", IsText("—not known")))
 }
 
 func TestServicePage(t *testing.T) {
@@ -248,8 +249,8 @@ func TestServicePage(t *testing.T) {
 		In(".now", HasText("online"), HasText("verified"), HasText("checked 20 Nov 2026, 23:41 UTC"),
 			NoText("in a row")),
 		In(".masthead a[href='https://acme.test/about']", HasAttr("rel", "nofollow noopener")),
-		Nth(".figures > div", 0, In("dt", IsText("Price from, in USDC")), In("dd", IsText("$0.0025"))),
-		Nth(".figures > div", 1, In("dd", IsText("99.4 %"))),
+		Nth(".figures > div", 0, In("dt", IsText("Price from (USDC)")), In("dd", IsText("$0.0025"))),
+		Nth(".figures > div", 1, In("dd", IsText("99.4%"))),
 		Nth(".figures > div", 4, In("dd", IsText("A 13 of 14"))),
 
 		Count(".endpoint", 3),
@@ -264,11 +265,12 @@ func TestServicePage(t *testing.T) {
 		In("svg.days", Count("g", 90), Count(".gap", 3), Count("g > title", 90)),
 		In("svg.speed", Count("rect", 87)),
 		In("section[aria-labelledby=uptime] .strip figcaption",
-			HasText("87 days with checks, 3 without; lowest 62.5 % on")),
-		Nth(".windows tbody tr", 1, HasText("7 days 99.95 % 7 of 7 672")),
+			HasText("Checked on 87 of the last 90 days; lowest uptime 62.5% on")),
+		Nth(".windows tbody tr", 1, HasText("7 days 99.95% 7 of 7 672")),
 		Nth(".windows tbody tr", 3, HasText("90 days —not known 0 of 90 0")),
-		In(".twin", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no check"))),
-		In(".facts.tall", HasText("703 ms"), HasText("1,370 ms"), HasText("every 15 minutes"), HasText("8,121")),
+		In(".twin", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no checks"))),
+		In(".facts.tall", HasText("703 ms"), HasText("1,370 ms"), HasText("Check interval 15 "+
+			"minutes"), HasText("8,121")),
 
 		In("section[aria-labelledby=conformance]", HasText("Grade A: 13 of 14 checks pass"),
 			Nth(".checklist li", 0, HasText("pass The answer holds"), NotIn(".found"), NotIn(".mend")),
@@ -277,8 +279,8 @@ func TestServicePage(t *testing.T) {
 				In(".mend", IsText("Write digits."))),
 			Nth(".warnings li", 0, IsText("Every row asks for test money."), HasAttr("title", "testnet_only")),
 			Nth(".warnings li", 1, IsText("An address has a bad checksum. GET /quote payTo 0x1")),
-			In("a[href='/v1/services/acme/evidence.json']", HasText("Requests and answers"))),
-		In("section[aria-labelledby=endpoints] .unasked", HasText("They are not down"), Count("li", 1),
+			In("a[href='/v1/services/acme/evidence.json']", HasText("Evidence"))),
+		In("section[aria-labelledby=endpoints] .unasked", HasText("They are not counted as down"), Count("li", 1),
 			In("li", IsText("POST /of/{symbol} the address has a placeholder, {symbol}"))),
 		In("section[aria-labelledby=risk]", Count(".flag", 2),
 			In(".flag-danger", HasText("plain http danger an endpoint answers over http"))),
@@ -290,11 +292,12 @@ func TestServicePage(t *testing.T) {
 				In("del", HasAttr("title", "2,000 atomic units of USDC"))),
 				Nth(".moves li", 1,
 					IsText(
-						"POST /history/{symbol} xrpl:0 20,000 atomic units of UNKNOWN→15,000 atomic units of UNKNOWN down"))),
+						"POST /history/{symbol} xrpl:0 20,000 atomic units of unrecognised token→15,000 atomic "+
+							"units of unrecognised token down"))),
 			Nth("ol > li", 1, HasText("Recipient"), HasText("0x1111…1111→0x2096…287C")),
-			Nth("ol > li", 2, HasText("new endpoint"), HasText("GET /old endpoint gone"),
+			Nth("ol > li", 2, HasText("endpoint added"), HasText("GET /old endpoint removed"),
 				HasText("POST /history/{symbol} Base upto in USDC"))),
-		In("section[aria-labelledby=checks]", Count("tbody tr", 20), HasText("20 of 2,821 checks kept"),
+		In("section[aria-labelledby=checks]", Count("tbody tr", 20), HasText("Showing 20 of 2,821 checks"),
 			Nth("tbody tr", 0, HasText("20 Nov, 23:41:01 up 402 650 ms 3")),
 			Nth("tbody tr", 7, HasText("down —not known —not known 0 connection refused"))),
 		In("section[aria-labelledby=provenance]", HasText("CC-BY-4.0, attribution required"),
@@ -310,10 +313,10 @@ func TestServiceNeverChecked(t *testing.T) {
 		Nth(".figures > div", 1, In("dd", IsText("—not known"))),
 		Nth(".figures > div", 2, In("dd", IsText("—not known"))),
 		Nth(".figures > div", 4, In("dd", IsText("—not known"))),
-		In("main", NoText("0 %"), NoText("0 ms"), NoText("$0")),
+		In("main", NoText("0%"), NoText("0 ms"), NoText("$0")),
 		Each(".windows td:nth-child(2)", IsText("—not known")),
 		NotIn("svg.days"), NotIn("svg.speed"), NotIn(".twin"),
-		In("section[aria-labelledby=uptime] .strip", HasText("No check in the last 90 days.")),
+		In("section[aria-labelledby=uptime] .strip", HasText("No checks in the last 90 days.")),
 		In("section[aria-labelledby=endpoints] .empty"), In("section[aria-labelledby=conformance] .empty"),
 		In("section[aria-labelledby=risk] .empty"),
 		In("section[aria-labelledby=changes] .empty"), In("section[aria-labelledby=checks] .empty"))
@@ -324,8 +327,8 @@ func TestServiceThousandEndpoints(t *testing.T) {
 	expect(t, servicePage(book(t, world()), thousand()),
 		Count("details.endpoint", 100), NotIn("details.endpoint[open]"),
 		Nth("details.endpoint", 99, In(".path", IsText("/quote/99")), In("pre", HasText("/quote/99"))),
-		Count("section[aria-label='Further endpoints'] tbody tr", 900),
-		Nth("section[aria-label='Further endpoints'] tbody tr", 899, HasText("GET /quote/999 $0.0025")))
+		Count("section[aria-label='More endpoints'] tbody tr", 900),
+		Nth("section[aria-label='More endpoints'] tbody tr", 899, HasText("GET /quote/999 $0.0025")))
 }
 
 // A long history is cut, and says so.
@@ -340,8 +343,8 @@ func TestServiceLongHistory(t *testing.T) {
 	}
 	expect(t, servicePage(book(t, world()), l),
 		In("section[aria-labelledby=changes]", Count("ol > li", 25), HasText("1,178 earlier changes not shown"),
-			Nth("ol > li", 24, Count(".moves li", 12), HasText("and 28 more lines"))),
-		In("section[aria-labelledby=recipients]", HasText("and 1,176 earlier moves")))
+			Nth("ol > li", 24, Count(".moves li", 12), HasText("28 more lines"))),
+		In("section[aria-labelledby=recipients]", HasText("1,176 earlier changes")))
 }
 
 // Strangers' words are shown as words.

@@ -109,7 +109,7 @@ func (e *Renderer) Pictures() ([]Asset, error) {
 // has better words.
 const (
 	maxCards      = 100
-	standardTitle = "What services that charge per request cost, and whether they answer"
+	standardTitle = "What services charge per request, and whether they answer"
 )
 
 // draw draws the cards, on all cores.

@@ -42,9 +42,11 @@ func (a *API) Reference() ([]byte, error) {
 		return nil, err
 	}
 	return a.renderer.render(page{
-		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, HasMarkdown: true,
-		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
-		Body:        body,
+		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API " +
+			"reference", JSON: openAPIKey, HasMarkdown: true,
+		Description: "Every route of the API with parameters, examples and errors: data on services that charge per " +
+			"request over HTTP 402, as JSON.",
+		Body: body,
 	})
 }
 
@@ -56,8 +58,8 @@ func (a *API) Markdown() (Asset, error) {
 		return Asset{}, err
 	}
 	key := bareKey(referenceRoute, "")
-	b := e.startMarkdown("API", key)
-	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL,
+	b := e.startMarkdown("API reference", key)
+	fmt.Fprintf(b, "\nAll routes of %s. For types and examples see %s\n", e.pages.site.BaseURL,
 		e.address(openAPIKey))
 	for _, group := range body.Groups {
 		fmt.Fprintf(b, "\n## %s\n", group.Name)
@@ -67,7 +69,7 @@ func (a *API) Markdown() (Asset, error) {
 				if i == 0 {
 					b.WriteByte('\n')
 				}
-				fmt.Fprintf(b, "- `%s`: %s May be %s.", param.Name, param.About, param.Allowed)
+				fmt.Fprintf(b, "- `%s`: %s Allowed values: %s.", param.Name, param.About, param.Allowed)
 				if param.Default != "" {
 					fmt.Fprintf(b, " Default: %s.", param.Default)
 				}

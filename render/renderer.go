@@ -186,15 +186,15 @@ func (e *ServiceRenderer) network(id string) chip {
 // Failure is 500.html, which is shown where a page can't be made out of the snapshot.
 func (e *Renderer) Failure() ([]byte, error) {
 	return e.render(page{
-		Key: "500.html", Kind: kindFailure, Title: "Something failed here", NoIndex: true,
-		Description: "This page could not be read. The fault is the directory's.",
+		Key: "500.html", Kind: kindFailure, Title: "Something went wrong", NoIndex: true,
+		Description: "This page could not be read because of a fault in the directory.",
 	})
 }
 
 // NotFound is 404.html.
 func (e *Renderer) NotFound() ([]byte, error) {
 	return e.render(page{
-		Key: "404.html", Kind: kindNotFound, Title: "Not found", NoIndex: true,
-		Description: "There is no page at this address.",
+		Key: "404.html", Kind: kindNotFound, Title: "Page not found", NoIndex: true,
+		Description: "There is no page at this URL.",
 	})
 }

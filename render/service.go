@@ -158,7 +158,8 @@ func describe(d *site.ServiceDetail) string {
 	if text := display.Line(d.Description, display.MaxBlurb); text != "" {
 		return text
 	}
-	return display.Name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
+	return display.Name(d.Name) + ": prices, uptime and changes of this service, which charges per request over " +
+		"HTTP 402."
 }
 
 func (e *ServiceRenderer) endpoint(base string, p *site.Endpoint, payable bool) endpoint {

@@ -80,7 +80,7 @@ type choice struct {
 // orderLabels are the orders, as a choice and in a sentence.
 var orderLabels = map[string][2]string{
 	site.OrderNewest:    {"Newest", "newest first"},
-	site.OrderUptime:    {"Uptime", "best uptime of 24 hours first"},
+	site.OrderUptime:    {"Uptime", "highest uptime first"},
 	site.OrderCheapest:  {"Price", "lowest price first"},
 	site.OrderEndpoints: {"Endpoints", "most endpoints first"},
 }
@@ -173,7 +173,8 @@ func (e *Renderer) StatusPage() ([]byte, error) {
 	}
 	return e.render(page{
 		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", HasMarkdown: true,
-		Description: fmt.Sprintf("%d of %s online, as of the last check of each.",
+		Description: fmt.Sprintf("%d of %s online. The status, uptime and response time of every service after its "+
+			"latest check.",
 			body.Online, display.Plural(int64(body.Total), "service", "services")),
 		Body: body,
 	})

@@ -2,7 +2,7 @@ package render
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 
 	"tollbook/render/chart"
 	"tollbook/site"
@@ -64,12 +64,13 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	return s
 }
 
-// trendText says how the daily rate of 7 days stands against that of 30.
+// trendText compares the average day of the last 7 days with that of the last 30: "+13%". The direction is "up", "down"
+// or "" for a change of up to 5%.
 func trendText(trend *float64) (way, text string) {
 	if trend == nil {
 		return "", ""
 	}
-	text = strconv.FormatFloat(*trend, 'f', 2, 64) + " ×"
+	text = changePercent(*trend)
 	switch {
 	case *trend > 1.05:
 		return "up", text
@@ -77,6 +78,16 @@ func trendText(trend *float64) (way, text string) {
 		return "down", text
 	}
 	return "", text
+}
+
+// changePercent returns how far a ratio is from 1, in percent: "+13%", "−5%", "0%".
+func changePercent(ratio float64) string {
+	switch percent := int64(math.Round((ratio - 1) * 100)); {
+	case percent > 0:
+		return "+" + display.Number(percent) + "%"
+	default:
+		return display.Number(percent) + "%"
+	}
 }
 
 // seriesKey is the file of a whole series.
@@ -87,7 +98,7 @@ func seriesKey(route, slug string) string {
 // SharedText says with how many others recipients are shared.
 func (s settlements) SharedText() string {
 	if s.SharedWith == 1 {
-		return "Its recipient is shared with another service"
+		return "Shares a recipient with 1 other service"
 	}
-	return fmt.Sprintf("Its recipients are shared with %s other services", display.Number(int64(s.SharedWith)))
+	return fmt.Sprintf("Shares recipients with %s other services", display.Number(int64(s.SharedWith)))
 }

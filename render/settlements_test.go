@@ -32,7 +32,7 @@ func TestFacilitatorsPage(t *testing.T) {
 		In(".facilitators", NoText("Far")))
 	expect(t, func() ([]byte, error) {
 		return book(t, s).FacilitatorPage(&s.Facilitators[3])
-	}, In(".empty", HasText("That is not zero.")), NotIn(".figures"))
+	}, In(".empty", HasText("unknown, not zero")), NotIn(".figures"))
 	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage,
 		In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
 }
@@ -53,25 +53,26 @@ func TestFacilitatorPage(t *testing.T) {
 		In(".chains tbody tr:first-child", HasText("Base"), HasText("41")),
 		In(".chains tbody tr:nth-child(2)", HasText("EURC"), In(".none")), // no dollars are known
 		In(".served", In("a[href='/services/acme.html']"), HasText("$1,234.50")),
-		In("section[aria-labelledby=services]", HasText("and 1 other")),
+		In("section[aria-labelledby=services]", HasText("and 1 more")),
 		In("section[aria-labelledby=accounts]", In("code", HasAttr("title", payTo)), HasText("no longer used")))
 	expect(t, page(1), NotIn("a[href^=javascript]"))
-	expect(t, page(2), In(".tag", IsText("listed, not measured")), NotIn(".figures"), NotIn("svg.volume"),
-		In("#volume ~ .empty", HasText("Nothing is measured")),
-		In("section[aria-labelledby=accounts] .empty", IsText("It has published none.")))
+	expect(t, page(2), In(".tag", IsText("not measured")), NotIn(".figures"), NotIn("svg.volume"),
+		In("#volume ~ .empty", HasText("unknown, not zero")),
+		In("section[aria-labelledby=accounts] .empty", IsText("This facilitator has published no settlement "+
+			"accounts.")))
 }
 
 func TestCoveragePage(t *testing.T) {
 	t.Parallel()
 	expect(t, book(t, world()).CoveragePage,
-		In("h1", IsText("What is not known")),
+		In("h1", IsText("Coverage and gaps")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/coverage.json")),
 		In(".covered tbody tr:first-child", HasText("Base"), HasText("measured"), HasText("27 Aug 2026"),
 			HasText("23,456,789"), HasText("60\u00a0s")),
-		In(".covered tbody tr:nth-child(2)", HasText("being read"), In(".none")),
+		In(".covered tbody tr:nth-child(2)", HasText("catching up"), In(".none")),
 		In(".covered tbody tr:nth-child(3)", HasText("not measured")),
 		In(".covered tbody tr:nth-child(4)", HasText("test network")),
-		In(".seen", HasText("10\u00a0%"), HasText("123,456")),
+		In(".seen", HasText("10%"), HasText("123,456")),
 		In("section[aria-labelledby=candidates]", HasText("1,234"), HasText("$12.34")),
 		In(".quality tbody tr:nth-child(4)", HasText("$999,000.00"), In("rect[width='81']")),
 		In("section[aria-labelledby=operators]", HasText("53\u00a0services belong to 51\u00a0operators"),
@@ -87,11 +88,11 @@ func TestSettledOfAService(t *testing.T) {
 	e := book(t, world())
 	in := func(checks ...Checker) Checker { return In("section[aria-labelledby=settled]", checks...) }
 	expect(t, servicePage(e, acme()), in(
-		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21\u00a0%"), HasText("concentrated"),
-		HasText("1.23 ×"), HasText("$0.0025"),
+		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21%"), HasText("concentrated"),
+		HasText("+23%"), HasText("$0.0025"),
 		// a facilitator that is listed no more
 		In("a[href='/facilitators/acme-pay.html']", IsText("Acme Pay")), HasText("gone"),
-		HasText("Its recipient is shared with another service"), In("a[href='/services/plain-00.html']"),
+		HasText("Shares a recipient with 1 other service"), In("a[href='/services/plain-00.html']"),
 		In("a[href='/coverage.html']"), In("a[href='/v1/services/acme/volume/period=all.json']"),
 		In("a[href='/v1/services/acme/buyers/period=all.json']")))
 	for _, status := range []string{site.TractionNoPayTo, site.TractionUnmeasured, site.TractionUnresponsive} {
@@ -105,6 +106,6 @@ func TestSettledOfAService(t *testing.T) {
 	l.Detail.Assessment.Traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("0")),
 		TxCount30d: new(int64(0)), UniqueBuyers30d: new(int64(0)),
 		VolumeUSDAllTime: new(site.Decimal("0")), TxCountAllTime: new(int64(0)), MeasuredNetworks: []string{base}}
-	expect(t, servicePage(e, l), in(HasText("That is measured, and zero."), NotIn("svg.volume"), HasText("none seen"),
+	expect(t, servicePage(e, l), in(HasText("We checked: none."), NotIn("svg.volume"), HasText("First settlement none"),
 		In(".none")))
 }

@@ -14,7 +14,8 @@ const sitemapURLs = 50_000
 
 // Robots is robots.txt: all pages may be read, and the sitemap says which there are.
 func (e *Renderer) Robots() []byte {
-	return []byte("# Everything here may be read. What it is, and how to read it as JSON: " + e.address(site.LLMsFile) +
+	return []byte("# Everything here may be crawled. For a description and the JSON API see " +
+		"" + e.address(site.LLMsFile) +
 		"\n" +
 		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
 }

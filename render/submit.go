@@ -29,7 +29,7 @@ func (e *Renderer) SubmitPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service", Policy: scriptPolicy,
 		Script:      e.pages.script,
-		Description: "Have a service that charges per request over HTTP 402 listed: what is asked for, what is checked, and who decides.",
+		Description: "Submit a service that charges per request over HTTP 402 for listing in this directory.",
 		Body:        struct{ Part template.HTML }{part},
 	})
 }

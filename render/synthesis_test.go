@@ -25,8 +25,9 @@ func TestServiceSynthesis(t *testing.T) {
 		CapabilityTags: site.SynthesisList{Value: []string{"quotes", "share-prices"}, Confidence: .3, Source: "ai"},
 	}
 	expect(t, servicePage(e, l),
-		In(".synthesis", HasText("Written by a machine, model-7, from the service's own words, and checked by nobody."),
-			In("dd", HasText("Sells quotes."), HasText("87\u00a0%")), In(".tag", IsText("quotes")), HasText("0\u00a0%"),
-			HasText("99.5\u00a0%"),
+		In(".synthesis", HasText("Written by a language model, model-7, from the service's own words. Nobody has "+
+			"reviewed it."),
+			In("dd", HasText("Sells quotes."), HasText("87%")), In(".tag", IsText("quotes")), HasText("0%"),
+			HasText("99.5%"),
 			NotIn("script"), NotIn("img"), NoText("\u202e")))
 }

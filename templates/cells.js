@@ -1,5 +1,5 @@
-// What the scripts of pages write into tables, as package render writes it; it comes before each of them in one file. What
-// services wrote is text, and never markup.
+// Formats table cells as package render does. Each page's script is published in one file behind this one. Text that
+// services wrote is inserted as text, never as markup.
 const cells = (() => {
 	"use strict";
 	const make = (tag, attributes = {}, ...inside) => {
@@ -8,7 +8,7 @@ const cells = (() => {
 		e.append(...inside);
 		return e;
 	};
-	// What is not seen, or turns others around, is left out, as render.words does.
+	// words removes invisible characters and those that reverse text, as display.Line does.
 	const words = (text, limit) => {
 		const all = [...String(text).replace(/\s+/g, " ").replace(/[\p{Cc}\p{Co}\p{Cn}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "").trim()];
 		return all.length > limit ? all.slice(0, limit).join("").trimEnd() + "…" : all.join("");
@@ -33,7 +33,7 @@ const cells = (() => {
 	const percent = (p) => {
 		if (p === null) return unknown();
 		const two = Math.round(p * 100) / 100;
-		return (two >= 100 && p < 100 ? 99.99 : two) + "\u00a0%";
+		return (two >= 100 && p < 100 ? 99.99 : two) + "%";
 	};
 	const millis = (ms) => ms === null ? unknown() : ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
 	const state = (status) => {

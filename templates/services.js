@@ -1,5 +1,5 @@
-// Search as you type and filters together, over /v1/services. Without this file the page's links do what can be done
-// without it. Rows are made as the page makes them; what services wrote is text and never markup.
+// Searches and filters the list as the reader types, through /v1/services. Without this script the page's links lead to
+// the lists that are files. Rows look as in the template; text that services wrote is inserted as text, never as markup.
 (() => {
 	"use strict";
 	const form = document.querySelector("form.find"), listing = document.querySelector(".listing");
@@ -12,7 +12,7 @@
 	const networks = new Map([...form.elements.network.options].map((o) => [o.value, o.textContent]));
 	const categories = new Map([...form.elements.category.options].map((o) => [o.value, o.dataset.href]));
 	const perPage = 50, initialSort = form.elements.sort.value;
-	let page = 1, asked = null, timer = 0;
+	let page = 1, request = null, timer = 0;
 
 	const { make, words, group, dollars, percent, millis, state, chips } = cells;
 	const row = (s) => {
@@ -24,7 +24,7 @@
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		const cell = (label, kind, value) => make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
 		return make("tr", {}, lead, cell("Status", "", state(s.status)), cell("Price from", "num price", dollars(s.min_price_usd)),
-			cell("Uptime 24 h", "num", percent(s.uptime_24h)), cell("Response", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips(s.networks, networks)));
+			cell("Uptime, 24 hours", "num", percent(s.uptime_24h)), cell("Response time", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips(s.networks, networks)));
 	};
 
 	const wanted = () => {
@@ -44,22 +44,22 @@
 		pager = pages;
 		if (pager) listing.append(pager);
 	};
-	const turn = (label, to) => {
+	const pageButton = (label, to) => {
 		const b = make("button", { type: "button" }, label);
 		b.addEventListener("click", () => {
 			page = to;
-			ask();
+			load();
 			listing.scrollIntoView();
 		});
 		return make("li", {}, b);
 	};
-	const ask = async () => {
-		if (asked) asked.abort();
+	const load = async () => {
+		if (request) request.abort();
 		const w = wanted();
 		history.replaceState(null, "", w.size ? "?" + w : location.pathname);
 		choices.hidden = !untouched();
 		if (untouched()) return show(first, foundFirst, pagerFirst);
-		const call = asked = new AbortController();
+		const call = request = new AbortController();
 		w.set("per_page", perPage);
 		try {
 			const answer = await fetch(form.getAttribute("action") + "?" + w, { signal: call.signal });
@@ -69,30 +69,31 @@
 			let pages = null;
 			if (meta.total > meta.per_page) {
 				const list = make("ul");
-				if (meta.page > 1) list.append(turn("Previous", meta.page - 1));
+				if (meta.page > 1) list.append(pageButton("Previous", meta.page - 1));
 				list.append(make("li", { class: "gap" }, meta.page + " of " + meta.total_pages));
-				if (meta.page < meta.total_pages) list.append(turn("Next", meta.page + 1));
+				if (meta.page < meta.total_pages) list.append(pageButton("Next", meta.page + 1));
 				pages = make("nav", { class: "pager", "aria-label": "Pages" }, list);
 			}
-			const text = meta.total === 0 ? "No service is like that." :
+			const text = meta.total === 0 ? "No services match. " :
 				(data.length ? group(String(from + 1)) + "–" + group(String(from + data.length)) + " of " : "none of ") + group(String(meta.total)) + (meta.total === 1 ? " service" : " services");
 			show(data.map(row), text, pages);
+			if (meta.total === 0) found.append(make("a", { href: form.dataset.page }, "Clear filters"));
 		} catch (e) {
 			if (e.name === "AbortError") return;
 			choices.hidden = false;
-			show([], "The list can't be asked for that now. The links above lead to lists that are kept.", null);
+			show([], "Search is not available right now. Use the links above instead.", null);
 		}
 	};
 
 	form.addEventListener("submit", (e) => {
 		e.preventDefault();
 		page = 1;
-		ask();
+		load();
 	});
 	form.addEventListener("input", (e) => {
 		page = 1;
 		clearTimeout(timer);
-		timer = setTimeout(ask, e.target.name === "q" ? 150 : 0);
+		timer = setTimeout(load, e.target.name === "q" ? 150 : 0);
 	});
 	const given = new URLSearchParams(location.search);
 	for (const e of form.elements) if (e.name && given.get(e.name)) e.value = given.get(e.name);
@@ -100,6 +101,6 @@
 	form.hidden = false;
 	if ([...form.elements].some((e) => e.name && given.get(e.name))) {
 		page = Math.min(1000000, parseInt(given.get("page"), 10) || 1);
-		ask();
+		load();
 	}
 })();

@@ -1,4 +1,4 @@
-// Sends the form as JSON and shows the answer in place. Without this file the form does the same by itself.
+// Sends the form as JSON and shows the response in place. Without this script the browser submits the form itself.
 (() => {
 	"use strict";
 	const form = document.querySelector("form.form");
@@ -11,7 +11,7 @@
 	const fields = [...form.elements].filter((e) => e.name);
 	const button = form.querySelector("button");
 	let sent = "", key = "";
-	const keyOf = (body) => { // the same for the same content: what is sent twice is taken once
+	const keyOf = (body) => { // the same for the same content: the server accepts a repeated submission only once
 		if (body !== sent) {
 			sent = body;
 			key = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
@@ -28,7 +28,7 @@
 				show(document.getElementById(f.field + "-fault"), f.message);
 			}
 		}
-		show(document.getElementById("fault"), rest || (error.fields ? "Some fields need another look." : error.message));
+		show(document.getElementById("fault"), rest || (error.fields ? "Correct the marked fields and submit again." : error.message));
 		(form.querySelector("[aria-invalid]") || button).focus();
 	};
 	const taken = (result) => {
@@ -42,11 +42,11 @@
 		};
 		add("h2", "Received");
 		const address = form.getAttribute("action").replace(/submit$/, "submissions/") + result.submission_id;
-		const where = add("p", "It waits for review. What becomes of it is told at ");
+		const where = add("p", "Your submission is waiting for review. Follow its status at ");
 		add("a", address, where).href = address;
-		where.append(": keep that address, nobody else is told it.");
+		where.append(". Keep this URL: it is shown to nobody else.");
 		const probe = result.probe_result;
-		add("p", probe ? "Endpoints that asked for payment: " + probe.endpoints_found + "." : "Its endpoints have not been asked yet; they will be within an hour or so.");
+		add("p", probe ? "Endpoints that asked for payment: " + probe.endpoints_found + "." : "The endpoints have not been checked yet. This usually happens within an hour.");
 		if (probe && probe.errors.length) {
 			const list = add("ul", "");
 			list.className = "faults";
@@ -77,7 +77,7 @@
 			else faults(answer.error);
 		} catch {
 			button.disabled = false;
-			faults({ message: "It could not be sent. Try again: it is not taken twice." });
+			faults({ message: "The submission could not be sent. Try again: sending it twice does not create a duplicate." });
 		}
 	});
 })();

@@ -62,7 +62,7 @@ func (u Units) Price(network, asset, amount string) (text, title string) {
 	if !ok {
 		return display.Line(amount, display.MaxCode), ""
 	}
-	title = Atomic(n) + " of " + display.Line(asset, display.MaxCode)
+	title = Atomic(n) + " of " + display.Asset(asset)
 	decimals, ok := u[[2]string{network, asset}]
 	if !ok {
 		return title, ""

@@ -70,18 +70,18 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 		}
 	}
 	c.Columns, c.Rows = m.html(), rows.html()
-	c.Summary = "No settlement in the last 90 days."
+	c.Summary = "No settlements in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)),
-			display.Plural(int64(len(c.Days)), "day", "days"))
+			display.Number(int64(len(c.Days))))
 		if mostOn != "" {
 			c.Most = display.Cents(display.DecimalOf(most))
-			c.Summary += "; most on " + mostOn + ", " + c.Most
+			c.Summary += "; maximum " + c.Most + " on " + mostOn
 		}
 		c.Summary += "."
 	}
 	if cal.Days[0].at.Before(first) {
-		c.Summary += " Measured since " + since.UTC().Format(display.DayLayout) + "; what came before is not known."
+		c.Summary += " Measured since " + since.UTC().Format(display.DayLayout) + "; earlier volume is unknown."
 	}
 	return c
 }

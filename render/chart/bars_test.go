@@ -36,14 +36,15 @@ func TestBars(t *testing.T) {
 	if diff := cmp.Diff(want, strings.Split(string(b.Columns), "\n")); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
-	if want := "$1,250.63 on 3\u00a0days of the last 90 days; most on 20 Nov 2026, $1,000.13. Measured since 24 Aug 2026; what came before is not known."; b.Summary != want {
+	if want := "$1,250.63 on 3 of the last 90 days; maximum $1,000.13 on 20 Nov 2026. Measured since 24 Aug 2026; " +
+		"earlier volume is unknown."; b.Summary != want {
 		t.Errorf("summary %q, want %q", b.Summary, want)
 	}
 	if len(b.Days) != 3 || b.Days[0].Exact != "$0.000001" || b.Days[2].Exact != "$1,000.125" {
 		t.Errorf("rows are %+v", b.Days)
 	}
 	none := NewBars(nil, NewCalendar(now), nil)
-	if none.Summary != "No settlement in the last 90 days." || none.Columns != "" || none.Most != "" {
+	if none.Summary != "No settlements in the last 90 days." || none.Columns != "" || none.Most != "" {
 		t.Errorf("bars of nothing are %+v", none)
 	}
 }

@@ -23,7 +23,7 @@ type Prices struct {
 // NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left
 // blank. lowest is what is asked now, which a day's lowest price need not be.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
-	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
+	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known yet."}
 	var spans []priceSpan
 	most := new(big.Rat)
 	moves := 0
@@ -70,10 +70,9 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 		}
 	}
 	c.Steps = m.html()
-	c.Summary = "Moved " + display.Plural(int64(moves), "time", "times") + " in the last 90 days."
+	c.Summary = display.Plural(int64(moves), "change", "changes") + " in the last 90 days."
 	if lowest != nil {
-		c.Summary = "Now from " + display.Dollars(*lowest) + "; moved " +
-			display.Plural(int64(moves), "time", "times") + " in the last 90 days."
+		c.Summary = "Now from " + display.Dollars(*lowest) + "; " + c.Summary
 	}
 	return c
 }

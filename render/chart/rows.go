@@ -32,7 +32,7 @@ func CheckRows(checks []site.CheckEntry) template.HTML {
 	return m.html()
 }
 
-// Payment is a way to pay for an endpoint.
+// Payment is one option to pay for an endpoint.
 type Payment struct {
 	site.PricingEntry
 	Network   string // the network's name
@@ -42,7 +42,7 @@ type Payment struct {
 	Maximum   bool   // the amount is a maximum
 }
 
-// PaymentRows returns ways to pay as rows of a table.
+// PaymentRows returns payment options as rows of a table.
 func PaymentRows(payments []Payment) template.HTML {
 	m := newMarkup(800 * len(payments))
 	for i := range payments {
@@ -50,7 +50,7 @@ func PaymentRows(payments []Payment) template.HTML {
 		m.raw(`<tr><td data-label="Network" title="`).text(p.NetworkID)
 		m.raw(`"><bdi>`).text(p.Network)
 		m.raw(`</bdi></td><td data-label="Asset" title="`).text(display.Line(p.AssetAddress, display.MaxLine))
-		m.raw(`"><bdi>`).text(display.Line(p.AssetName, display.MaxCode))
+		m.raw(`"><bdi>`).text(display.Asset(p.AssetName))
 		m.raw(`</bdi></td><td data-label="Scheme"><bdi>`).text(display.Line(p.Scheme, display.MaxCode))
 		m.raw(`</bdi></td><td data-label="Price" class="num price" title="`).text(p.Exact).raw(`">`)
 		if p.Maximum {

@@ -139,7 +139,7 @@ func TestStripRows(t *testing.T) {
 	}
 	want := execute(t,
 		`{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td>`+
-			`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>`+"\n{{end}}", rows)
+			`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no checks</td>{{end}}</tr>`+"\n{{end}}", rows)
 	if diff := cmp.Diff(want, string(NewStrip(points, cal).Rows)); diff != "" {
 		t.Errorf("days (-html/template +Go):\n%s", diff)
 	}

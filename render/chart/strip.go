@@ -74,7 +74,7 @@ func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
 		x := i * stripStep
 		m.raw("<g><title>").text(c.Days[i].Date).raw(": ")
 		if p == nil {
-			m.raw("no check</title>").rect("gap", x, stripHeight-gapHeight, stripBar, gapHeight)
+			m.raw("no checks</title>").rect("gap", x, stripHeight-gapHeight, stripBar, gapHeight)
 			m.rect("touch", x, noY, stripBar, stripHeight).raw("</g>\n")
 			continue
 		}
@@ -115,7 +115,7 @@ func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 	for i, p := range byDay {
 		m.raw(`<tr><th scope="row">`).time(c.Days[i].ISO, c.Days[i].Date).raw(`</th>`)
 		if p == nil {
-			m.raw(`<td class="num quiet" colspan="3">no check</td></tr>` + "\n")
+			m.raw(`<td class="num quiet" colspan="3">no checks</td></tr>` + "\n")
 			continue
 		}
 		m.raw(`<td class="num">`).text(display.Percent(&p.UptimePercentage))
@@ -129,10 +129,9 @@ func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 // failed.
 func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 	if covered == 0 {
-		return "No check in the last 90 days."
+		return "No checks in the last 90 days."
 	}
-	text := display.Plural(int64(covered), "day", "days") + " with checks, " +
-		display.Number(int64(StripDays-covered)) + " without"
+	text := "Checked on " + display.Number(int64(covered)) + " of the last 90 days"
 	var worst *site.UptimeDataPoint
 	on := ""
 	for i, p := range byDay {
@@ -141,7 +140,7 @@ func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 		}
 	}
 	if worst == nil {
-		return text + "; no check failed."
+		return text + "; no checks failed."
 	}
-	return text + "; lowest " + display.Percent(&worst.UptimePercentage) + " on " + on + "."
+	return text + "; lowest uptime " + display.Percent(&worst.UptimePercentage) + " on " + on + "."
 }

@@ -28,7 +28,7 @@ func TestStrip(t *testing.T) {
 		point(89, 96, 96, ms(500)),
 		point(3, 95, 96, ms(1000)),
 		point(2, 0, 1, nil),
-		point(1, 0, 0, nil), // a day without a check is a gap, not 0 %
+		point(1, 0, 0, nil), // a day without a check is a gap, not 0%
 		point(0, 48, 96, ms(1)),
 		point(-1, 1, 1, ms(9000)), // after now
 	}, NewCalendar(now))
@@ -39,15 +39,15 @@ func TestStrip(t *testing.T) {
 		t.Fatalf("%d, %d and %d lines", len(uptime), len(speed), len(rows))
 	}
 	for i, want := range map[int]string{
-		0: "<g><title>23 Aug 2026: 100\u00a0% of 96\u00a0checks</title>" +
+		0: "<g><title>23 Aug 2026: 100% of 96\u00a0checks</title>" +
 			`<rect class="up" x="0" y="0" width="8" height="40"/></g>`,
-		1: `<g><title>24 Aug 2026: no check</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
-		86: "<g><title>17 Nov 2026: 98.96\u00a0% of 96\u00a0checks</title>" +
+		1: `<g><title>24 Aug 2026: no checks</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
+		86: "<g><title>17 Nov 2026: 98.96% of 96\u00a0checks</title>" +
 			`<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" height="34"/></g>`,
-		87: "<g><title>18 Nov 2026: 0\u00a0% of 1\u00a0check</title>" +
+		87: "<g><title>18 Nov 2026: 0% of 1\u00a0check</title>" +
 			`<rect class="down" x="870" width="8" height="40"/></g>`,
-		88: `<g><title>19 Nov 2026: no check</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect class="touch" x="880" width="8" height="40"/></g>`,
-		89: "<g><title>20 Nov 2026: 50\u00a0% of 96\u00a0checks</title>" +
+		88: `<g><title>19 Nov 2026: no checks</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect class="touch" x="880" width="8" height="40"/></g>`,
+		89: "<g><title>20 Nov 2026: 50% of 96\u00a0checks</title>" +
 			`<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" height="20"/></g>`,
 	} {
 		if diff := cmp.Diff(want, uptime[i]); diff != "" {
@@ -64,11 +64,10 @@ func TestStrip(t *testing.T) {
 		t.Errorf("response times (-want +got):\n%s", diff)
 	}
 	for i, want := range map[int]string{
-		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td class="num">98.96` + "\u00a0" + `%</td><td class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
-		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0` +
-			"\u00a0" + `%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) +
+		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td class="num">98.96%</td><td class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
+		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) +
 			"</td></tr>",
-		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num quiet" colspan="3">no check</td></tr>`,
+		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num quiet" colspan="3">no checks</td></tr>`,
 	} {
 		if diff := cmp.Diff(want, rows[i]); diff != "" {
 			t.Errorf("row %d (-want +got):\n%s", i, diff)
@@ -77,7 +76,7 @@ func TestStrip(t *testing.T) {
 	if s.Covered != 4 || s.Slowest != "1,000\u00a0ms" {
 		t.Errorf("%d covered, slowest %s", s.Covered, s.Slowest)
 	}
-	if want := "4\u00a0days with checks, 86 without; lowest 0\u00a0% on 18 Nov 2026."; s.Summary != want {
+	if want := "Checked on 4 of the last 90 days; lowest uptime 0% on 18 Nov 2026."; s.Summary != want {
 		t.Errorf("summary %q, want %q", s.Summary, want)
 	}
 }
@@ -85,12 +84,12 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := NewStrip(nil, NewCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 ||
-		s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
+	if s := NewStrip(nil, NewCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no checks") != 90 ||
+		s.Slowest != "" || s.Speed != "" || s.Summary != "No checks in the last 90 days." {
 		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows, s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
-	if s := NewStrip(whole, NewCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
+	if s := NewStrip(whole, NewCalendar(now)); s.Summary != "Checked on 1 of the last 90 days; no checks failed." {
 		t.Errorf("a whole day: %q", s.Summary)
 	}
 }

@@ -28,16 +28,16 @@ type field struct {
 
 // formFields lists the fields in the order of the page.
 var formFields = []field{
-	{Name: "service_name", Label: "Name of the service", Kind: "text", Max: site.MaxName},
-	{Name: "description", Label: "What it does", Hint: "In a sentence or two.", Max: site.MaxDescription},
-	{Name: "url", Label: "Base address",
-		Hint: "The address that paths are put behind, such as https://api.acme.example. No free hosts, no tunnels.",
+	{Name: "service_name", Label: "Service name", Kind: "text", Max: site.MaxName},
+	{Name: "description", Label: "Description", Hint: "One or two sentences.", Max: site.MaxDescription},
+	{Name: "url", Label: "Base URL", Hint: "The URL that endpoint paths are appended to, such as " +
+		"https://api.acme.example. Free hosting and tunnel domains are not accepted.",
 		Kind: "url", Max: site.MaxURL},
-	{Name: "endpoints", Label: "Paid endpoints", Hint: "A path a line, such as /quote, or POST /search.",
+	{Name: "endpoints", Label: "Paid endpoints", Hint: "One path per line, such as /quote or POST /search.",
 		Max: site.MaxEndpoints * (site.MaxPath + 10)},
 	{Name: "category", Label: "Category"},
 	{Name: "website_url", Label: "Website", Kind: "url", Max: site.MaxURL},
-	{Name: "email", Label: "Your e-mail address", Hint: "For questions. It is never published.", Kind: "email",
+	{Name: "email", Label: "Your email address", Hint: "For questions only. It is never published.", Kind: "email",
 		Max: 254},
 	{Name: "notes", Label: "Notes for the reviewer", Max: site.MaxNotes, Optional: true},
 }

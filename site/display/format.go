@@ -53,7 +53,15 @@ func Percent(f *float64) string {
 	if v >= 100 && *f < 100 {
 		v = 99.99
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64) + NBSP + "%"
+	return strconv.FormatFloat(v, 'f', -1, 64) + "%"
+}
+
+// WholePercent returns a percentage without decimals, for a sentence. It is "" for an unknown one.
+func WholePercent(f *float64) string {
+	if f == nil || math.IsNaN(*f) {
+		return ""
+	}
+	return strconv.FormatFloat(math.Round(*f), 'f', 0, 64) + "%"
 }
 
 // Confidence is a model's confidence, from 0 to 1, in percent.

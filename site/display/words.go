@@ -43,6 +43,14 @@ func IsInvisible(r rune) bool {
 	}
 }
 
+// Asset returns the name of a token. A token that no table names is stored as UNKNOWN.
+func Asset(name string) string {
+	if name == "UNKNOWN" {
+		return "unrecognised token"
+	}
+	return Line(name, MaxCode)
+}
+
 // Name is a service's name, never empty.
 func Name(s string) string {
 	if s = Line(s, MaxName); s != "" {

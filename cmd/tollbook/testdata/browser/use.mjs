@@ -27,7 +27,7 @@ const search = async (where) => {
 	await page.reload();
 	await shown(page, await listed(where, "q=fire&per_page=50"));
 	await page.locator("form.find [name=q]").fill("there is no such name");
-	await page.getByText("No service is like that.").waitFor();
+	await page.getByText("No services match.").waitFor();
 	await page.locator("form.find [name=q]").fill("");
 	await shown(page, first);
 
@@ -57,7 +57,7 @@ const search = async (where) => {
 
 	await page.route("**/v1/services?*away*", (route) => route.fulfill({ status: 503, body: "{}" }));
 	await page.locator("form.find [name=q]").fill("away");
-	await page.getByText("can't be asked for that now").waitFor();
+	await page.getByText("Search is not available right now").waitFor();
 	await context.close();
 };
 
@@ -114,7 +114,7 @@ const compare = async (where) => {
 	await page.waitForFunction((n) => document.querySelectorAll(".compared thead th").length === n, given.compared.length - 1);
 	expect(`${where}: the address without the first`, new URL(page.url()).searchParams.get("a"), given.compared[1]);
 	await page.goto(`${where}/compare?a=nobody-has-this&b=${given.compared[0]}`);
-	await page.getByText("is not listed here").waitFor();
+	await page.getByText("not listed").waitFor();
 	await context.close();
 };
 
@@ -135,14 +135,14 @@ const plain = async (where, name) => {
 	const choice = (kind, text) => page.locator("nav.choices dl > div").filter({ has: page.locator("dt", { hasText: kind }) }).getByRole("link", { name: new RegExp(`^${text}( [0-9]+)?$`) });
 	await page.goto(where + "/services");
 	expect(`${where}: a form that does nothing is hidden`, await page.locator("form.find").isVisible(), false);
-	await follow(choice("Order", "Price"), /sort=cheapest/, "sort=cheapest&per_page=50");
+	await follow(choice("Sort by", "Price"), /sort=cheapest/, "sort=cheapest&per_page=50");
 	await follow(page.locator(".pager").getByRole("link", { name: /next/i }), /page=2/, "sort=cheapest&per_page=50&page=2");
 	await page.goto(where + "/services");
 	await follow(choice("Category", given.category), /\/categories\//, `category=${encodeURIComponent(given.category)}&sort=cheapest&per_page=50`);
 	await page.goto(where + "/services");
 	await follow(choice("Network", given.networkName), /\/networks\//);
 	await page.goto(where + "/services");
-	await follow(choice("State", "offline"), /\/status/);
+	await follow(choice("Status", "offline"), /\/status/);
 	await page.goto(where + given.service);
 	const folded = page.locator("main details", { has: page.locator("> summary", { hasText: "as a table" }) }).first();
 	await folded.locator("> summary").click();
