@@ -71,7 +71,7 @@ func TestOperator(t *testing.T) {
 		"pages/imprint.html": {In("title", IsText("Imprint · Tolls & Turnpikes")), In("h1", IsText("Imprint")), In("h2#address"), In("main a[href='mailto:desk@tolls.example']"),
 			In("main a[href='/dir/pages/terms.html']"), NotIn("main script"), In("main", HasText("<script>alert(1)</script>")),
 			In("link[rel=canonical]", HasAttr("href", "https://tolls.example/dir/pages/imprint.html")), In("link[type='text/markdown']", HasAttr("href", "/dir/pages/imprint.md")), foot},
-		"404.html":   {In("h1#lost", IsText("No such turnpike")), In("main p", IsText("Tolls & Turnpikes: all of them"), HasAttr("title", "Not found")), foot},
+		"404.html":   {In("h1#lost", IsText("No such turnpike")), In("main p", IsText("Tolls & Turnpikes: all of them"), HasAttr("title", "Page not found")), foot},
 		"about.html": {In("h1", IsText("About the trust"))},
 	} {
 		if err := Run(read(key), checks...); err != nil {
