@@ -1,8 +1,9 @@
-// Command bench measures Tollbook beside the programs that the field uses, a sub-command a stage:
+// Command bench measures Tollbook beside the tools that an operator would use instead. Each sub-command measures one
+// stage:
 //
 //	go run ./cmd/bench snapshot -services 20000 -runs 5
 //
-// README.md beside this file says what each one compares, and what came out.
+// README.md in this folder describes the benches and has their results.
 package main
 
 import (
@@ -10,17 +11,17 @@ import (
 
 	"tollbook/cmd/bench/chain"
 	"tollbook/cmd/bench/generate"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/html"
 	"tollbook/cmd/bench/ingest"
 	"tollbook/cmd/bench/probe"
 	"tollbook/cmd/bench/publish"
 	"tollbook/cmd/bench/read"
 	"tollbook/cmd/bench/snapshot"
-	"tollbook/cmd/bench/turns"
 )
 
 func main() {
-	os.Exit(turns.Main(
+	os.Exit(harness.Main(
 		chain.Command,
 		generate.Command,
 		html.Command,

@@ -181,7 +181,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/chain": {
 		ours: []string{
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"crawl",
 			"crawl/chain",
@@ -194,16 +194,16 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"cmd/bench/html": {
-		ours:    []string{"cmd/bench/turns", "render", "site"},
+		ours:    []string{"cmd/bench/harness", "render", "site"},
 		modules: []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"cmd/bench/ingest": {
-		ours:    []string{"cmd/bench/turns", "cmd/bench/usage", "crawl", "site", "site/postgres", "site/postgres/private"},
+		ours:    []string{"cmd/bench/harness", "cmd/bench/usage", "crawl", "site", "site/postgres", "site/postgres/private"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 	},
 	"cmd/bench/probe": {
 		ours: []string{
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"crawl",
 			"crawl/probe",
@@ -222,7 +222,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/publish",
 			"cmd/bench/read",
 			"cmd/bench/snapshot",
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 		},
 	},
 	"cmd/bench/crowd": {
@@ -232,13 +232,13 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
 	"cmd/bench/generate": {
-		ours:    []string{"cmd/bench/crowd", "cmd/bench/turns", "site/postgres"},
+		ours:    []string{"cmd/bench/crowd", "cmd/bench/harness", "site/postgres"},
 		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
 	},
 	"cmd/bench/snapshot": {
 		ours: []string{
 			"cmd/bench/crowd",
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"build",
 			"output",
@@ -251,7 +251,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/read": {
 		ours: []string{
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"cmd/bench/crowd",
 			"output",
@@ -265,7 +265,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/publish": {
 		ours: []string{
 			"cmd/bench/crowd",
-			"cmd/bench/turns",
+			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"output",
 			"output/archive",
@@ -274,7 +274,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/minio/minio-go/v7"},
 	},
-	"cmd/bench/turns": {},
+	"cmd/bench/harness": {},
 	"cmd/bench/usage": {},
 	"build/judge": {
 		ours: []string{"site", "site/postgres", "site/postgres/ledger", "site/synthesis", "site/x402"},

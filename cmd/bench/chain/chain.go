@@ -1,13 +1,14 @@
-// Package chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node
-// into one Postgres:
+// Package chain measures Tollbook's reader of EVM chains beside ponder 1.0.0. Both read alternately from one node into
+// one Postgres:
 //
 //	go run ./cmd/bench chain -blocks 5000 -runs 5
 //
-// The node is crawl/chain/chaintest in a process of its own: blocks with eight to twelve transactions of two logs each,
-// an authorisation and its transfer, most of them sent by listed settlers. The job is the same: every settlement as a
-// row, with its sums by facilitator and day; Tollbook keeps its sums by hour, payee and payer too. Each run begins with
-// an empty database, and its time goes from the start of the process until every row is committed. Rows and sums must
-// be equal.
+// The node is crawl/chain/chaintest in a process of its own. Its blocks have eight to twelve transactions of two logs
+// each: an authorisation and its transfer. Listed settlers send most of them.
+//
+// Both sides store every settlement as a row, with sums by facilitator and day. Tollbook also stores sums by hour,
+// payee and payer. Each run begins with an empty database. Its time goes from the start of the process until every row
+// is committed. Rows and sums must be equal.
 package chain
 
 import (
@@ -21,13 +22,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/site/postgres/private"
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder",
+var Command = harness.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var b bench
 		flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
@@ -48,7 +49,7 @@ var Command = turns.Command{Name: "chain", Short: "settlements of an EVM chain, 
 		}
 	}}
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
 	blocks       int64
 	runs         int
@@ -56,18 +57,19 @@ type bench struct {
 	alone        bool
 
 	node       *exec.Cmd
-	rpc        string // address of the node
+	rpc        string // URL of the node
 	server     *private.Server
-	postmaster int    // process of the server
+	postmaster int    // process of the Postgres server
 	project    string // ponder's folder
-	sum        string // of all amounts, once known
+	sum        string // of all amounts; "" before the first run
 
-	cpu, nodeCPU, serverCPU []float64 // seconds of processor of our runs, and of the node and Postgres meanwhile
+	// Processor time of our runs in seconds, and of the node and Postgres during them.
+	cpu, nodeCPU, serverCPU []float64
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.dir == "" {
-		if b.dir, err = turns.Folder(); err != nil {
+		if b.dir, err = harness.Folder(); err != nil {
 			return err
 		}
 		defer os.RemoveAll(b.dir)
@@ -91,34 +93,34 @@ func (b *bench) run(ctx context.Context) (err error) {
 	defer func() { _ = b.node.Process.Kill(); _ = b.node.Wait() }()
 	events, settlements := expected(b.blocks)
 	log.Printf("%d blocks, %d events, %d settlements", b.blocks, events, settlements)
-	sides := []turns.Side{b.ours, b.peer}
+	sides := []harness.Side{b.ours, b.peer}
 	if b.alone {
 		sides = sides[:1]
 	}
-	given, err := turns.Take(ctx, b.runs, sides...)
+	results, err := harness.Alternate(ctx, b.runs, sides...)
 	if err != nil {
 		return err
 	}
-	report := turns.New(b.runs)
+	report := harness.NewReport(b.runs)
 	if b.alone {
-		report.Tell("settlements of a chain, stored and summed", "events/s", given[0]...)
+		report.Add("settlements of a chain, stored and summed", "events/s", results[0]...)
 	} else {
-		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", given[0], given[1],
-			turns.Bound{Target: 20, Hoped: 100})
+		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", results[0], results[1],
+			harness.Bound{Target: 20, Hoped: 100})
 	}
-	report.Tell("processor time of ours, without Postgres", "s", b.cpu...)
-	report.Tell("processor time of the node meanwhile", "s", b.nodeCPU...)
-	report.Tell("processor time of Postgres meanwhile", "s", b.serverCPU...)
+	report.Add("processor time of ours, without Postgres", "s", b.cpu...)
+	report.Add("processor time of the node meanwhile", "s", b.nodeCPU...)
+	report.Add("processor time of Postgres meanwhile", "s", b.serverCPU...)
 	return report.Print()
 }
 
 // startNode starts the node in a process of its own.
 func (b *bench) startNode(ctx context.Context) (*exec.Cmd, error) {
-	node, err := turns.Role(ctx, nil, "-role", "node", "-blocks", fmt.Sprint(b.blocks))
+	node, err := harness.Role(ctx, nil, "-role", "node", "-blocks", fmt.Sprint(b.blocks))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := node.StdinPipe(); err != nil { // its end is the node's
+	if _, err := node.StdinPipe(); err != nil { // the node stops when its stdin closes
 		return nil, err
 	}
 	out, err := node.StdoutPipe()

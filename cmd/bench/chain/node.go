@@ -37,7 +37,7 @@ func parse[T chaintest.Address | chaintest.Hash](digits string) (out T) {
 	return out
 }
 
-// person is the nth account of a kind.
+// person returns the nth account of a kind.
 func person(kind byte, n int64) (a chaintest.Address) {
 	a[0] = kind
 	binary.BigEndian.PutUint64(a[12:], uint64(n)+1)
@@ -49,10 +49,10 @@ func word(a chaintest.Address) (h chaintest.Hash) {
 	return h
 }
 
-// serve makes the chain, encodes it once, and answers until it is killed.
+// serve creates the chain, encodes it once, and answers requests until it is killed.
 func serve(blocks int64) error {
 	c := chaintest.New(8453, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	c.Keep = true // both sides read from it, and none is to wait for it
+	c.Keep = true // both sides read from it, and neither should wait for the encoding
 	token, used, moved := parse[chaintest.Address](usdc), parse[chaintest.Hash](authorization),
 		parse[chaintest.Hash](transfer)
 	for n := range blocks {
@@ -71,14 +71,14 @@ func serve(blocks int64) error {
 		}
 		c.Add(c.Head().Time.Add(2*time.Second), txs...)
 	}
-	for range 64 { // ponder calls a chain indexed when it is so up to some blocks below the newest
+	for range 64 { // ponder considers a chain indexed when it has reached some blocks below the newest
 		c.Add(c.Head().Time.Add(2 * time.Second))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	go func() { // whoever started us is gone
+	go func() { // the parent has ended
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -86,17 +86,18 @@ func serve(blocks int64) error {
 	return http.Serve(l, c)
 }
 
-// txsOf is how many transactions a block has: on no real chain do ranges hold round numbers of logs.
+// txsOf returns the number of transactions of a block. It varies, because ranges of a real chain do not contain round
+// numbers of logs.
 func txsOf(n int64) int64 { return txsPerBlock - 2 + int64(uint32(n)*2654435761>>16)%5 }
 
-// expected counts what serve makes.
+// expected returns the counts of the chain that serve creates.
 func expected(blocks int64) (events, settlements int64) {
 	for n := range blocks {
 		txs := txsOf(n)
 		events += 2 * txs
 		settlements += txs
 		if txs >= txsPerBlock {
-			settlements-- // the tenth sender is on no list
+			settlements-- // the tenth sender is not on the list
 		}
 	}
 	return events, settlements

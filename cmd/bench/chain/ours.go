@@ -8,17 +8,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
 )
 
-// ours is a process that indexes the chain.
+// ours runs a process that indexes the chain.
 func (b *bench) ours(ctx context.Context) (float64, error) {
 	return b.measure(ctx, "ours", `SELECT count(*), sum(amount)::text FROM settlements`, func(dsn string) error {
-		cmd, err := turns.Role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "-role", "ours", "-profile",
+		cmd, err := harness.Role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "-role", "ours", "-profile",
 			b.profile)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (b *bench) ours(ctx context.Context) (float64, error) {
 	})
 }
 
-// used is the processor time that the node and Postgres have taken so far, in seconds.
+// used is the processor time of the node and Postgres so far, in seconds.
 type used struct{ node, server float64 }
 
 func (b *bench) meanwhile() (u used, err error) {
@@ -49,9 +49,9 @@ func (b *bench) meanwhile() (u used, err error) {
 	return u, err
 }
 
-// index reads the chain once, into an empty database.
+// index reads the chain once into an empty database.
 func index(ctx context.Context, profile string) error {
-	stop, err := turns.Profile(profile)
+	stop, err := harness.Profile(profile)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func index(ctx context.Context, profile string) error {
 	return err
 }
 
-// measure takes the time of a run in a database of its own, and holds its rows to those of the runs before.
+// measure times a job with a database of its own, and compares its rows with those of previous runs.
 func (b *bench) measure(ctx context.Context, name, check string, job func(dsn string) error) (float64, error) {
 	events, want := expected(b.blocks)
 	conn, err := pgx.Connect(ctx, b.server.DSN())

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// peer is ponder, with a handler that stores each settlement and adds to its day.
+// peer runs ponder, with a handler that stores each settlement and adds to its day.
 func (b *bench) peer(ctx context.Context) (float64, error) {
 	return b.measure(ctx, "ponder", `SELECT count(*), sum(amount)::text FROM bench.settlement`, func(dsn string) error {
 		return await(ctx, b.project, dsn, b.rpc, b.blocks)
 	})
 }
 
-// install copies the peer's project and installs what it needs.
+// install copies the peer's project and installs its dependencies.
 func install(ctx context.Context, project string) error {
 	_, file, _, _ := runtime.Caller(0)
 	from := filepath.Join(filepath.Dir(file), "ponder")
@@ -37,7 +37,7 @@ func install(ctx context.Context, project string) error {
 	return cmd.Run()
 }
 
-// await runs ponder until it says that all of the past is indexed.
+// await runs ponder until it reports that all past blocks are indexed.
 func await(ctx context.Context, project, dsn, rpc string, blocks int64) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package crowd makes directories of any size to measure with: services numbered from 0, each with its endpoints, what
-// they answered, asked and did, and who paid for it.
+// Package crowd generates made-up directories of any size for measuring. A directory has services numbered from 0, each
+// with its endpoints, their responses and prices, its history, and its payments.
 //
-// What is known of a service is a function of seed, moment and its number alone; how many others there are does not
-// enter. Services come in blocks of 64, whose owners, recipients and regular payers are the block's own, so that blocks
-// can be made and written at once. Shapes (networks, prices, endpoints, ages, who is down) follow what is listed and
-// measured of real ones; every name is made up and lies below .example. Load alone touches a database.
+// A service depends on the seed, the moment and its number alone, not on the number of other services. Services form
+// blocks of 64. A block has its own owners, recipients and regular payers, so that blocks can be generated and written
+// concurrently. Networks, prices, endpoints, ages and failures have the proportions of real services. Every name is
+// made up and below .example. Only Load uses a database.
 package crowd
 
 import (
@@ -20,34 +20,34 @@ const (
 	day     = 24 * time.Hour
 	block   = 64   // services
 	regular = 128  // payers of a block
-	roaming = 1000 // payers that pay everybody
+	roaming = 1000 // payers of services of all blocks
 
-	firstAccount = 10_000            // before it lie settlers and those who roam
-	perBlock     = regular + 2*block // accounts: payers, then an EVM and a Solana one of each owner
+	firstAccount = 10_000            // numbers below belong to settlers and roaming payers
+	perBlock     = regular + 2*block // accounts: the payers, then an EVM and a Solana account of each owner
 )
 
-// Options of a crowd.
+// Options describe a crowd.
 type Options struct {
 	Services int
 	Seed     uint64
-	Moment   time.Time // everything ends then
-	Days     int       // UTC days of history, the moment's own included
-	Raw      int       // of them, days before the moment's own whose checks are kept one by one, too
+	Moment   time.Time // the end of the history
+	Days     int       // UTC days of history, including that of Moment
+	Raw      int       // days before that of Moment whose checks are stored one by one
 
 	Progress func(done, total int) // services written so far; nil for none
 }
 
-// Moment is when the crowds of benches end, unless they say otherwise.
+// Moment is the end of the history in benches, unless they set another one.
 var Moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
-// crowd makes services.
+// crowd generates services.
 type crowd struct {
-	o     Options
-	today time.Time
-	first time.Time // of history
-	raw   time.Time // since when checks are kept one by one
-	rails []rail
-	flows []flow
+	o      Options
+	today  time.Time
+	first  time.Time // beginning of the history
+	raw    time.Time // beginning of the checks that are stored one by one
+	rails  []rail
+	tokens []facilitatorToken
 }
 
 func newCrowd(o Options, facilitators []ledger.Facilitator) *crowd {
@@ -55,11 +55,11 @@ func newCrowd(o Options, facilitators []ledger.Facilitator) *crowd {
 	c := &crowd{o: o, today: o.Moment.Truncate(day), rails: rails()}
 	c.first = c.today.AddDate(0, 0, 1-o.Days)
 	c.raw = c.today.AddDate(0, 0, -min(o.Raw, o.Days-1))
-	c.flows = flows(facilitators, c.rails)
+	c.tokens = facilitatorTokens(facilitators, c.rails)
 	return c
 }
 
-// What random numbers are for: each use has its own, so that a new one changes no other.
+// Streams of random numbers. Each use has its own stream, so that a new use changes no other.
 const (
 	ofService uint64 = iota
 	ofOwner
@@ -68,12 +68,12 @@ const (
 	ofAccount
 )
 
-// random is the source of one thing for one use.
+// random returns the random numbers of one number for one use.
 func (c *crowd) random(of uint64, number int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.o.Seed, of<<56|uint64(number)))
 }
 
-// chosen is an index of weights, each with its part of their sum.
+// chosen returns an index of weights, with a probability in proportion to its weight.
 func chosen(r *rand.Rand, weights []float64) int {
 	total := 0.0
 	for _, w := range weights {
@@ -88,13 +88,13 @@ func chosen(r *rand.Rand, weights []float64) int {
 	return len(weights) - 1
 }
 
-// pick is one of a list, the earlier ones more often: the i-th with weight 1/(i+1).
+// pick returns an element of a list. The i-th has the weight 1/(i+1).
 func pick[T any](r *rand.Rand, list []T) T {
 	n := int(math.Pow(float64(len(list)+1), r.Float64())) - 1
 	return list[min(n, len(list)-1)]
 }
 
-// owner is who runs a service, by a number that no owner of another block has.
+// owner returns the number of the owner of a service. Blocks share no owners.
 func (c *crowd) owner(k int) int {
 	r := c.random(ofOwner, k)
 	if in := k % block; r.Float64() < 0.3 {
@@ -103,5 +103,5 @@ func (c *crowd) owner(k int) int {
 	return k
 }
 
-// code writes a number so that it can stand in a name.
+// code writes a number in the form that names contain.
 func code(n int) string { return strconv.FormatInt(int64(n), 36) }

@@ -36,17 +36,17 @@ func crowdOf(t *testing.T, o Options) *crowd {
 	return newCrowd(o, facilitators)
 }
 
-// TestSameService holds what is known of a service to seed and number: the size of the directory does not enter.
+// TestSameService checks that a service depends on seed and number alone, not on the size of the directory.
 func TestSameService(t *testing.T) {
 	t.Parallel()
 	small, large := crowdOf(t, options(200)), crowdOf(t, options(1_000_000))
-	known := settlers(small.flows)
+	accounts := settlers(small.tokens)
 	other := options(200)
 	other.Seed++
 	another := crowdOf(t, other)
 	same := 0
 	for k := range 2 * block {
-		one, two := small.trade(known), large.trade(known)
+		one, two := small.trade(accounts), large.trade(accounts)
 		a, b := small.make(k), large.make(k)
 		one.of(a)
 		two.of(b)
@@ -66,7 +66,7 @@ func TestSameService(t *testing.T) {
 	}
 }
 
-// TestShapes holds the crowd to the proportions that it follows, and every answer to the reader of answers.
+// TestShapes checks the proportions of the crowd, and reads every response.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -118,40 +118,53 @@ var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return nil
 })
 
-// agree are queries that find where rows and what is summed of them, or names and what they name, do not agree.
+// agree contains queries that count rows that disagree with their sums, or names without their object.
 var agree = map[string]string{
 	"check_days": `
 		SELECT count(*) FROM (
-			SELECT service_id, checked_at::date, count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
-				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
+			SELECT service_id, checked_at::date, count(*), count(*) FILTER (WHERE counted),
+				count(*) FILTER (WHERE counted AND is_up),
+				count(response_time_ms) FILTER (WHERE counted),
+					coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks
+						WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days) x`,
 	"check_hours": `
 		SELECT count(*) FROM (
-			SELECT service_id, date_trunc('hour', checked_at), count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
+			SELECT service_id, date_trunc('hour', checked_at), count(*), count(*) FILTER (WHERE counted),
+				count(*) FILTER (WHERE counted AND is_up) FROM checks
+					WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, hour, checks, counted, up FROM check_hours) x`,
-	"histograms": `SELECT count(*) FROM check_days WHERE timed <> (SELECT sum(n) FROM unnest(histogram) n) OR array_length(histogram, 1) <> 64`,
+	"histograms": `SELECT count(*) FROM check_days WHERE timed <> (SELECT sum(n) FROM unnest(histogram) n)
+		OR array_length(histogram, 1) <> 64`,
 	"last visits": `
-		SELECT count(*) FROM service_states s WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)
+		SELECT count(*) FROM service_states s
+			WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)
 			AND last_checked_at >= (SELECT retained_since FROM log_seal)`,
 	"positions": `
-		SELECT count(*) FROM log_positions p WHERE rows <> (SELECT sum(checks) FROM check_days d WHERE p.service_id IN (0, d.service_id))`,
+		SELECT count(*) FROM log_positions p
+			WHERE rows <> (SELECT sum(checks) FROM check_days d WHERE p.service_id IN (0, d.service_id))`,
 	"numbers of checks": `
 		SELECT count(*) FROM (
-			SELECT number, max(number) OVER () - count(*) OVER () + row_number() OVER (ORDER BY checked_at, id) AS counted, service_number,
-				max(service_number) OVER s - count(*) OVER s + row_number() OVER (PARTITION BY service_id ORDER BY checked_at, id) AS counted_of_service
+			SELECT number, max(number) OVER () - count(*) OVER () + row_number() OVER (ORDER BY checked_at,
+				id) AS counted, service_number,
+				max(service_number) OVER s - count(*) OVER s + row_number() OVER (PARTITION BY service_id
+					ORDER BY checked_at, id) AS counted_of_service
 			FROM checks WHERE checked_at < (SELECT through FROM log_seal) WINDOW s AS (PARTITION BY service_id)
 		) c WHERE number IS DISTINCT FROM counted OR service_number IS DISTINCT FROM counted_of_service`,
 	"payee_days": `
 		SELECT count(*) FROM (
-			SELECT payee_id, token_id, settled_at::date, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2, 3
+			SELECT payee_id, token_id, settled_at::date, count(*), sum(amount), min(settled_at), max(settled_at)
+				FROM settlements GROUP BY 1, 2, 3
 			EXCEPT SELECT payee_id, token_id, day, settlements, amount, first_at, last_at FROM payee_days) x`,
 	"payee_totals": `
 		SELECT count(*) FROM (
-			SELECT payee_id, token_id, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2
+			SELECT payee_id, token_id, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements
+				GROUP BY 1, 2
 			EXCEPT SELECT * FROM payee_totals) x`,
 	"payer_days": `
 		SELECT count(*) FROM (
-			SELECT settled_at::date, token_id, payee_id, payer_id, count(*), sum(amount) FROM settlements GROUP BY 1, 2, 3, 4
+			SELECT settled_at::date, token_id, payee_id, payer_id, count(*), sum(amount) FROM settlements
+				GROUP BY 1, 2, 3, 4
 			EXCEPT SELECT * FROM payer_days) x`,
 	"amount_days": `
 		SELECT count(*) FROM (
@@ -160,7 +173,8 @@ var agree = map[string]string{
 	"token_days": `
 		SELECT count(*) FROM (
 			SELECT token_id, settled_at::date, count(*), sum(amount), count(*) FILTER (WHERE payer_id = payee_id),
-				coalesce(sum(amount) FILTER (WHERE payer_id = payee_id), 0), max(settled_at) FROM settlements GROUP BY 1, 2
+				coalesce(sum(amount) FILTER (WHERE payer_id = payee_id), 0), max(settled_at) FROM settlements
+					GROUP BY 1, 2
 			EXCEPT SELECT * FROM token_days) x`,
 	"token_hours": `
 		SELECT count(*) FROM (
@@ -169,36 +183,50 @@ var agree = map[string]string{
 			EXCEPT SELECT * FROM token_hours) x`,
 	"token_totals": `
 		SELECT count(*) FROM (
-			SELECT token_id, count(*), sum(amount), count(DISTINCT payer_id), min(settled_at)::date, max(settled_at) FROM settlements GROUP BY 1
+			SELECT token_id, count(*), sum(amount), count(DISTINCT payer_id), min(settled_at)::date, max(settled_at)
+				FROM settlements GROUP BY 1
 			EXCEPT SELECT * FROM token_totals) x`,
 	"token_payers": `
 		SELECT count(*) FROM (
-			SELECT token_id, payer_id, max(settled_at)::date FROM settlements GROUP BY 1, 2 EXCEPT SELECT * FROM token_payers) x`,
-	"authorization_days": `
+			SELECT token_id, payer_id, max(settled_at)::date FROM settlements GROUP BY 1, 2
+			EXCEPT SELECT * FROM token_payers) x`,
+	"seen_days": `
 		SELECT count(*) FROM (
-			SELECT s.chain_id, f.token, settled_at::date, count(*) FROM settlements s JOIN facilitator_tokens f ON f.id = token_id WHERE method = 'eip3009' GROUP BY 1, 2, 3
-			EXCEPT SELECT chain_id, token, day, attributed FROM authorization_days) x`,
+			SELECT s.chain_id, f.token, settled_at::date, count(*) FROM settlements s
+				JOIN facilitator_tokens f ON f.id = token_id
+				WHERE method = 'eip3009' GROUP BY 1, 2, 3
+			EXCEPT SELECT chain_id, token, day, attributed FROM seen_days) x`,
 	"accounts": `
-		SELECT count(*) FROM (SELECT settler_id AS id FROM settlements UNION SELECT payer_id FROM settlements UNION SELECT payee_id FROM settlements) u
+		SELECT count(*) FROM (SELECT settler_id AS id FROM settlements UNION SELECT payer_id FROM settlements UNION
+			SELECT payee_id FROM settlements) u
 		WHERE id NOT IN (SELECT id FROM accounts)`,
 	"settlers": `
-		SELECT count(*) FROM settlements s JOIN accounts a ON a.id = settler_id JOIN chains c ON c.id = chain_id JOIN facilitator_tokens f ON f.id = token_id
-		WHERE NOT EXISTS (SELECT FROM settlers l WHERE l.network = c.network AND l.address = a.address AND l.facilitator_id = f.facilitator_id)`,
+		SELECT count(*) FROM settlements s JOIN accounts a ON a.id = settler_id JOIN chains c ON c.id = chain_id
+			JOIN facilitator_tokens f ON f.id = token_id
+		WHERE NOT EXISTS (SELECT FROM settlers l WHERE l.network = c.network AND l.address = a.address
+			AND l.facilitator_id = f.facilitator_id)`,
 	"recipients": `
-		SELECT count(DISTINCT payee_id) FROM settlements s JOIN accounts a ON a.id = payee_id JOIN chains c ON c.id = chain_id
+		SELECT count(DISTINCT payee_id) FROM settlements s JOIN accounts a ON a.id = payee_id
+			JOIN chains c ON c.id = chain_id
 		WHERE NOT EXISTS (SELECT FROM prices WHERE pay_to = a.address AND network_caip2 = c.network)`,
 	"orphans": `
-		SELECT (SELECT count(*) FROM endpoints WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM prices WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
-			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints)) + (SELECT count(*) FROM responses WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
-			+ (SELECT count(*) FROM check_days WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM change_log WHERE change_id NOT IN (SELECT id FROM changes))`,
+		SELECT (SELECT count(*) FROM endpoints WHERE service_id NOT IN (SELECT id FROM services))
+			+ (SELECT count(*) FROM prices WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
+			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
+			+ (SELECT count(*) FROM answers WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
+			+ (SELECT count(*) FROM check_days WHERE service_id NOT IN (SELECT id FROM services))
+			+ (SELECT count(*) FROM change_log WHERE change_id NOT IN (SELECT id FROM changes))`,
 	"open hours": `SELECT count(*) FROM check_hours WHERE hour >= (SELECT through FROM log_seal)`,
 	"newest checks": `
-		SELECT count(*) FROM service_states s WHERE newest_check_at < (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)`,
-	"states":  `SELECT count(*) FROM services FULL JOIN service_states ON service_id = id WHERE id IS NULL OR service_id IS NULL`,
-	"numbers": `SELECT count(*) FROM (SELECT nextval(pg_get_serial_sequence('services', 'id')) AS id) n WHERE id <= (SELECT max(id) FROM services)`,
+		SELECT count(*) FROM service_states s 
+			WHERE newest_check_at < (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)`,
+	"states": `SELECT count(*) FROM services FULL JOIN service_states ON service_id = id WHERE id IS NULL
+		OR service_id IS NULL`,
+	"numbers": `SELECT count(*) FROM (SELECT nextval(pg_get_serial_sequence('services', 'id')) AS id) n
+		WHERE id <= (SELECT max(id) FROM services)`,
 }
 
-// TestLoad fills a database: sums are those of their rows, the directory builds, and what is built verifies.
+// TestLoad fills a database. The sums match their rows, the directory builds, and the result verifies.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)

@@ -16,24 +16,24 @@ import (
 	"tollbook/site/postgres/load"
 )
 
-// Source is what the directory says of itself.
+// Source is the source of the services of a crowd.
 const Source = "generated"
 
-// LogDelay is how long after their time rows enter a log.
+// LogDelay is the time after which rows enter a log.
 const LogDelay = 2 * time.Minute
 
-// Report is what was written.
+// Report counts what was written.
 type Report struct {
 	Services int           `json:"services"`
 	Rows     int64         `json:"rows"`
 	Took     time.Duration `json:"-"`
 }
 
-// Connections are how many Load uses of a database.
+// Connections returns the number of database connections that Load uses.
 func Connections() int32 { return int32(runtime.GOMAXPROCS(0)) + 2 }
 
-// Load fills an empty database with a crowd; one that is not answers postgres.ErrNotEmpty. What it holds in memory does
-// not grow with the crowd. Broken off it leaves a database to throw away.
+// Load fills an empty database with a crowd. It returns an error that wraps postgres.ErrNotEmpty if the database
+// contains a directory. Its memory does not grow with the crowd. After an interruption, drop the database.
 func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 	began := time.Now()
 	if err := db.Empty(ctx); err != nil {
@@ -68,30 +68,30 @@ func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 	return report, nil
 }
 
-// load names flows and the accounts that belong to no block.
+// load returns a loader, and creates the facilitator tokens and the accounts that belong to no block.
 func (c *crowd) load(ctx context.Context, db *postgres.DB) (*load.Loader, error) {
-	flows := make([]ledger.FacilitatorToken, len(c.flows))
-	for i, f := range c.flows {
-		flows[i] = f.FacilitatorToken
+	tokens := make([]ledger.FacilitatorToken, len(c.tokens))
+	for i, f := range c.tokens {
+		tokens[i] = f.FacilitatorToken
 	}
-	l, err := load.NewLoader(ctx, db, c.o.Moment, c.raw, LogDelay, flows)
+	l, err := load.NewLoader(ctx, db, c.o.Moment, c.raw, LogDelay, tokens)
 	if err != nil {
 		return nil, err
 	}
 	accounts := c.roamers()
-	for i, address := range settlers(c.flows) {
+	for i, address := range settlers(c.tokens) {
 		accounts = append(accounts, ledger.LoadedAccount{ID: int64(i) + 1, Address: address})
 	}
 	return l, l.Accounts(ctx, accounts)
 }
 
-// fill makes and writes blocks on all cores.
+// fill generates and writes blocks on all cores.
 func (c *crowd) fill(ctx context.Context, l *load.Loader) (rows int64, err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	var next, written atomic.Int64
 	var mu sync.Mutex
 	done := 0
-	known := settlers(c.flows)
+	accounts := settlers(c.tokens)
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
 			for {
@@ -100,7 +100,7 @@ func (c *crowd) fill(ctx context.Context, l *load.Loader) (rows int64, err error
 					return nil
 				}
 				to := min(from+block, c.o.Services)
-				n, err := c.fillBlock(ctx, l, known, from, to)
+				n, err := c.fillBlock(ctx, l, accounts, from, to)
 				if err != nil {
 					return fmt.Errorf("services %d to %d: %w", from, to-1, err)
 				}
@@ -130,17 +130,18 @@ func (c *crowd) fillBlock(ctx context.Context, l *load.Loader, settlers []string
 	return l.Services(ctx, list, t.accounts(), t.list)
 }
 
-// make makes service k.
+// make generates service k.
 func (c *crowd) make(k int) *service {
 	s := c.cast(k)
 	if s.fate == unseen {
 		for i := range s.endpoints {
 			e := &s.endpoints[i]
-			kept := s.endpoint(e)
+			endpoint := s.endpoint(e)
 			s.is.Endpoints = append(s.is.Endpoints, postgres.Endpoint{
-				ID: kept.ID, ServiceID: kept.ServiceID, Method: kept.Method, MethodDeclared: kept.MethodDeclared,
-				Path: kept.Path, Description: kept.Description,
-				Origin: kept.Origin, FirstSeenAt: kept.FirstSeenAt,
+				ID: endpoint.ID, ServiceID: endpoint.ServiceID, Method: endpoint.Method,
+				MethodDeclared: endpoint.MethodDeclared,
+				Path:           endpoint.Path, Description: endpoint.Description,
+				Origin: endpoint.Origin, FirstSeenAt: endpoint.FirstSeenAt,
 			})
 		}
 		return s
@@ -152,11 +153,11 @@ func (c *crowd) make(k int) *service {
 	return s
 }
 
-// index leaves the networks as indexers would that have read them to the moment: all that known settlers settled, and
-// half as many authorisations by others.
+// index stores the state of indexers that have read all networks up to the moment. They have stored all settlements of
+// listed settlers, and have seen half as many authorisations of others.
 func (c *crowd) index(ctx context.Context, db *postgres.DB, l *load.Loader) error {
 	indexed := map[string]bool{}
-	for _, f := range c.flows {
+	for _, f := range c.tokens {
 		if indexed[f.Network] {
 			continue
 		}

@@ -12,10 +12,10 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// genesis is when every network began.
+// genesis returns the time of every network's first block.
 func (c *crowd) genesis() time.Time { return c.first.AddDate(0, 0, -1) }
 
-// step is the time from one block to the next.
+// step returns the time between two blocks.
 func (r rail) step() time.Duration {
 	if r.solana() {
 		return 400 * time.Millisecond
@@ -23,7 +23,7 @@ func (r rail) step() time.Duration {
 	return 2 * time.Second
 }
 
-// trade is what the services of a block were paid, with the accounts that this takes.
+// trade is the settlements of a block of services, and the accounts that they need.
 type trade struct {
 	c        *crowd
 	settlers []string
@@ -35,7 +35,7 @@ func (c *crowd) trade(settlers []string) *trade {
 	return &trade{c: c, settlers: settlers, used: map[int64]string{}}
 }
 
-// accounts are those of the block that were used, by number.
+// accounts returns the used accounts of the block, by number.
 func (t *trade) accounts() []ledger.LoadedAccount {
 	list := make([]ledger.LoadedAccount, 0, len(t.used))
 	for id, address := range t.used {
@@ -45,10 +45,10 @@ func (t *trade) accounts() []ledger.LoadedAccount {
 	return list
 }
 
-// maxPayments bounds what one service is paid, and by that the memory of a block.
+// maxPayments limits the settlements of a service, and so the memory of a block.
 const maxPayments = 4000
 
-// of pays a service: three in ten have customers, few of them most.
+// of adds the settlements of a service. Three services in ten have customers, and a few of these have most customers.
 func (t *trade) of(s *service) {
 	r := t.c.random(ofMoney, s.k)
 	if s.fate == unseen || s.scheme != "exact" || r.IntN(10) >= 3 {
@@ -65,26 +65,26 @@ func (t *trade) of(s *service) {
 		return
 	}
 	for _, rail := range s.rails[:s.states[0].rails] {
-		flows := t.flowsOn(rail.id)
-		if len(flows) == 0 || rail.asset.Decimals != 6 { // of 18 no word holds ten dollars
+		tokens := t.tokensOn(rail.id)
+		if len(tokens) == 0 || rail.asset.Decimals != 6 { // with 18 decimals, ten dollars do not fit into 64 bits
 			continue
 		}
-		usual := flows[r.IntN(min(len(flows), 1+r.IntN(len(flows))))]
+		usual := tokens[r.IntN(min(len(tokens), 1+r.IntN(len(tokens))))]
 		n := min(maxPayments, int(6/math.Pow(1-r.Float64(), 0.9)))
 		for range n {
-			flow := usual
+			token := usual
 			if r.IntN(12) == 0 {
-				flow = pick(r, flows)
+				token = pick(r, tokens)
 			}
 			at := begin.Add(time.Duration(math.Pow(r.Float64(), 0.8) * float64(end.Sub(begin))))
-			t.pay(r, s, rail, flow, at)
+			t.pay(r, s, rail, token, at)
 		}
 	}
 }
 
-// flowsOn are places in the list of flows.
-func (t *trade) flowsOn(network string) (list []int) {
-	for i, f := range t.c.flows {
+// tokensOn returns indexes of the tokens of a network.
+func (t *trade) tokensOn(network string) (list []int) {
+	for i, f := range t.c.tokens {
 		if f.Network == network {
 			list = append(list, i)
 		}
@@ -92,8 +92,8 @@ func (t *trade) flowsOn(network string) (list []int) {
 	return list
 }
 
-// pay is one settlement.
-func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time) {
+// pay adds one settlement.
+func (t *trade) pay(r *rand.Rand, s *service, rail rail, token int, at time.Time) {
 	seed := t.c.o.Seed
 	number := int64(at.Sub(t.c.genesis()) / rail.step())
 	at = t.c.genesis().Add(time.Duration(number) * rail.step()).Truncate(time.Second)
@@ -107,13 +107,13 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 	payer := base + int64(pick(r, ints[:regular/2]))*2 + side
 	switch {
 	case r.IntN(300) == 0:
-		payer = payee // somebody who tries his own service
+		payer = payee // an owner who tries the service
 	case r.IntN(8) == 0:
 		payer = roamer(pick(r, ints[:roaming/2])*2 + int(side))
 	default:
 		t.used[payer] = rail.address(seed, -int(payer))
 	}
-	settler, _ := slices.BinarySearch(t.settlers, pick(r, t.c.flows[flow].settlers))
+	settler, _ := slices.BinarySearch(t.settlers, pick(r, t.c.tokens[token].settlers))
 	st := s.states[0]
 	for _, next := range s.states {
 		if !next.at.After(at) {
@@ -124,7 +124,7 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 	sum := digest(seed, "transaction", s.k<<20|len(t.list)%maxPayments)
 	binary.BigEndian.PutUint64(sum[:8], r.Uint64())
 	p := ledger.LoadedSettlement{
-		Token: flow, Settler: int64(settler) + 1, Payer: payer, Payee: payee, Block: number, Time: at,
+		Token: token, Settler: int64(settler) + 1, Payer: payer, Payee: payee, Block: number, Time: at,
 		LogIndex: 1 + int32(r.IntN(300)), Amount: micros,
 		Method: "eip3009", Transaction: sum[:], BlockHash: []byte{},
 	}
@@ -138,7 +138,7 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 	t.list = append(t.list, p)
 }
 
-// ints are the numbers from 0.
+// ints contains the numbers from 0.
 var ints = func() []int {
 	list := make([]int, roaming)
 	for i := range list {
@@ -147,10 +147,10 @@ var ints = func() []int {
 	return list
 }()
 
-// roamer is the account of one who pays everybody.
+// roamer returns the number of a payer of all blocks.
 func roamer(n int) int64 { return int64(firstAccount - roaming + n) }
 
-// roamers are all of them: the even ones on EVM networks, the others on Solana.
+// roamers returns the accounts of these payers: the even ones on EVM networks, the others on Solana.
 func (c *crowd) roamers() []ledger.LoadedAccount {
 	list := make([]ledger.LoadedAccount, roaming)
 	evm := c.rails[0]

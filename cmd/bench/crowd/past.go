@@ -13,14 +13,14 @@ import (
 	"tollbook/site/postgres"
 )
 
-// trouble is a time in which a service did not do well.
+// trouble is a time in which a service had problems.
 type trouble struct {
 	from, to time.Time
-	status   string // "" for one in which nobody could tell
+	status   string // "" if the state was inconclusive
 }
 
-// past walks through the visits to a service, from the first day of history to the moment, as a crawler would have made
-// them, and keeps their sums, or the checks themselves.
+// past generates the visits of a service, from the first day of history to the moment. It stores their sums, or the
+// checks themselves.
 func (s *service) past() {
 	c, r := s.c, s.c.random(ofPast, s.k)
 	times := s.times(r)
@@ -32,13 +32,13 @@ func (s *service) past() {
 	}
 	last, up, fails := (*string)(nil), false, 0
 	var since, success *time.Time
-	if s.fate != well && s.since.Before(at) { // it began before history does
+	if s.fate != well && s.since.Before(at) { // it began before the history
 		success = &s.since
 		if s.fate == down {
 			since, fails = &s.since, 1+int(at.Sub(s.since)/day)
 		}
 	}
-	calm := c.o.Moment.Add(-time.Hour) // from here on all is as it ends
+	calm := c.o.Moment.Add(-time.Hour) // the state does not change any more
 	for next := 0; !at.After(c.o.Moment); {
 		status := site.StatusOnline
 		for next < len(troubles) && !at.Before(troubles[next].to) {
@@ -51,7 +51,7 @@ func (s *service) past() {
 			status = []string{site.StatusOffline, site.StatusDegraded, ""}[r.IntN(3)]
 		}
 		if last == nil && status == "" {
-			status = site.StatusOnline // the first visit tells
+			status = site.StatusOnline // the first visit determines the state
 		}
 		check := postgres.Check{ServiceID: s.is.ID, CheckedAt: at, Counted: status != ""}
 		t := times[r.IntN(len(times))]
@@ -63,7 +63,7 @@ func (s *service) past() {
 		}
 		switch status {
 		case "":
-			status = *last // as it was
+			status = *last // unchanged
 		case site.StatusOffline:
 			if up = false; fails == 0 {
 				since = &check.CheckedAt
@@ -91,17 +91,17 @@ func (s *service) past() {
 	s.is.LastSuccessAt, s.is.ConsecutiveFailures, s.is.FailingSince, s.is.NextCheckAt = success, fails, since, at
 }
 
-// times are what answers of the service take, in the proportions in which they do.
+// times returns response times of the service, in their real proportions.
 func (s *service) times(r *rand.Rand) []int {
 	times := make([]int, 64)
 	for i := range times {
 		times[i] = max(4, int(float64(s.latency)*math.Exp(0.22*r.NormFloat64())))
 	}
-	times[0] *= 3 // now and then one takes its time
+	times[0] *= 3 // one response in a while is slow
 	return times
 }
 
-// troubles are those of the whole history, in order: some short ones, and the one that it ends with.
+// troubles returns the troubles of the whole history in order: short ones, and the one that lasts until the moment.
 func (s *service) troubles(r *rand.Rand) []trouble {
 	var list []trouble
 	begin := s.c.first
@@ -137,7 +137,7 @@ func (s *service) troubles(r *rand.Rand) []trouble {
 	return list
 }
 
-// keep keeps a check, by itself or in its day's sum.
+// keep stores a check, by itself or in the sum of its day.
 func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 	if check.CheckedAt.Before(s.c.raw) {
 		start := check.CheckedAt.Truncate(day)
@@ -162,10 +162,10 @@ func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 	s.is.Checks = append(s.is.Checks, *check)
 }
 
-// checkID is what a check is known by.
+// checkID returns a random id of a check.
 func checkID(r *rand.Rand) (id uuid.UUID) {
 	binary.BigEndian.PutUint64(id[:8], r.Uint64())
 	binary.BigEndian.PutUint64(id[8:], r.Uint64())
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4, as of random ones
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4, as for random ids
 	return id
 }

@@ -20,11 +20,11 @@ import (
 type rail struct {
 	weight float64
 	id     string // CAIP-2
-	word   string // as version 1 writes the network
+	word   string // the name of the network in x402 version 1
 	asset  x402.Asset
 }
 
-// shares are how often networks are asked for, in percent.
+// shares are the frequencies of networks, in percent.
 var shares = []struct {
 	network string
 	share   float64
@@ -44,13 +44,13 @@ func rails() []rail {
 		r := rail{weight: s.share, id: s.network}
 		n, _ := x402.NetworkByID(s.network)
 		for _, word := range n.Aliases {
-			if id, known := x402.ResolveNetwork(word); known && id == s.network {
+			if id, ok := x402.ResolveNetwork(word); ok && id == s.network {
 				r.word = word
 				break
 			}
 		}
 		i := slices.IndexFunc(assets, func(a x402.Asset) bool { return a.Network == s.network && a.Symbol == "USDC" })
-		r.asset = assets[i] // rail_test.go holds the table to it
+		r.asset = assets[i] // rail_test.go checks the table
 		list = append(list, r)
 	}
 	return list
@@ -59,7 +59,7 @@ func rails() []rail {
 func (r rail) evm() bool    { return strings.HasPrefix(r.id, "eip155:") }
 func (r rail) solana() bool { return strings.HasPrefix(r.id, "solana:") }
 
-// choose picks different rails, the common ones more often.
+// choose returns n different rails, common ones more often.
 func (c *crowd) choose(r *rand.Rand, n int) []rail {
 	weights := make([]float64, len(c.rails))
 	for i := range c.rails {
@@ -73,12 +73,12 @@ func (c *crowd) choose(r *rand.Rand, n int) []rail {
 	return list
 }
 
-// atomic is a price in micro-dollars in the token's smallest units.
+// atomic returns a price in micro-dollars in the smallest units of the token.
 func (r rail) atomic(micros uint64) string {
 	return strconv.FormatUint(micros, 10) + strings.Repeat("0", r.asset.Decimals-6)
 }
 
-// address is an account in the network's shape that nobody has a key for.
+// address returns an account in the form of the network. Nobody has its key.
 func (r rail) address(seed uint64, number int) string {
 	sum := digest(seed, "account", number)
 	switch {
@@ -97,20 +97,21 @@ func digest(seed uint64, use string, number int) [32]byte {
 	return sha256.Sum256(binary.BigEndian.AppendUint64(b, uint64(number)))
 }
 
-// flow is what a facilitator settles on a network, and by which accounts.
-type flow struct {
+// facilitatorToken is the settlements of a facilitator on a network, and its accounts there.
+type facilitatorToken struct {
 	ledger.FacilitatorToken
 	settlers []string
 }
 
-// flows are those of facilitators that are seen to settle USDC on a network, the largest of each network first.
-func flows(facilitators []ledger.Facilitator, rails []rail) []flow {
-	var list []flow
+// facilitatorTokens returns the facilitators that settle USDC on a network, the largest of each network first.
+func facilitatorTokens(facilitators []ledger.Facilitator, rails []rail) []facilitatorToken {
+	var list []facilitatorToken
 	for _, r := range rails {
 		token := x402.NormalizeAddress(r.id, r.asset.Address)
-		var of []flow
+		var of []facilitatorToken
 		for _, f := range facilitators {
-			at := flow{FacilitatorToken: ledger.FacilitatorToken{Facilitator: f.ID, Network: r.id, Token: token}}
+			at := facilitatorToken{FacilitatorToken: ledger.FacilitatorToken{Facilitator: f.ID, Network: r.id,
+				Token: token}}
 			for _, s := range f.Settlers {
 				if s.Network == r.id && slices.Contains(s.Tokens, token) {
 					at.settlers = append(at.settlers, s.Address)
@@ -120,7 +121,7 @@ func flows(facilitators []ledger.Facilitator, rails []rail) []flow {
 				of = append(of, at)
 			}
 		}
-		slices.SortFunc(of, func(a, b flow) int {
+		slices.SortFunc(of, func(a, b facilitatorToken) int {
 			return cmp.Or(cmp.Compare(len(b.settlers), len(a.settlers)), cmp.Compare(a.Facilitator, b.Facilitator))
 		})
 		list = append(list, of...)
@@ -128,8 +129,8 @@ func flows(facilitators []ledger.Facilitator, rails []rail) []flow {
 	return list
 }
 
-// settlers are the accounts of all flows, each once, in order: their numbers are places in it, from 1.
-func settlers(list []flow) []string {
+// settlers returns the accounts of all tokens, each once, in order. The number of an account is its position, from 1.
+func settlers(list []facilitatorToken) []string {
 	var all []string
 	for _, f := range list {
 		all = append(all, f.settlers...)

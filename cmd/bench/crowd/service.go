@@ -11,17 +11,17 @@ import (
 	"tollbook/site/postgres/load"
 )
 
-// fate is how a service does.
+// fate is the state that a service ends in.
 type fate int
 
 const (
 	well   fate = iota
-	partly      // one endpoint does not ask for payment as it should
+	partly      // one endpoint does not ask for payment correctly
 	down
-	unseen // listed a moment ago
+	unseen // listed a moment ago, not yet visited
 )
 
-// service is one of the crowd while it is made.
+// service is a service of the crowd during its generation.
 type service struct {
 	c         *crowd
 	k, owner  int
@@ -29,16 +29,16 @@ type service struct {
 	fate      fate
 	since     time.Time // when partly or down began
 	created   time.Time
-	version   int // of the protocol
+	version   int // of the x402 protocol
 	scheme    string
 	rails     []rail
 	endpoints []endpoint
-	states    []state // what it asked, from the first on
+	states    []state // its terms, oldest first
 	is        load.Service
-	latency   int // usual response time in ms
+	latency   int // typical response time in ms
 }
 
-// endpoint is one address of a service.
+// endpoint is one endpoint of a service.
 type endpoint struct {
 	method, path, description string
 	declared                  bool
@@ -46,7 +46,7 @@ type endpoint struct {
 	timeout                   int
 }
 
-// cast decides what service k is, and lists it.
+// cast chooses the properties of service k and lists it.
 func (c *crowd) cast(k int) *service {
 	s := &service{c: c, k: k, owner: c.owner(k), r: c.random(ofService, k)}
 	r := s.r
@@ -96,7 +96,7 @@ func (c *crowd) cast(k int) *service {
 	return s
 }
 
-// cover gives the service its endpoints: half of all have one, the longest tail 25.
+// cover adds the endpoints of the service. Half of all services have one; the maximum is 25.
 func (s *service) cover(kind string) {
 	r := s.r
 	n := []int{1, 2, 3, 4 + r.IntN(3), 7 + r.IntN(6), 13 + r.IntN(13)}[chosen(r, []float64{50, 15, 9, 14, 8, 4})]
@@ -112,7 +112,7 @@ func (s *service) cover(kind string) {
 		if r.IntN(3) > 0 {
 			e.path = "/v1" + e.path
 		}
-		if i > 0 { // no two have a path in common
+		if i > 0 { // paths are distinct
 			e.path += "/" + strings.ToLower(pick(r, verbs)) + code(i)
 			if r.IntN(3) == 0 {
 				e.micros = price(r)
@@ -125,12 +125,12 @@ func (s *service) cover(kind string) {
 	}
 }
 
-// prices are what calls cost, in micro-dollars, and how often.
+// prices are typical prices of calls in micro-dollars; shareOfPrice gives their frequencies.
 var prices = []uint64{100, 500, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000, 250_000, 500_000,
 	1_000_000, 3_000_000, 5_000_000, 10_000_000}
 var shareOfPrice = []float64{2, 2, 34, 6, 4, 10, 14, 7, 2, 6, 4, 2, 1.5, 2, 1.5, 1, 1}
 
-// price is one of the usual ones, or one out of a long tail.
+// price returns a typical price, or one of many rare prices.
 func price(r *rand.Rand) uint64 {
 	if r.IntN(7) > 0 {
 		return prices[chosen(r, shareOfPrice)]
@@ -138,7 +138,7 @@ func price(r *rand.Rand) uint64 {
 	return uint64(math.Exp(math.Log(300) + r.Float64()*math.Log(50_000_000.0/300)))
 }
 
-// look is what the site's documents and the domain's registry said.
+// look adds the documents of the site and the domain's registration.
 func (s *service) look() {
 	r, c := s.r, s.c
 	domain := s.is.BaseURL[strings.IndexByte(s.is.BaseURL, '.')+1:]
@@ -154,7 +154,7 @@ func (s *service) look() {
 	if s.k != s.owner {
 		return
 	}
-	made := s.created.AddDate(0, 0, -int(r.ExpFloat64()*400)).Truncate(time.Second)
+	registered := s.created.AddDate(0, 0, -int(r.ExpFloat64()*400)).Truncate(time.Second)
 	s.is.Domain = &postgres.DomainFacts{Domain: domain, CheckedAt: &at, Registrar: &registrars[r.IntN(len(registrars))],
-		CreatedAt: &made}
+		CreatedAt: &registered}
 }

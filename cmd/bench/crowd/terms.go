@@ -18,15 +18,15 @@ import (
 	"tollbook/site/x402"
 )
 
-// state is what a service asked from a time on.
+// state is the terms of a service from a time on.
 type state struct {
 	at      time.Time
 	percent uint64 // of the endpoints' prices
-	payee   int    // 0 for the owner's recipient, else one of the service's own
-	rails   int    // how many of its rails
+	payee   int    // 0 for the owner's recipient, otherwise one of the service's own
+	rails   int    // number of rails
 }
 
-// change decides how often terms moved: three services in four keep theirs.
+// change chooses how often the terms changed: never for three services in four.
 func (s *service) change() {
 	r := s.r
 	now := state{at: s.created.Add(time.Minute), percent: 100, rails: len(s.rails)}
@@ -58,7 +58,7 @@ func (s *service) change() {
 	}
 }
 
-// challenge is a PaymentRequired object of either version.
+// challenge is a PaymentRequired object of x402 version 1 or 2.
 type challenge struct {
 	X402Version int              `json:"x402Version"`
 	Error       string           `json:"error"`
@@ -74,7 +74,7 @@ type resource struct {
 	Tags        []string `json:"tags"`
 }
 
-// challenge is what an endpoint answers in a state.
+// challenge returns the response of an endpoint in a state.
 func (s *service) challenge(e *endpoint, st state) (http.Header, []byte) {
 	url := s.is.BaseURL + e.path
 	ch := challenge{X402Version: s.version, Error: "Payment required"}
@@ -116,7 +116,7 @@ func (s *service) challenge(e *endpoint, st state) (http.Header, []byte) {
 	}
 	text, err := json.Marshal(ch)
 	if err != nil {
-		panic(err) // texts and numbers always can be written
+		panic(err) // unreachable: strings and numbers can always be encoded
 	}
 	if s.version == 1 {
 		return header, text
@@ -125,7 +125,7 @@ func (s *service) challenge(e *endpoint, st state) (http.Header, []byte) {
 	return header, []byte("{}")
 }
 
-// payTo is the recipient on a rail, by what number a service's own ones have.
+// payTo returns the recipient on a rail; number selects one of the service's own.
 func (s *service) payTo(r rail, number int) string {
 	if number == 0 {
 		return r.address(s.c.o.Seed, s.owner)
@@ -133,30 +133,31 @@ func (s *service) payTo(r rail, number int) string {
 	return r.address(s.c.o.Seed, -1000-s.k*16-number)
 }
 
-// ask keeps what the endpoints asked over time, the newest answers, and the records of what changed.
+// ask stores the requested terms over time, the newest responses, and the change records.
 func (s *service) ask() {
 	for i := range s.endpoints {
 		e := &s.endpoints[i]
-		kept := s.endpoint(e)
+		stored := s.endpoint(e)
 		var fingerprint string
 		for n, st := range s.states {
 			header, body := s.challenge(e, st)
 			captured := x402.Capture(x402.Answer{Status: 402, Header: header, Body: body, URL: s.is.BaseURL + e.path})
 			if f := captured.Envelope.Fingerprint(); f != fingerprint {
 				fingerprint = f
-				s.reprice(kept.ID, st.at, captured.Envelope)
+				s.reprice(stored.ID, st.at, captured.Envelope)
 			}
 			if n == len(s.states)-1 {
-				kept.Fingerprint = &fingerprint
+				stored.Fingerprint = &fingerprint
 				s.is.Envelopes = append(s.is.Envelopes, postgres.Envelope{
-					EndpointID: kept.ID, ReceivedAt: *s.is.LastCheckedAt, Method: e.method, URL: s.is.BaseURL + e.path,
+					EndpointID: stored.ID, ReceivedAt: *s.is.LastCheckedAt, Method: e.method,
+					URL:        s.is.BaseURL + e.path,
 					StatusCode: 402, Header: header, Body: body,
 					TLSVerified: true, SHA256: sum(header, body),
-					Exchange: s.exchange(e.method, probe.ClassPaidOK, "asks for payment", kept.ResponseTimeMS),
+					Exchange: s.exchange(e.method, probe.ClassPaidOK, "asks for payment", stored.ResponseTimeMS),
 				})
 			}
 		}
-		s.is.Endpoints = append(s.is.Endpoints, kept)
+		s.is.Endpoints = append(s.is.Endpoints, stored)
 	}
 	s.record()
 }
@@ -166,7 +167,7 @@ func (s *service) endpoint(e *endpoint) postgres.Endpoint {
 	if !e.declared {
 		declared = ""
 	}
-	kept := postgres.Endpoint{
+	stored := postgres.Endpoint{
 		ID: postgres.EndpointID(s.is.Slug, declared, e.path), ServiceID: s.is.ID, Method: e.method,
 		MethodDeclared: e.declared, Path: e.path, Origin: "import",
 		FirstSeenAt: s.created, LastPaidAt: s.is.LastSuccessAt, LastProbedAt: s.is.LastCheckedAt,
@@ -176,9 +177,9 @@ func (s *service) endpoint(e *endpoint) postgres.Endpoint {
 		MimeType:       new("application/json"),
 	}
 	if e.description != "" {
-		kept.Description = &e.description
+		stored.Description = &e.description
 	}
-	return kept
+	return stored
 }
 
 func (s *service) exchange(method, class, reason string, ms *int) postgres.Exchange {
@@ -191,7 +192,7 @@ func (s *service) exchange(method, class, reason string, ms *int) postgres.Excha
 	return x
 }
 
-// sum tells whether two answers say the same.
+// sum returns the digest of a response, which is equal for responses with equal content.
 func sum(header http.Header, body []byte) []byte {
 	h := sha256.New()
 	fmt.Fprint(h, 402, header.Get("Payment-Required"))
@@ -199,7 +200,7 @@ func sum(header http.Header, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// reprice replaces the set of prices of an endpoint.
+// reprice replaces the prices of an endpoint.
 func (s *service) reprice(id uuid.UUID, since time.Time, envelope *x402.Envelope) {
 	for i := range s.is.Prices {
 		if p := &s.is.Prices[i]; p.EndpointID == id && p.Until == nil {
@@ -222,15 +223,15 @@ func (s *service) reprice(id uuid.UUID, since time.Time, envelope *x402.Envelope
 	}
 }
 
-// record makes the records of what changed from state to state.
+// record adds the change records between states.
 func (s *service) record() {
 	for n := 1; n < len(s.states); n++ {
-		before, paidBefore := s.asked(s.states[n-1].at)
-		after, paidAfter := s.asked(s.states[n].at)
+		before, paidBefore := s.termsAt(s.states[n-1].at)
+		after, paidAfter := s.termsAt(s.states[n].at)
 		for _, set := range site.Compare(before, after, paidBefore, paidAfter) {
 			summary, err := set.Text()
 			if err != nil {
-				panic(err) // texts always can be written
+				panic(err) // unreachable: strings can always be encoded
 			}
 			s.is.Changes = append(s.is.Changes, postgres.Change{
 				ServiceID: s.is.ID, Type: set.Type, ObservedAt: s.states[n].at, Summary: summary,
@@ -243,13 +244,13 @@ func (s *service) record() {
 func text(entries []site.SnapshotEntry) json.RawMessage {
 	b, err := json.Marshal(entries)
 	if err != nil {
-		panic(err) // likewise
+		panic(err) // unreachable: strings can always be encoded
 	}
 	return b
 }
 
-// asked is every way to pay the service at a time.
-func (s *service) asked(at time.Time) (entries []site.SnapshotEntry, paid []site.Recipient) {
+// termsAt returns every way to pay the service at a time.
+func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []site.Recipient) {
 	for _, p := range s.is.Prices {
 		if p.Since.After(at) || p.Until != nil && !p.Until.After(at) {
 			continue
@@ -269,7 +270,7 @@ func (s *service) asked(at time.Time) (entries []site.SnapshotEntry, paid []site
 	return entries, paid
 }
 
-// fail makes the last answers those of a service that does not do well.
+// fail changes the last responses to those of a service with problems.
 func (s *service) fail() {
 	for i := range s.is.Endpoints {
 		if s.fate == well || s.fate == partly && i > 0 {
@@ -292,6 +293,6 @@ func (s *service) fail() {
 		a.SHA256 = sum(a.Header, a.Body)
 		a.Exchange = s.exchange(e.Method, class, reason, e.ResponseTimeMS)
 		s.is.Answers = append(s.is.Answers, a)
-		s.is.Envelopes[i].ReceivedAt = s.since // the last one that held an envelope
+		s.is.Envelopes[i].ReceivedAt = s.since // the last response that contained an envelope
 	}
 }

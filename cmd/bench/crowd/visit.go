@@ -8,21 +8,21 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Every is how many services there are for one that Visit visits: what a build finds changed a minute later, of
-// services that are visited every quarter of an hour.
+// Every is the number of services for each one that Visit visits. If services are visited every 15 minutes, it is the
+// share that has changed a minute after a build.
 const Every = 15
 
-// Visit tells of a visit to one service in fifteen within the half minute before now, others each turn, and answers how
-// many they were. What they found is what was known, but for the time that it took.
-func Visit(ctx context.Context, db *postgres.DB, services, turn int, now time.Time) (int, error) {
+// Visit records visits to one service in fifteen, within the half minute before now, and returns their number. Each
+// round visits other services. The visits find no changes except the response times.
+func Visit(ctx context.Context, db *postgres.DB, services, round int, now time.Time) (int, error) {
 	due, err := db.TakeServices(ctx, now.AddDate(1, 0, 0), time.Minute, services)
 	if err != nil {
 		return 0, err
 	}
-	c := crowd{o: Options{Seed: uint64(turn)}}
+	c := crowd{o: Options{Seed: uint64(round)}}
 	var visits []postgres.Visit
 	for i, s := range due {
-		if (i+turn)%Every != 0 || s.LastCheckedAt == nil {
+		if (i+round)%Every != 0 || s.LastCheckedAt == nil {
 			continue
 		}
 		r := c.random(ofPast, i)

@@ -8,32 +8,44 @@ import (
 	"tollbook/site"
 )
 
-// topics are what services of a category are about, in the words of real ones.
+// topics are topics of services by category, in the words of real services.
 var topics = map[string][]string{
 	"AI": words(
-		"chat completion embeddings image generation speech transcription translation summary agent memory prompt vision caption classifier moderation rerank inference code review voice avatar"),
+		`chat completion embeddings image generation speech transcription translation summary agent memory
+		prompt vision caption classifier moderation rerank inference code review voice avatar`),
 	"Blockchain": words(
-		"token balances wallet portfolio onchain transaction decoder gas oracle bridge swap quote NFT metadata holders mempool validator contract audit ENS block explorer staking yield"),
+		`token balances wallet portfolio onchain transaction decoder gas oracle bridge swap quote NFT
+		metadata holders mempool validator contract audit ENS block explorer staking yield`),
 	"Compute": words(
-		"sandbox browser session screenshot PDF rendering container job queue storage upload GPU rental function runner proxy scraping cron headless video transcoding"),
+		`sandbox browser session screenshot PDF rendering container job queue storage upload GPU rental
+		function runner proxy scraping cron headless video transcoding`),
 	"Content": words(
-		"article archive newsletter recipe photo music lyrics podcast video transcript joke quote story ebook map tiles icon font meme template"),
+		`article archive newsletter recipe photo music lyrics podcast video transcript joke quote story ebook
+		map tiles icon font meme template`),
 	"Data": words(
-		"weather forecast geocoding company registry flight status sports scores jobs listing patents search domain WHOIS postal address holidays census earthquake air quality product barcode"),
+		`weather forecast geocoding company registry flight status sports scores jobs listing patents search
+		domain WHOIS postal address holidays census earthquake air quality product barcode`),
 	"Finance": words(
-		"stock price options chain earnings calendar exchange rate funding rate order book crypto market sentiment SEC filings macro indicator portfolio risk bond curve invoice tax VAT"),
+		`stock price options chain earnings calendar exchange rate funding rate order book crypto market
+		sentiment SEC filings macro indicator portfolio risk bond curve invoice tax VAT`),
 	"Other": words(
-		"random number dice fortune greeting reminder webhook relay echo time zone converter QR code short link poll survey physical mail gift card phone number"),
+		`random number dice fortune greeting reminder webhook relay echo time zone converter QR code short
+		link poll survey physical mail gift card phone number`),
 	"Verification": words(
-		"identity check KYC sanctions screening email validation phone lookup IBAN proof signature attestation reputation score captcha malware scan URL safety certificate compliance"),
+		`identity check KYC sanctions screening email validation phone lookup IBAN proof signature
+		attestation reputation score captcha malware scan URL safety certificate compliance`),
 }
 
 var (
 	verbs = words(
-		"Search Lookup Verify Convert Extract Summarize Score Rank Fetch Monitor Compare Resolve Generate Analyse Screen Enrich Detect Forecast")
+		`Search Lookup Verify Convert Extract Summarize Score Rank Fetch Monitor Compare Resolve Generate
+		Analyse Screen Enrich Detect Forecast`)
 	nouns  = words("API Feed Service Endpoint Gateway Engine Hub Index Desk Stream Oracle Tools Kit Cloud Labs Works")
 	common = words(
-		"for agents per call real time with fast answers from public records and live sources as JSON no account no key needed pay only what you use batch requests history since global coverage low latency ranked results confidence updated every hour structured clean compact machine readable citations included")
+		`for agents per call real time with fast answers from public records and live sources as JSON no
+		account no key needed pay only what you use batch requests history since global coverage low latency
+		ranked results confidence updated every hour structured clean compact machine readable citations
+		included`)
 	onsets = words("b br c cl d dr f fl g gr h j k l m n p pl qu r s st t tr v w z")
 	vowels = words("a e i o u ai ea io oa ou")
 	codas  = words("n r l x m s t v nd rk lt th")
@@ -44,7 +56,7 @@ var registrars = []string{"NameCheap, Inc.", "Cloudflare, Inc.", "GoDaddy.com, L
 
 func words(s string) []string { return strings.Fields(s) }
 
-// brand is a word that nobody has.
+// brand returns an unused brand name.
 func brand(r *rand.Rand) string {
 	var b strings.Builder
 	for range 2 {
@@ -53,7 +65,7 @@ func brand(r *rand.Rand) string {
 	return b.String() + codas[r.IntN(len(codas))]
 }
 
-// describe says something of a category, in a few words or in many: half of all texts have less than 50 letters.
+// describe returns a description for a category. Half of all descriptions have less than 50 letters.
 func describe(r *rand.Rand, category string) string {
 	length := min(480, int(48*math.Exp(0.6*r.NormFloat64())))
 	text := pick(r, verbs)
@@ -67,7 +79,7 @@ func describe(r *rand.Rand, category string) string {
 	return text + "."
 }
 
-// shareOfCategory is how many of a hundred services each category has, in the order of site.Categories.
+// shareOfCategory gives the categories of a hundred services, in the order of site.Categories.
 var shareOfCategory = []float64{16, 10, 8, 7, 30, 18, 5, 6}
 
 func category(r *rand.Rand) string { return site.Categories[chosen(r, shareOfCategory)] }

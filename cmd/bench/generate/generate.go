@@ -1,10 +1,10 @@
-// Package generate fills an empty database with a made-up directory of any size, to measure with or to try Tollbook on:
+// Package generate fills an empty database with a made-up directory of any size, for measuring or for trying Tollbook:
 //
 //	go run ./cmd/bench generate -services 20000 -database postgres://…
 //
-// It migrates the database and writes straight into its tables by COPY, on all cores, in a memory that does not grow
-// with the size. The same seed and moment give the same directory; a service of it is the same however many others
-// there are. A database that holds a directory is refused. Ctrl-C leaves one that is to be dropped and made again.
+// It migrates the database and writes to its tables by COPY, on all cores. Its memory does not grow with the size of
+// the directory. The same seed and moment give the same directory, and a service does not depend on the number of other
+// services. It rejects a database that contains a directory. After Ctrl-C, drop the database and begin again.
 package generate
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/term"
 
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/site/postgres"
 )
 
@@ -32,8 +32,8 @@ type options struct {
 	crowd    crowd.Options
 }
 
-// Command is the generator.
-var Command = turns.Command{Name: "generate", Short: "fill a database with a made-up directory of any size",
+// Command is the bench.
+var Command = harness.Command{Name: "generate", Short: "fill a database with a made-up directory of any size",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		o := options{crowd: crowd.Options{Moment: crowd.Moment}}
 		flags.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"),
@@ -51,7 +51,7 @@ var Command = turns.Command{Name: "generate", Short: "fill a database with a mad
 		flags.BoolVar(&o.json, "json", false, "print what was written as JSON")
 		return func(ctx context.Context) error {
 			if err := o.check(); err != nil {
-				return fmt.Errorf("%w: %w", turns.ErrUsage, err)
+				return fmt.Errorf("%w: %w", harness.ErrUsage, err)
 			}
 			err := run(ctx, o)
 			if err != nil && ctx.Err() != nil {
@@ -104,17 +104,17 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// progress is a bar on a terminal, elsewhere a line now and then.
+// progress shows a bar on a terminal, and otherwise logs a line now and then.
 type progress struct {
 	bar *progressbar.ProgressBar
 
-	mu   sync.Mutex
-	told time.Time
+	mu         sync.Mutex
+	lastReport time.Time
 }
 
 func newProgress(total int) *progress {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return &progress{told: time.Now()}
+		return &progress{lastReport: time.Now()}
 	}
 	return &progress{bar: progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("written"),
@@ -126,13 +126,13 @@ func newProgress(total int) *progress {
 
 func (p *progress) set(done, total int) {
 	if p.bar != nil {
-		_ = p.bar.Set(done) // a bar that can't be drawn is no reason to stop
+		_ = p.bar.Set(done) // an error of drawing the bar is ignored
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.told) >= 10*time.Second {
-		p.told = time.Now()
+	if time.Since(p.lastReport) >= 10*time.Second {
+		p.lastReport = time.Now()
 		log.Printf("%d of %d services written", done, total)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"tollbook/site"
 )
 
-// moment is when the snapshot of the facts is taken.
+// moment is the time of the snapshot.
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
-// record is what both sides read of a service: the resources that its page is made of.
+// record is what both sides read of a service: the resources of its page.
 type record struct {
 	Detail   site.ServiceDetail     `json:"detail"`
 	Evidence site.Evidence          `json:"evidence"`
@@ -23,25 +23,25 @@ type record struct {
 	Changes  []change               `json:"changes"`
 	Prices   []site.PricePoint      `json:"prices"`
 	Volume   []volume               `json:"volume"`
-	Networks []string               `json:"networks"` // names, as the peer's taxonomy wants them
-	Given    given                  `json:"given"`
+	Networks []string               `json:"networks"` // names, for the peer's taxonomy
+	Computed computed               `json:"computed"`
 }
 
-// given is what our pages work out themselves and the peer is given ready: names of networks, programs, sentences,
+// computed contains values that our pages compute and the peer receives: names of networks, programs, sentences and
 // scales.
-type given struct {
+type computed struct {
 	Chips      []chip      `json:"chips"`
-	First      chip        `json:"first"` // of the first price
+	First      chip        `json:"first"` // chip of the first price
 	Endpoints  []shown     `json:"endpoints"`
 	Beside     []link      `json:"beside"`
-	Prices     string      `json:"prices"` // sentences above charts
+	Prices     string      `json:"prices"` // the sentences above charts
 	Uptime     string      `json:"uptime"`
 	Settled    string      `json:"settled"`
-	Steps      []step      `json:"steps"` // of the chart of prices
+	Steps      []step      `json:"steps"` // steps of the chart of prices
 	Most       json.Number `json:"most"`
 	Slowest    int         `json:"slowest"`
 	MostVolume json.Number `json:"most_volume"`
-	Linked     string      `json:"linked"` // what the page says of itself in JSON-LD
+	Linked     string      `json:"linked"` // the page's JSON-LD
 }
 
 type (
@@ -67,7 +67,7 @@ type (
 	}
 )
 
-// change is a record of prices that moved, with what they are in dollars for the peer.
+// change is a change of prices, with the prices in dollars for the peer.
 type change struct {
 	site.ChangeRecord
 	Summary struct {
@@ -81,7 +81,7 @@ type priceChange struct {
 	NewUSD string `json:"new_usd"`
 }
 
-// volume is a day with how many days ago it was, which is its place in the peer's chart.
+// volume is a day's volume with the age of the day, which is its position in the peer's chart.
 type volume struct {
 	site.VolumePoint
 	Ago int `json:"ago"`
@@ -106,10 +106,10 @@ func at(before time.Duration) site.Time { return site.NewTime(moment.Add(-before
 
 const day = 24 * time.Hour
 
-// service makes the ith service, always the same.
+// service creates the ith service, always the same.
 func service(i int) *record {
 	slug := fmt.Sprintf("service-%05d", i)
-	// Thousandths of a dollar that end in no zero: both sides write such prices alike.
+	// Thousandths of a dollar without a final zero: both sides write such prices in the same way.
 	atomic := func(n int) int { return 1000 * (10*n + 1 + n%9) }
 	dollars := func(units int) string {
 		return strconv.FormatFloat(float64(units)/1e6, 'f', -1, 64)
@@ -119,8 +119,9 @@ func service(i int) *record {
 	d := &r.Detail
 	*d = site.ServiceDetail{
 		Slug: slug, Name: fmt.Sprintf("Quote Ledger %d", i),
-		Description: "What a request to this service gives, said in a sentence that is long enough to fill a line or two of the list.",
-		BaseURL:     "https://" + slug + ".example.com", WebsiteURL: new("https://" + slug + ".example.com/about"),
+		Description: "What a request to this service returns, in a sentence that is long enough to fill a line or " +
+			"two of the list.",
+		BaseURL: "https://" + slug + ".example.com", WebsiteURL: new("https://" + slug + ".example.com/about"),
 		Category: site.Categories[i%len(site.Categories)], Source: "submitted",
 		Status: site.StatusOnline, Verified: i%3 == 0, PaymentReady: true,
 		LastCheckedAt: new(at(time.Duration(i%900) * time.Second)),
@@ -159,7 +160,7 @@ func service(i int) *record {
 	return r
 }
 
-// history is ninety days of checks and settlements, the newest checks, and prices that moved.
+// history adds ninety days of checks and settlements, the newest checks, and changes of prices.
 func (r *record) history(i, response int) {
 	d := &r.Detail
 	today := moment.Truncate(day)
@@ -211,7 +212,7 @@ func (r *record) history(i, response int) {
 	}
 }
 
-// assess is what is judged of a service.
+// assess adds the judgments of a service.
 func (r *record) assess(i, lowest, highest, response int) {
 	d := &r.Detail
 	a := &d.Assessment
@@ -259,7 +260,7 @@ func (r *record) assess(i, lowest, highest, response int) {
 		AllTimeCaveat: "Since the first day that was read."}
 }
 
-// item is the service's row in lists.
+// item returns the service's row in lists.
 func item(d *site.ServiceDetail) site.ServiceListItem {
 	return site.ServiceListItem{Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL,
 		WebsiteURL: d.WebsiteURL, Category: d.Category, Status: d.Status, Verified: d.Verified,
@@ -268,6 +269,6 @@ func item(d *site.ServiceDetail) site.ServiceListItem {
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt}
 }
 
-// Files of the facts in a folder: rows of lists, and records as one list, a line each.
+// Files of the facts in a folder: rows of lists, and the records as one list with one record a line.
 func itemsFile(dir string) string   { return filepath.Join(dir, "items.json") }
 func recordsFile(dir string) string { return filepath.Join(dir, "assets", "records.json") }

@@ -1,17 +1,17 @@
-// Package html measures pages beside hugo, the site generator that is known to be fast:
+// Package html measures pages beside hugo 0.160.0, a fast site generator:
 //
 //	go run ./cmd/bench html -services 2000 -runs 5
 //
-// Both sides read the same made-up services as JSON and write the same pages as files in memory, on all cores: a page a
-// service, the list in its first order, and the pages of categories and networks, fifty services each. A run is a
-// process from its start to its end. Ours goes through package render as a build does; Postgres and the zip are on
-// neither side. Hugo is version 0.160.0 with a content adapter and templates (site/) that carry the same information:
-// of some pages every text, time, title and chart of ours is looked for in its page, and what lacks fails the bench.
+// Both sides read the same made-up services as JSON, and write the same pages as files in memory, on all cores. The
+// pages are one for each service, the list in its first order, and those of categories and networks with fifty services
+// each. A run is a process from start to end. Ours calls package render as a build does, without Postgres and the zip.
 //
-// Where it differs, it is in hugo's favour: names of networks, programs that pay, sentences above charts, the chart of
-// prices, neighbours by price and JSON-LD are given to it ready, where ours works them out; its pages link no icons or
-// pictures, its lists no forms. Charts of uptime, response and volume, tables and every number are made by its
-// templates.
+// Hugo has a content adapter and templates (site/) that show the same information. The bench compares some pages: it
+// fails if a text, time, title or chart of ours is missing in hugo's page.
+//
+// The differences favour hugo. It receives names of networks, programs that pay, sentences above charts, the chart of
+// prices, neighbours by price and JSON-LD; ours computes them. Its pages link no icons or pictures, and its lists have
+// no forms. Its templates draw the charts of uptime, response and volume, and write the tables and all numbers.
 package html
 
 import (
@@ -29,19 +29,19 @@ import (
 	"syscall"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/render"
 	"tollbook/site"
 )
 
 type options struct {
 	services, runs int
-	role, facts    string // of the process that the bench starts itself
+	role, facts    string // of the processes that the bench starts itself
 	to, profile    string
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "html", Short: "pages, beside hugo",
+var Command = harness.Command{Name: "html", Short: "pages, beside hugo",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 2000,
@@ -62,7 +62,7 @@ var Command = turns.Command{Name: "html", Short: "pages, beside hugo",
 //go:embed all:site
 var hugoSite embed.FS
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
 	options
 	hugo, dir  string
@@ -76,11 +76,11 @@ func run(ctx context.Context, o options) error {
 	if o.services < 100 || o.runs < 1 {
 		return errors.New("it takes 100 services and a run at least")
 	}
-	hugo, err := turns.GoInstall(ctx, hugoModule)
+	hugo, err := harness.GoInstall(ctx, hugoModule)
 	if err != nil {
 		return err
 	}
-	dir, err := turns.Folder()
+	dir, err := harness.Folder()
 	if err != nil {
 		return err
 	}
@@ -93,15 +93,15 @@ func run(ctx context.Context, o options) error {
 	if err := b.same(ctx); err != nil {
 		return err
 	}
-	given, err := turns.Take(ctx, o.runs, b.ours, b.peer)
+	results, err := harness.Alternate(ctx, o.runs, b.ours, b.peer)
 	if err != nil {
 		return err
 	}
-	report := turns.New(o.runs)
+	report := harness.NewReport(o.runs)
 	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s",
-		given[0], given[1], turns.Bound{Target: 4, Hoped: 6})
-	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], turns.Bound{})
-	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], turns.Bound{})
+		results[0], results[1], harness.Bound{Target: 4, Hoped: 6})
+	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], harness.Bound{})
+	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], harness.Bound{})
 	return report.Print()
 }
 
@@ -122,23 +122,23 @@ func (b *bench) prepare() error {
 }
 
 func (b *bench) ours(ctx context.Context) (float64, error) {
-	cmd, err := turns.Role(ctx, nil, "-role", "ours", "-facts", b.dir, "-to", b.out("ours"), "-profile", b.profile)
+	cmd, err := harness.Role(ctx, nil, "-role", "ours", "-facts", b.dir, "-to", b.out("ours"), "-profile", b.profile)
 	if err != nil {
 		return 0, err
 	}
-	cmd.Stderr = nil // the error holds it
+	cmd.Stderr = nil // the error contains it
 	return b.side(ctx, "ours", cmd)
 }
 
 func (b *bench) peer(ctx context.Context) (float64, error) {
-	cmd := turns.Program(ctx, nil, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet",
+	cmd := harness.Program(ctx, nil, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet",
 		"--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
 	return b.side(ctx, "hugo", cmd)
 }
 
 func (b *bench) out(side string) string { return filepath.Join(b.dir, "out-"+side) }
 
-// side runs a process and gives its pages a second.
+// side runs a process and returns its pages a second.
 func (b *bench) side(ctx context.Context, name string, cmd *exec.Cmd) (float64, error) {
 	for _, side := range []string{"ours", "hugo"} {
 		if err := os.RemoveAll(b.out(side)); err != nil {

@@ -12,12 +12,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/render"
 	"tollbook/site"
 )
 
-// newRenderer is our pages of the facts, prepared as a build does: rows of all services are known first.
+// newRenderer prepares our pages as a build does: it needs the rows of all services first.
 func newRenderer(items []site.ServiceListItem) (*render.Renderer, error) {
 	pages, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
 	if err != nil {
@@ -27,7 +27,8 @@ func newRenderer(items []site.ServiceListItem) (*render.Renderer, error) {
 		Services: make([]site.Listing, len(items))}
 	for i := range items {
 		s.Services[i].Item = items[i]
-		s.Services[i].ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: items[i].Slug, Name: items[i].Name}}
+		s.Services[i].ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: items[i].Slug,
+			Name: items[i].Name}}
 		s.Status.Total++
 		if items[i].Status == site.StatusOnline {
 			s.Status.Online++
@@ -38,7 +39,7 @@ func newRenderer(items []site.ServiceListItem) (*render.Renderer, error) {
 	return pages.NewRenderer(s), nil
 }
 
-// listing is a record as a build knows it.
+// listing returns a record in the form that a build uses.
 func (r *record) listing() (*site.Listing, error) {
 	l := &site.Listing{Item: item(&r.Detail), ListingDetail: &site.ListingDetail{Detail: r.Detail,
 		ServiceFiles: &site.ServiceFiles{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}}
@@ -57,9 +58,9 @@ func (r *record) listing() (*site.Listing, error) {
 	return l, nil
 }
 
-// ours is our side's process.
+// ours is the process of our side.
 func ours(ctx context.Context, o options) error {
-	stop, err := turns.Profile(o.profile)
+	stop, err := harness.Profile(o.profile)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func writeService(renderer *render.Renderer, line []byte, to string) error {
 	})
 }
 
-// lists are the pages of the list in its first order, and of categories and networks.
+// lists writes the pages of the list in its first order, and of categories and networks.
 func lists(renderer *render.Renderer, items []site.ServiceListItem,
 	put func(string, func() ([]byte, error)) error) error {
 	ordered := make([]*site.ServiceListItem, len(items))
@@ -171,7 +172,7 @@ func write(to, key string, page func() ([]byte, error)) error {
 	return err
 }
 
-// eachLine hands on the records of a file, each in memory of its own.
+// eachLine calls do for each record of a file, with a slice of its own.
 func eachLine(path string, do func([]byte) error) error {
 	file, err := os.Open(path)
 	if err != nil {

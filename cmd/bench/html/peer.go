@@ -18,7 +18,7 @@ import (
 
 const hugoModule = "github.com/gohugoio/hugo@v0.160.0"
 
-// write writes the facts, completed for the peer by what our pages show.
+// write writes the facts, completed for the peer by values of our pages.
 func (b *bench) write() error {
 	records := make([]*record, b.services)
 	items := make([]site.ServiceListItem, b.services)
@@ -73,7 +73,7 @@ func (r *record) complete(renderer *render.Renderer) error {
 	if err != nil {
 		return err
 	}
-	g := &r.Given
+	g := &r.Computed
 	for i, code := range r.Detail.Networks {
 		n := networkOf(r.Detail.NetworksCAIP2[i])
 		g.Chips = append(g.Chips, chip{n.Name, n.Name, code + ", " + n.ID})

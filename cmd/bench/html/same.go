@@ -18,12 +18,12 @@ import (
 	"tollbook/site"
 )
 
-// same looks, on some pages of each kind, for everything that ours tells on hugo's.
+// same checks, on some pages of each kind, that hugo's pages contain everything that ours contain.
 func (b *bench) same(ctx context.Context) error {
 	if _, err := b.peer(ctx); err != nil {
 		return err
 	}
-	defer func() { // it was no run
+	defer func() { // remove the result of hugo, which was not a run
 		clear(b.peaks)
 		clear(b.cpu)
 	}()
@@ -90,8 +90,8 @@ func (b *bench) same(ctx context.Context) error {
 	return nil
 }
 
-// information is what parts of a page tell: words that are read or read out, instants, and the places of a chart's
-// bars.
+// information returns the information in parts of a page: visible and spoken words, times, and the positions of a
+// chart's bars.
 func information(page []byte, parts []string) map[string]bool {
 	facts := map[string]bool{}
 	words := func(text string) {
@@ -119,7 +119,8 @@ func information(page []byte, parts []string) map[string]bool {
 			}
 		}
 		if n.Data == "rect" {
-			facts[fmt.Sprintf("a %q bar at %q %q of %q by %q", at["class"], strings.TrimPrefix(at["x"], "0"), strings.TrimPrefix(at["y"], "0"), at["width"], at["height"])] = true
+			x, y := strings.TrimPrefix(at["x"], "0"), strings.TrimPrefix(at["y"], "0")
+			facts[fmt.Sprintf("a %q bar at %q %q of %q by %q", at["class"], x, y, at["width"], at["height"])] = true
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			walk(c)

@@ -14,10 +14,10 @@ import (
 	"tollbook/site/postgres"
 )
 
-// template is the database that each run begins with a copy of.
+// template is the database that each run copies.
 const template = "prepared"
 
-// prepare lists the services and makes the peer's table.
+// prepare lists the services and creates the peer's table.
 func (b *bench) prepare(ctx context.Context) error {
 	err := b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `CREATE DATABASE `+template)
@@ -59,7 +59,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	})
 }
 
-// plain makes a table of a row a check, with what is needed to find those of a service or a time: as ours, but for the
+// plain creates a table with a row a check and with indexes by service and by time. It has our columns without the
 // numbers.
 func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `
@@ -86,7 +86,7 @@ func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// database makes a copy of the template.
+// database creates a copy of the template.
 func (b *bench) database(ctx context.Context, name string) error {
 	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		for _, sql := range []string{`DROP DATABASE IF EXISTS ` + name + ` WITH (FORCE)`,
@@ -99,13 +99,14 @@ func (b *bench) database(ctx context.Context, name string) error {
 	})
 }
 
-// same checks that the rows of a database are those of all before.
+// same checks that the rows of a database equal those of all previous runs.
 func (b *bench) same(ctx context.Context, name, table string) error {
 	return b.on(ctx, name, func(conn *pgx.Conn) error {
 		var rows string
 		err := conn.QueryRow(ctx,
 			`SELECT format('%s rows, sum of hashes %s', count(*), sum(hashtextextended(c::text, 402)::numeric)) FROM (
-			SELECT service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures FROM `+table+`) c`).Scan(&rows)
+			SELECT service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms,
+				endpoints_found, error_message, consecutive_failures FROM `+table+`) c`).Scan(&rows)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (b *bench) same(ctx context.Context, name, table string) error {
 	})
 }
 
-// rollups holds hours and services to what SQL makes of the rows, and days as a build reads them.
+// rollups compares hours and services with what SQL computes from the rows, and days as a build reads them.
 func (b *bench) rollups(ctx context.Context, name string) error {
 	err := b.on(ctx, name, func(conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, `CREATE TEMP TABLE rows AS SELECT * FROM checks`); err != nil {
@@ -127,17 +128,25 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 		}
 		for _, differ := range []struct{ what, sql string }{
 			{"hours", `SELECT count(*) FROM (
-					SELECT service_id, date_trunc('hour', checked_at) AS at, count(*) AS checks, count(*) FILTER (WHERE counted) AS counted, count(*) FILTER (WHERE counted AND is_up) AS up,
-						count(response_time_ms) FILTER (WHERE counted) AS timed, coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)::bigint AS response_ms FROM rows GROUP BY 1, 2
+					SELECT service_id, date_trunc('hour', checked_at) AS at, count(*) AS checks,
+						count(*) FILTER (WHERE counted) AS counted, count(*) FILTER (WHERE counted AND is_up) AS up,
+						count(response_time_ms) FILTER (WHERE counted) AS timed,
+							coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)::bigint AS response_ms
+								FROM rows GROUP BY 1, 2
 				) want FULL JOIN check_hours got ON want.service_id = got.service_id AND at = hour
-				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms) IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`},
+				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms)
+					IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`},
 			{"numbers of logs",
-				`SELECT count(*) FROM (SELECT coalesce(service_id, 0) AS service_id, count(*) AS n FROM rows GROUP BY GROUPING SETS ((service_id), ())) want
+				`SELECT count(*) FROM (SELECT coalesce(service_id, 0) AS service_id, count(*) AS n FROM rows
+					GROUP BY GROUPING SETS ((service_id), ())) want
 				FULL JOIN log_positions got USING (service_id) WHERE n IS DISTINCT FROM got.rows`},
 			{"services",
-				`SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM rows ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
-				WHERE (s.last_checked_at, s.consecutive_failures, s.next_check_at) IS DISTINCT FROM (c.checked_at, c.consecutive_failures, c.checked_at + interval '15 minutes')
-					OR s.last_status IS DISTINCT FROM (SELECT DISTINCT ON (service_id) status FROM rows l WHERE l.service_id = s.service_id AND counted ORDER BY service_id, checked_at DESC)`},
+				`SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM rows ORDER BY service_id,
+					checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
+				WHERE (s.last_checked_at, s.consecutive_failures, s.next_check_at) 
+					IS DISTINCT FROM (c.checked_at, c.consecutive_failures, c.checked_at + interval '15 minutes')
+					OR s.last_status IS DISTINCT FROM (SELECT DISTINCT ON (service_id) status FROM rows l
+						WHERE l.service_id = s.service_id AND counted ORDER BY service_id, checked_at DESC)`},
 		} {
 			if differ.what == "services" {
 				if _, err := conn.Exec(ctx, `CREATE INDEX ON rows (service_id, checked_at)`); err != nil {
@@ -160,7 +169,7 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 	return b.days(ctx, name)
 }
 
-// days holds the days of each service, as a build reads them, to its rows.
+// days compares the days of each service, as a build reads them, with its rows.
 func (b *bench) days(ctx context.Context, name string) error {
 	type day struct {
 		service int64
@@ -212,7 +221,7 @@ func (b *bench) days(ctx context.Context, name string) error {
 	})
 }
 
-// forget begins to count statements anew.
+// forget resets the statistics of statements.
 func (b *bench) forget(ctx context.Context) error {
 	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements; SELECT pg_stat_statements_reset()`)
@@ -220,13 +229,15 @@ func (b *bench) forget(ctx context.Context) error {
 	})
 }
 
-// tell prints how long the server took for the statements of a database, by check; those that triggers run are in
-// others too.
+// tell logs the server's time for the statements of a database, by check. Statements of triggers are included in
+// others.
 func (b *bench) tell(ctx context.Context, database string, checks int) error {
 	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, `
-			SELECT round((1000 * total_exec_time / $2)::numeric, 2)::text || E' µs\t' || calls || E'\t' || left(regexp_replace(query, '\s+', ' ', 'g'), 100)
-			FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) ORDER BY total_exec_time DESC LIMIT 12`, database, checks)
+			SELECT round((1000 * total_exec_time / $2)::numeric, 2)::text || E' µs\t' || calls || E'\t'
+				|| left(regexp_replace(query, '\s+', ' ', 'g'), 100)
+			FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)
+			ORDER BY total_exec_time DESC LIMIT 12`, database, checks)
 		if err != nil {
 			return err
 		}

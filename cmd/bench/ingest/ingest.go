@@ -1,17 +1,17 @@
-// Package ingest measures how checks are kept, with their roll-ups and what they make of their services, beside psql's
-// \copy of the same rows, which makes nothing of them:
+// Package ingest measures how fast checks are stored, beside psql's \copy of the same rows:
 //
 //	go run ./cmd/bench ingest -services 20000 -rounds 50 -runs 5
 //
-// Ours is postgres.RecordVisits in the batches that a flooded crawler sends: checks as rows, the service's status, time
-// and failures; and postgres.SealLogs, which numbers the checks and adds them to the sums by hour and day. The peer
-// copies a CSV file of the same rows into a table of the same columns but the numbers, with an index of times and one
-// of services, in partitions by day, synchronous_commit off as ours has it, and nothing else. Each run begins with a
-// copy of one database that has the services and that table. Afterwards the rows must be equal on both sides, and
-// hours, days, numbers and services what the rows make.
+// Ours calls postgres.RecordVisits with the batches of a busy crawler. It stores each check as a row and updates the
+// state of its service. Then postgres.SealLogs numbers the checks and adds them to the sums by hour and day.
 //
-// Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch
-// share a roll-up. As told late: service by service, as an import or a backlog of one machine tells them.
+// The peer copies a CSV file of the same rows into a table with the same columns, except the numbers. The table has
+// indexes by time and by service, and partitions by day. Both sides set synchronous_commit to off. The peer does
+// nothing else. Each run begins with a copy of one database with the services and that table. The rows must be equal on
+// both sides, and hours, days, numbers and services must match them.
+//
+// Rows come in two orders. "As crawled" is round by round with each service once a round, so no two checks of a batch
+// share a roll-up. "In arrears" is service by service, as an import or a backlog sends them.
 package ingest
 
 import (
@@ -27,7 +27,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/crawl"
 	"tollbook/site/postgres"
@@ -35,7 +35,7 @@ import (
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "ingest", Short: "checks kept with their roll-ups, beside psql's copy",
+var Command = harness.Command{Name: "ingest", Short: "checks kept with their roll-ups, beside psql's copy",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var b bench
 		flags.IntVar(&b.services, "services", 20_000, "services")
@@ -51,7 +51,7 @@ var Command = turns.Command{Name: "ingest", Short: "checks kept with their roll-
 		}
 	}}
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
 	services, rounds, batch, runs int
 	profile                       string
@@ -59,16 +59,16 @@ type bench struct {
 
 	dir        string
 	server     *private.Server
-	postmaster int     // its process
+	postmaster int     // the process of the server
 	ids        []int64 // of the services
-	rows       string  // what the rows add up to, once known
+	rows       string  // what the rows add up to; "" before the first run
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
-	if err := turns.Install(ctx, turns.Peer{Program: "psql", Package: "postgresql-client"}); err != nil {
+	if err := harness.Install(ctx, harness.Peer{Program: "psql", Package: "postgresql-client"}); err != nil {
 		return err
 	}
-	if b.dir, err = turns.Folder(); err != nil {
+	if b.dir, err = harness.Folder(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
@@ -86,24 +86,25 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.prepare(ctx); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	report := turns.New(b.runs)
-	for _, o := range []order{{name: "as crawled", row: b.crawled}, {name: "as told late", row: b.told, late: true}} {
+	report := harness.NewReport(b.runs)
+	for _, o := range []order{{name: "as crawled", row: b.crawled},
+		{name: "in arrears", row: b.inArrears, late: true}} {
 		if err := b.write(o); err != nil {
 			return err
 		}
-		given, err := turns.Take(ctx, b.runs, b.ours(o), b.peer(o))
+		results, err := harness.Alternate(ctx, b.runs, b.ours(o), b.peer(o))
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s",
-			given[0], given[1], turns.Bound{})
-		report.Hold("the same, of ours", "checks/s", turns.Bound{Target: 20_000, Hoped: 50_000}, given[0]...)
+			results[0], results[1], harness.Bound{})
+		report.AddBounded("the same, of ours", "checks/s", harness.Bound{Target: 20_000, Hoped: 50_000}, results[0]...)
 	}
 	return report.Print()
 }
 
-// ours tells all checks as visits, batch by batch.
-func (b *bench) ours(o order) turns.Side {
+// ours records all checks as visits, batch by batch.
+func (b *bench) ours(o order) harness.Side {
 	return func(ctx context.Context) (float64, error) {
 		const name = "ours"
 		if err := b.database(ctx, name); err != nil {
@@ -114,7 +115,7 @@ func (b *bench) ours(o order) turns.Side {
 			return 0, err
 		}
 		defer db.Close()
-		stop, err := turns.Profile(b.profile)
+		stop, err := harness.Profile(b.profile)
 		if err != nil {
 			return 0, err
 		}
@@ -137,7 +138,7 @@ func (b *bench) ours(o order) turns.Side {
 			for i := range visits {
 				visits[i] = b.visit(o, first+i)
 			}
-			began, before := time.Now(), usage.Self() // visits are ready, as the peer's file is
+			began, before := time.Now(), usage.Self() // visits are ready in memory, as the peer's file is on disk
 			if err := db.RecordVisits(ctx, visits); err != nil {
 				return 0, err
 			}
@@ -161,8 +162,8 @@ func (b *bench) ours(o order) turns.Side {
 	}
 }
 
-// seal has the hours summed that are over, as a build does: as crawled with the first check after them, as told late in
-// the end. Its time is part of ours.
+// seal sums finished hours, as a build does: during the run as crawled, at the end in arrears. Its time is part of
+// ours.
 func (o order) seal(ctx context.Context, db *postgres.DB, sealed *time.Time, now time.Time, last bool) error {
 	switch {
 	case last:
@@ -175,7 +176,7 @@ func (o order) seal(ctx context.Context, db *postgres.DB, sealed *time.Time, now
 }
 
 // peer copies the same rows.
-func (b *bench) peer(o order) turns.Side {
+func (b *bench) peer(o order) harness.Side {
 	return func(ctx context.Context) (float64, error) {
 		const name = "theirs"
 		if err := b.database(ctx, name); err != nil {
@@ -202,7 +203,7 @@ func (b *bench) peer(o order) turns.Side {
 	}
 }
 
-// serverSince returns the processor time that Postgres has used since a moment, in seconds; 0 if it can't be read.
+// serverSince returns the processor time of Postgres since a moment, in seconds; 0 if it cannot be read.
 func (b *bench) serverSince(before float64) float64 {
 	now, err := usage.CPU(b.postmaster)
 	if err != nil {
@@ -211,7 +212,7 @@ func (b *bench) serverSince(before float64) float64 {
 	return now - before
 }
 
-// on runs f on a connection to a database.
+// on runs f with a connection to a database.
 func (b *bench) on(ctx context.Context, database string, f func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, b.server.DSNFor(database))
 	if err != nil {

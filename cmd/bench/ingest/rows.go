@@ -16,26 +16,27 @@ import (
 	"tollbook/site/postgres"
 )
 
-// columns are those of checks in the order of the file.
-const columns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`
+// columns are those of checks, in the order of the file.
+const columns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, ` +
+	`endpoints_found, error_message, consecutive_failures`
 
-// start is when the first round begins.
+// start is the beginning of the first round.
 var start = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 const period = 15 * time.Minute
 
-// order is a sequence of all rows: which service's check of which round comes nth.
+// order is a sequence of all rows. It maps n to the service and the round of the nth check.
 type order struct {
 	name string
 	row  func(n int) (service, round int)
-	late bool // checks of an hour come after those of later ones
+	late bool // checks of an hour come after those of later hours
 }
 
-func (b *bench) crawled(n int) (service, round int) { return n % b.services, n / b.services }
-func (b *bench) told(n int) (service, round int)    { return n / b.rounds, n % b.rounds }
+func (b *bench) crawled(n int) (service, round int)   { return n % b.services, n / b.services }
+func (b *bench) inArrears(n int) (service, round int) { return n / b.rounds, n % b.rounds }
 
-// check is a function of service and round. One of twenty services is slow, one of forty is down for a while, and one
-// of a hundred answers is inconclusive.
+// check is a function of service and round. One service in twenty is slow, one in forty is down for a while, and one
+// response in a hundred is inconclusive.
 func (b *bench) check(service, round int) postgres.Check {
 	var seed [16]byte
 	binary.BigEndian.PutUint64(seed[:], uint64(service))
@@ -71,7 +72,7 @@ var (
 	timedOut, limited         = "connecting timed out after 5 s", "answers 429 Too Many Requests"
 )
 
-// visit is the nth visit of an order, as the crawler tells one that found no new prices.
+// visit returns the nth visit of an order, as the crawler records one without new prices.
 func (b *bench) visit(o order, n int) postgres.Visit {
 	c := b.check(o.row(n))
 	v := postgres.Visit{Check: c, NextCheckAt: c.CheckedAt.Add(period)}
@@ -101,7 +102,7 @@ func (b *bench) write(o order) error {
 	return w.Flush()
 }
 
-// writeCheck writes a row of CSV; no text here needs quotes.
+// writeCheck writes a row of CSV; no field needs quotes.
 func writeCheck(w io.Writer, c postgres.Check) {
 	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d\n", c.ServiceID,
 		c.CheckedAt.Format("2006-01-02 15:04:05.999999+00"), c.ID, c.Counted, text(c.Status), c.IsUp,

@@ -14,21 +14,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
 )
 
-// round is what our process says of one.
+// round is the report of our process about a round.
 type round struct {
 	Online       int
 	Seconds, CPU float64
-	Memory       float64 // most that was resident, in MB
+	Memory       float64 // maximum resident memory, in MB
 }
 
-// public is what the names of all services resolve to: an address that the guard lets through.
+// public is the address of all names: one that the guard accepts.
 var public = netip.MustParseAddr("93.184.215.14")
 
 // names resolves every name to public.
@@ -38,7 +38,7 @@ func (names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) 
 	return []netip.Addr{public}, nil
 }
 
-// ours lists the services, then makes a round for each line that it is given.
+// ours lists the services, then does a round for each line on stdin.
 func ours(ctx context.Context, o options) error {
 	debug.SetGCPercent(crawl.GCPercent)
 	db, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"))
@@ -56,7 +56,7 @@ func ours(ctx context.Context, o options) error {
 	}}
 	c := crawl.New(db, crawl.Options{Workers: o.senders, HostGap: time.Nanosecond}, probe.Options{Guard: guard})
 	defer c.Close()
-	stop, err := turns.Profile(o.profile)
+	stop, err := harness.Profile(o.profile)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func ours(ctx context.Context, o options) error {
 	orders := bufio.NewScanner(os.Stdin)
 	for first := true; orders.Scan(); first = false {
 		if !first {
-			c.Close() // connections, as fifteen minutes would close them; the crawler can still be used
+			c.Close() // closes connections, as fifteen minutes without use would; the crawler stays usable
 			if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`,
 				`VACUUM ANALYZE`); err != nil {
 				return err
@@ -86,7 +86,7 @@ func ours(ctx context.Context, o options) error {
 	return nil
 }
 
-// list lists services whose HEAD was asked today.
+// list lists services whose HEAD was already sent today.
 func list(ctx context.Context, db *postgres.DB, n int) error {
 	now := time.Now().Add(-time.Minute)
 	listings := make([]postgres.Listing, n)

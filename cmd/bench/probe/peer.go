@@ -15,7 +15,7 @@ var (
 	abFailed = regexp.MustCompile(`Failed requests:\s+([0-9]+)`)
 )
 
-// peer is ab: as many requests as there are services, each on a connection of its own.
+// peer runs ab: as many requests as there are services, each on its own connection.
 func (b *bench) peer(ctx context.Context) (float64, error) {
 	before, err := b.target.count(ctx)
 	if err != nil {
@@ -32,23 +32,24 @@ func (b *bench) peer(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n := after.Requests - before.Requests; n != int64(b.services) || said(abNot2xx, out) != float64(b.services) ||
-		said(abFailed, out) != 0 {
+	if n := after.Requests - before.Requests; n != int64(b.services) ||
+		parseNumber(abNot2xx, out) != float64(b.services) ||
+		parseNumber(abFailed, out) != 0 {
 		return 0, fmt.Errorf("ab sent %d requests of %d\n%s", n, b.services, out)
 	}
 	usage := cmd.ProcessState
 	log.Printf("    ab: CPU %.2f s, %.2f s of the server, %d connections, %d resumed",
 		(usage.UserTime() + usage.SystemTime()).Seconds(), after.CPU-before.CPU,
 		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
-	rate := said(abRate, out)
+	rate := parseNumber(abRate, out)
 	if rate <= 0 {
 		return 0, fmt.Errorf("ab tells no rate:\n%s", out)
 	}
 	return rate, nil
 }
 
-// said is a number of ab's report, -1 where it is not there.
-func said(what *regexp.Regexp, out []byte) float64 {
+// parseNumber returns a number of ab's report, -1 if it is missing.
+func parseNumber(what *regexp.Regexp, out []byte) float64 {
 	m := what.FindSubmatch(out)
 	if m == nil {
 		return -1

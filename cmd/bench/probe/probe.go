@@ -1,19 +1,19 @@
-// Package probe measures rounds of visits, with all that is read, judged and kept of them, beside ab, which keeps
-// nothing:
+// Package probe measures rounds of visits, including everything that is parsed, judged and stored, beside ab, which
+// stores nothing:
 //
 //	go run ./cmd/bench probe -services 10000 -runs 5
 //
 // A server in a process of its own answers each request with 402 and an x402 envelope of version 2, over TLS with an
-// ECDSA P-256 certificate. Ours is a process with what "tollbook crawl --once" has: the crawler with its pace shared
-// through Postgres and the whole guard; its resolver answers a public address for each of the services' names, and only
-// the last step, the dial, leads to loopback. It visits every service, one endpoint each, from an empty database (first
-// round), then all of them again (second round): connections of the first round are closed between the two, as fifteen
-// minutes would close them, TLS sessions are kept. The peer sends as many requests to one name, a new connection for
-// each, as first contacts are, from as many senders; it neither verifies the certificate nor resumes a session, and
-// can't do HTTP/2.
+// ECDSA P-256 certificate. Ours is a process with the parts of "tollbook crawl --once": the crawler, its pace shared
+// through Postgres, and the whole guard. Its resolver returns a public address for each name; only the dial leads to
+// loopback. It visits every service once from an empty database (first round), then all of them again (second round).
+// Between the rounds it closes connections, as fifteen minutes would, but keeps TLS sessions.
 //
-// HEAD, which an endpoint is asked once a day, is taken as asked already. The server counts what it was asked from each
-// side; Postgres must hold a check of each visit, online, with its envelope and its price.
+// The peer sends as many requests to one name, from as many concurrent senders, each on a new connection, as in a first
+// contact. It does not verify the certificate, resumes no session, and cannot use HTTP/2.
+//
+// An endpoint gets HEAD once a day; the bench marks it as sent. The server counts the requests of each side. Postgres
+// must have a check of each visit, online, with its envelope and its price.
 package probe
 
 import (
@@ -32,7 +32,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/site/postgres/private"
 )
 
@@ -45,7 +45,7 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "probe", Short: "rounds of visits with all that is kept of them, beside ab",
+var Command = harness.Command{Name: "probe", Short: "rounds of visits with all that is kept of them, beside ab",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 10_000, "services with an endpoint each")
@@ -65,21 +65,21 @@ var Command = turns.Command{Name: "probe", Short: "rounds of visits with all tha
 		}
 	}}
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
 	options
 	server   *private.Server
 	target   target
-	db       string // of the run
+	db       string // database of the run
 	crawler  *process
-	sessions []float64 // share of the second round's handshakes that resumed one
+	sessions []float64 // share of the second round's handshakes that resumed a session
 }
 
 func run(ctx context.Context, o options) error {
-	if err := turns.Install(ctx, turns.Peer{Program: "ab", Package: "apache2-utils"}); err != nil {
+	if err := harness.Install(ctx, harness.Peer{Program: "ab", Package: "apache2-utils"}); err != nil {
 		return err
 	}
-	dir, err := turns.Folder()
+	dir, err := harness.Folder()
 	if err != nil {
 		return err
 	}
@@ -103,21 +103,21 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { b.crawler.end() }()
-	given, err := turns.Take(ctx, o.runs, b.first, b.second, b.peer)
+	results, err := harness.Alternate(ctx, o.runs, b.first, b.second, b.peer)
 	if err != nil {
 		return err
 	}
-	report := turns.New(o.runs)
+	report := harness.NewReport(o.runs)
 	peer := fmt.Sprintf("ab -n %d -c %d", o.services, o.senders)
-	report.Compare("first round: probes with checks and storage, TLS", peer, "probes/s", given[0], given[2],
-		turns.Bound{Target: 0.9, Hoped: 1.1})
-	report.Compare("second round: TLS sessions known", peer, "probes/s", given[1], given[2],
-		turns.Bound{Target: 1.1, Hoped: 1.5})
-	report.Tell("second round: handshakes that resumed a session", "%", b.sessions...)
+	report.Compare("first round: probes with checks and storage, TLS", peer, "probes/s", results[0], results[2],
+		harness.Bound{Target: 0.9, Hoped: 1.1})
+	report.Compare("second round: TLS sessions known", peer, "probes/s", results[1], results[2],
+		harness.Bound{Target: 1.1, Hoped: 1.5})
+	report.Add("second round: handshakes that resumed a session", "%", b.sessions...)
 	return report.Print()
 }
 
-// first is a round over services that nobody has visited before, in a new process with a new database.
+// first runs a round over unvisited services, in a new process with a new database.
 func (b *bench) first(ctx context.Context) (float64, error) {
 	b.crawler.end()
 	conn, err := pgx.Connect(ctx, b.server.DSN())
@@ -153,7 +153,7 @@ func (b *bench) second(ctx context.Context) (float64, error) {
 	return rate, b.crawler.wait()
 }
 
-// round lets our process visit all services and holds what it kept to what it was to do.
+// round lets our process visit all services and checks what it stored.
 func (b *bench) round(ctx context.Context, n int) (float64, error) {
 	before, err := b.target.count(ctx)
 	if err != nil {
@@ -181,7 +181,8 @@ func (b *bench) round(ctx context.Context, n int) (float64, error) {
 	return float64(b.services) / r.Seconds, b.check(ctx, n)
 }
 
-// check holds the database to n checks of each service, all online, with an envelope and a price of each endpoint.
+// check checks that the database has n checks of each service, all online, with an envelope and a price of each
+// endpoint.
 func (b *bench) check(ctx context.Context, n int) error {
 	conn, err := pgx.Connect(ctx, b.server.DSNFor(b.db))
 	if err != nil {
@@ -193,7 +194,8 @@ func (b *bench) check(ctx context.Context, n int) error {
 		count     int
 	}{
 		{"checks",
-			`SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402 AND endpoints_found = 1`, n * b.services},
+			`SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402
+				AND endpoints_found = 1`, n * b.services},
 		{"services that are known to be online",
 			`SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at`,
 			b.services},
@@ -213,19 +215,19 @@ func (b *bench) check(ctx context.Context, n int) error {
 	return nil
 }
 
-// counts are the server's.
+// counts are the counts of the server.
 type counts struct {
 	Requests, Handshakes, Resumed int64
 	CPU                           float64 // seconds
 }
 
-// target is what the server says of itself.
+// target describes the server.
 type target struct {
 	Address   string // "127.0.0.1:port"
-	Control   string // address of its counts
+	Control   string // URL of its counts
 	Authority string // PEM
 
-	authority string // file of Authority
+	authority string // file with Authority
 }
 
 func (t target) count(ctx context.Context) (c counts, err error) {
@@ -241,7 +243,7 @@ func (t target) count(ctx context.Context) (c counts, err error) {
 	return c, json.NewDecoder(resp.Body).Decode(&c)
 }
 
-// process is one that the bench starts: it answers a line with a line.
+// process is a process of the bench that answers each line with a line.
 type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -249,7 +251,7 @@ type process struct {
 }
 
 func start(ctx context.Context, env []string, args ...string) (*process, error) {
-	cmd, err := turns.Role(ctx, env, args...)
+	cmd, err := harness.Role(ctx, env, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +286,7 @@ func (p *process) wait() error {
 	return p.cmd.Wait()
 }
 
-// end kills what still runs.
+// end kills the process if it is running.
 func (p *process) end() {
 	if p != nil && p.cmd.ProcessState == nil {
 		_ = p.cmd.Process.Kill()

@@ -22,17 +22,16 @@ import (
 	"tollbook/cmd/bench/usage"
 )
 
-// domain is above the names of all services.
+// domain is the parent of all service names.
 const domain = "bench.test"
 
-// challenge is what each request is answered with, in the header; the body is empty JSON, as the SDKs of version 2 send
-// it.
+// challenge is the header of each response. The body is empty JSON, as the SDKs of x402 version 2 send it.
 const challenge = `{"x402Version":2,"error":"Payment required","resource":{"url":"https://quotes.bench.test/quote","description":"The last price of a share, and when it was paid.","mimeType":"application/json"},` +
 	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}],` +
 	`"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"GET","queryParams":{"symbol":"ACME"}},"output":{"type":"json","example":{"symbol":"ACME","price":"12.34"}}},` +
 	`"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"input":{"type":"object","properties":{"type":{"type":"string","const":"http"},"method":{"type":"string","enum":["GET"]}},"required":["type"]}},"required":["input"]}}}}`
 
-// serve answers on loopback until stdin ends, and tells where.
+// serve answers on loopback until stdin ends, and prints where.
 func serve(http2 bool) error {
 	certificate, authority, err := certify()
 	if err != nil {
@@ -77,7 +76,7 @@ func serve(http2 bool) error {
 			_ = json.NewEncoder(w).Encode(counts{requests.Load(), handshakes.Load(), resumed.Load(), usage.Self()})
 		}))
 	}()
-	go func() { // whoever started us is gone
+	go func() { // the parent has ended
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -88,7 +87,7 @@ func serve(http2 bool) error {
 	return s.ServeTLS(listener, "", "")
 }
 
-// certify makes a certificate for all services and loopback, and the authority that vouches for it.
+// certify creates a certificate for all services and loopback, and its authority.
 func certify() (tls.Certificate, string, error) {
 	now := time.Now()
 	root := &x509.Certificate{
@@ -114,10 +113,10 @@ func certify() (tls.Certificate, string, error) {
 	if err != nil {
 		return tls.Certificate{}, "", err
 	}
-	made, err := x509.CreateCertificate(rand.Reader, leaf, root, key.Public(), rootKey)
+	certificate, err := x509.CreateCertificate(rand.Reader, leaf, root, key.Public(), rootKey)
 	if err != nil {
 		return tls.Certificate{}, "", err
 	}
-	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key},
+	return tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key},
 		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})), nil
 }

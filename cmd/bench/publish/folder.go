@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
 
-// tree is what is published: two snapshots of one folder, the second current.
+// tree is what is published: two snapshots of one folder, the second one current.
 type tree struct {
 	ids        [2]string
-	files      int // of the second
+	files      int // of the second snapshot
 	bytes, zip int64
 }
 
-// build fills a database with a crowd, builds it, has one service in fifteen visited, and builds it again.
+// build fills a database with a crowd, builds it, records visits to one service in fifteen, and builds it again.
 func (b *bench) build(ctx context.Context) (err error) {
 	log.Printf("Building %d services in %s, twice …", b.services, b.dir)
 	dir := filepath.Join(b.dir, "postgres")
@@ -52,7 +52,8 @@ func (b *bench) build(ctx context.Context) (err error) {
 			}
 		}
 		env := []string{"DATABASE_URL=" + server.DSN()}
-		if err := turns.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data", b.data(),
+		if err := harness.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data",
+			b.data(),
 			"--expand", "all"); err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (b *bench) keptPointer(i int) string {
 	return filepath.Join(b.dir, []string{"first", "second"}[i])
 }
 
-// keepPointer copies the pointer to the ith snapshot, and answers its id.
+// keepPointer copies the pointer to the ith snapshot and returns its id.
 func (b *bench) keepPointer(i int) (string, error) {
 	data, err := os.ReadFile(b.pointer())
 	if err != nil {
@@ -84,7 +85,7 @@ func (b *bench) keepPointer(i int) (string, error) {
 	return c.Snapshot, os.WriteFile(b.keptPointer(i), data, 0o600)
 }
 
-// point makes the ith snapshot the folder's current one.
+// point makes the ith snapshot the current one of the folder.
 func (b *bench) point(i int) error {
 	data, err := os.ReadFile(b.keptPointer(i))
 	if err != nil {
@@ -93,7 +94,7 @@ func (b *bench) point(i int) error {
 	return os.WriteFile(b.pointer(), data, 0o600)
 }
 
-// weigh counts what is published.
+// weigh counts the files and bytes of the tree.
 func (b *bench) weigh() error {
 	info, err := os.Stat(b.zip())
 	if err != nil {
@@ -114,8 +115,8 @@ func (b *bench) weigh() error {
 
 func (b *bench) zip() string { return filepath.Join(b.public(), "snapshots", b.tree.ids[1]+".zip") }
 
-// openings tells how long the local zip takes to be opened, and what memory it holds when it is.
-func (b *bench) openings(report *turns.Report, runs int) error {
+// openings measures how long opening the local zip takes, and the memory of the open zip.
+func (b *bench) openings(report *harness.Report, runs int) error {
 	held := func() float64 {
 		runtime.GC()
 		runtime.GC()
@@ -136,7 +137,7 @@ func (b *bench) openings(report *turns.Report, runs int) error {
 			return err
 		}
 	}
-	report.Tell("open the local zip", "s", seconds...)
-	report.Tell("memory of an open zip, a name", "bytes", each...)
+	report.Add("open the local zip", "s", seconds...)
+	report.Add("memory of an open zip, a name", "bytes", each...)
 	return nil
 }

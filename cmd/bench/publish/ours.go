@@ -13,18 +13,19 @@ import (
 	"os/exec"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/output"
 )
 
-// publish brings the ith snapshot to a place by the whole command, and answers how long it and its processor took.
+// publish publishes the ith snapshot with the tollbook command. It returns the time and the processor time.
 func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int) (seconds, processor float64,
 	err error) {
 	if err := b.point(i); err != nil {
 		return 0, 0, err
 	}
-	cmd := turns.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand", expand,
+	cmd := harness.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand",
+		expand,
 		"--json")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -44,8 +45,8 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	return seconds, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }
 
-// ours publishes both snapshots to an empty bucket, serves them from it, and gives files a second of the first.
-func (b *bench) ours(expand string) turns.Side {
+// ours publishes both snapshots to an empty bucket, serves them from it, and returns the files a second of the first.
+func (b *bench) ours(expand string) harness.Side {
 	return func(ctx context.Context) (float64, error) {
 		to, err := b.store.bucket(ctx)
 		if err != nil {
@@ -119,7 +120,7 @@ type server struct {
 	base string
 }
 
-// serve starts one and answers how long it took until it was ready.
+// serve starts a server and returns the time until it was ready.
 func (b *bench) serve(ctx context.Context, from string) (*server, float64, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,7 +128,7 @@ func (b *bench) serve(ctx context.Context, from string) (*server, float64, error
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &server{cmd: turns.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen",
+	s := &server{cmd: harness.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen",
 		address, "--rate-limit", "0"), base: "http://" + address}
 	s.cmd.Stderr = os.Stderr
 	began := time.Now()
@@ -151,7 +152,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// snapshot is the one that answers now.
+// snapshot returns the id of the snapshot that the server answers from.
 func (s *server) snapshot(ctx context.Context) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, s.base+"/v1/stats", nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *server) snapshot(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("status %d", res.StatusCode)
 }
 
-// walk reads every page of the list and the records of one service in ten, as readers do who know no cache.
+// walk reads every page of the list and the records of one service in ten, without a cache.
 func (s *server) walk(ctx context.Context) error {
 	var page struct {
 		Data []struct{ Slug string }
@@ -212,5 +213,5 @@ func (s *server) get(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// memory is a figure of the process in MB.
+// memory returns a memory figure of the process in MB.
 func (s *server) memory(field string) (float64, error) { return usage.Memory(s.cmd.Process.Pid, field) }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
-// theirs copies both trees to an empty bucket by rclone, and gives files a second of the first.
+// theirs copies both trees to an empty bucket with rclone, and returns the files a second of the first.
 func (b *bench) theirs(ctx context.Context) (float64, error) {
 	to, err := b.store.bucket(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (b *bench) theirs(ctx context.Context) (float64, error) {
 	} {
 		args = append(args, "--transfers", "64", "--checkers", "64", b.treeOf(i)+"/", remote)
 		began := time.Now()
-		if err := turns.Run(ctx, env, "rclone", args...); err != nil {
+		if err := harness.Run(ctx, env, "rclone", args...); err != nil {
 			return 0, err
 		}
 		seconds := time.Since(began).Seconds()
@@ -37,10 +37,10 @@ func (b *bench) theirs(ctx context.Context) (float64, error) {
 	return float64(b.tree.files) / first, b.store.check(ctx, to, b.treeOf(1))
 }
 
-// minioModule is the server that both publish to.
+// minioModule is the server that both sides publish to.
 const minioModule = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 
-// env is what ours needs to know of register and store.
+// env returns the variables of the register and the store.
 func (b *bench) env(endpoint string) []string {
 	return []string{"DATABASE_URL=" + b.dsn, "AWS_ENDPOINT_URL=http://" + endpoint, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + secret}

@@ -9,11 +9,11 @@ import (
 	"net/url"
 	"sync/atomic"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
-// requests counts what both snapshots' zips, and then nothing new, ask of a store.
-func (b *bench) requests(ctx context.Context, report *turns.Report) error {
+// requests counts the requests of publishing both zips, and of publishing again without changes.
+func (b *bench) requests(ctx context.Context, report *harness.Report) error {
 	to, err := b.store.bucket(ctx)
 	if err != nil {
 		return err
@@ -28,14 +28,14 @@ func (b *bench) requests(ctx context.Context, report *turns.Report) error {
 		if err != nil {
 			return err
 		}
-		report.Tell("requests for the zip, "+what, "", float64(p.requests.Load()))
-		report.Tell("sent", "MB", float64(p.sent.Load())/1e6)
-		report.Tell("received", "MB", float64(p.received.Load())/1e6)
+		report.Add("requests for the zip, "+what, "", float64(p.requests.Load()))
+		report.Add("sent", "MB", float64(p.sent.Load())/1e6)
+		report.Add("received", "MB", float64(p.received.Load())/1e6)
 	}
 	return nil
 }
 
-// proxy passes requests on and counts them.
+// proxy forwards requests and counts them.
 type proxy struct {
 	address                  string
 	requests, sent, received atomic.Int64
@@ -51,7 +51,7 @@ func startProxy(to string) (*proxy, func(), error) {
 	pass := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: to})
-			r.Out.Host = r.In.Host // it is signed
+			r.Out.Host = r.In.Host // the signature covers it
 		},
 		ModifyResponse: func(r *http.Response) error {
 			r.Body = counted{r.Body, &p.received}

@@ -1,20 +1,21 @@
-// Package publish measures tollbook publish beside rclone, in turn, on one machine, into one MinIO whose data lie in
+// Package publish measures tollbook publish beside rclone. Both publish alternately to one MinIO with its data in
 // memory:
 //
 //	go run ./cmd/bench publish -services 2000 -runs 3
 //
-// Both bring the same generated directory to a bucket: first all of it, then the snapshot after, for which one service
-// in fifteen was visited again. Ours is the whole command, a process with its database; --expand none sends the zip,
-// --expand all every file as an object, too. The peer copies the tree of files, 64 at a time, the first time without
-// looking what is there, the second by comparing sums with a list. Ours sends objects packed, as readers get them; the
-// peer can't. Every turn begins with an empty bucket, and ends with files out of it that are held to the tree's.
+// Both publish the same generated directory to a bucket: first everything, then the next snapshot after a visit to one
+// service in fifteen. Ours is the tollbook command, a process with its database. With --expand none it sends the zip,
+// with --expand all also every file as an object. The peer copies the tree of files, 64 at a time. The first time it
+// does not look at the bucket; the second time it compares sums with a listing. Ours sends compressed objects, as
+// readers get them; the peer cannot. Every run begins with an empty bucket. At its end, files of the bucket are
+// compared with the tree.
 //
-// While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms which one answers.
-// The memory of that serve is measured after a reader asked for every page of the list and one service in ten. Requests
-// and bytes are counted in turns of their own, through a proxy that is not timed, without the expanded objects: these
-// are a request each.
+// While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms for its snapshot.
+// The memory of that serve is measured after a reader has read every page of the list and one service in ten. Requests
+// and bytes are counted in separate runs, through a proxy that is not timed. They do not include the expanded objects,
+// which take one request each.
 //
-// It installs rclone (Debian) and minio (a Go module) where they are missing. 20,000 services take 20 GB of memory.
+// It installs rclone (Debian) and minio (a Go module) if they are missing. 20,000 services take 20 GB of memory.
 package publish
 
 import (
@@ -25,13 +26,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone",
+var Command = harness.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		services := flags.Int("services", 2000, "generated services")
 		runs := flags.Int("runs", 3, "runs of each side")
@@ -39,34 +40,34 @@ var Command = turns.Command{Name: "publish", Short: "a snapshot brought to a buc
 		return func(ctx context.Context) error { return run(ctx, *services, *runs, *zipOnly) }
 	}}
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
-	dir      string // of everything
-	program  string // tollbook
+	dir      string // contains all files
+	program  string // the tollbook command
 	services int
 	tree     tree
 	dsn      string
 	store    *store
 
-	seconds map[string][]float64 // by what took them
+	seconds map[string][]float64 // by what was measured
 	memory  map[string][]float64
 }
 
 func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
-	if err := turns.Install(ctx, turns.Peer{Program: "rclone", Package: "rclone"}); err != nil {
+	if err := harness.Install(ctx, harness.Peer{Program: "rclone", Package: "rclone"}); err != nil {
 		return err
 	}
-	minioProgram, err := turns.GoInstall(ctx, minioModule)
+	minioProgram, err := harness.GoInstall(ctx, minioModule)
 	if err != nil {
 		return err
 	}
-	dir, err := turns.Folder()
+	dir, err := harness.Folder()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir, services: services, seconds: map[string][]float64{}, memory: map[string][]float64{}}
-	if b.program, err = turns.BuildTollbook(ctx, dir); err != nil {
+	if b.program, err = harness.BuildTollbook(ctx, dir); err != nil {
 		return err
 	}
 	if err := b.build(ctx); err != nil {
@@ -78,7 +79,7 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, register.Stop(context.WithoutCancel(ctx))) }()
 	b.dsn = register.DSN()
-	db, err := postgres.OpenFor(ctx, b.dsn, 1) // its tables are made before anybody is timed
+	db, err := postgres.OpenFor(ctx, b.dsn, 1) // creates its tables before anything is timed
 	if err != nil {
 		return err
 	}
@@ -92,19 +93,19 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 
 // Bounds of ratios of files a second.
 var (
-	zipBound    = turns.Bound{Target: 25, Hoped: 40}
-	expandBound = turns.Bound{Target: 1, Hoped: 1.3}
+	zipBound    = harness.Bound{Target: 25, Hoped: 40}
+	expandBound = harness.Bound{Target: 1, Hoped: 1.3}
 )
 
 func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
-	sides := []turns.Side{b.theirs, b.ours("none")}
+	sides := []harness.Side{b.theirs, b.ours("none")}
 	if !zipOnly {
 		sides = append(sides, b.ours("all"))
 	}
-	if _, err := turns.Take(ctx, runs, sides...); err != nil {
+	if _, err := harness.Alternate(ctx, runs, sides...); err != nil {
 		return err
 	}
-	report := turns.New(runs)
+	report := harness.NewReport(runs)
 	for _, which := range []string{"first", "later"} {
 		theirs := b.pace("rclone " + which)
 		report.Compare("the zip, "+which, "rclone, 64 transfers", "files/s", b.pace("none "+which), theirs, zipBound)
@@ -113,18 +114,18 @@ func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
 				expandBound)
 		}
 	}
-	report.Tell("files of the tree", "", float64(b.tree.files))
-	report.Tell("bytes of the tree", "MB", float64(b.tree.bytes)/1e6)
-	report.Tell("bytes of the zip", "MB", float64(b.tree.zip)/1e6)
+	report.Add("files of the tree", "", float64(b.tree.files))
+	report.Add("bytes of the tree", "MB", float64(b.tree.bytes)/1e6)
+	report.Add("bytes of the zip", "MB", float64(b.tree.zip)/1e6)
 	for _, what := range []string{"none first", "none later", "all first", "all later", "rclone first", "rclone later",
 		"until a reader has it, none", "until a reader has it, all", "open from the bucket"} {
 		if values := b.seconds[what]; len(values) > 0 {
-			report.Tell(what, "s", values...)
+			report.Add(what, "s", values...)
 		}
 	}
-	report.Tell("processor time of publish, the zip first", "s", b.seconds["processor"]...)
-	report.Tell("memory of serve on the bucket, two snapshots open", "MB", b.memory["resident"]...)
-	report.Tell("at most", "MB", b.memory["most"]...)
+	report.Add("processor time of publish, the zip first", "s", b.seconds["processor"]...)
+	report.Add("memory of serve on the bucket, two snapshots open", "MB", b.memory["resident"]...)
+	report.Add("at most", "MB", b.memory["most"]...)
 	if err := b.openings(report, runs); err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
 	return report.Print()
 }
 
-// pace is how many files of the tree a second each run brought.
+// pace returns the files of the tree a second of each run.
 func (b *bench) pace(what string) (values []float64) {
 	for _, seconds := range b.seconds[what] {
 		values = append(values, float64(b.tree.files)/seconds)

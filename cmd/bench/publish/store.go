@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -22,7 +22,7 @@ import (
 
 const key, secret = "benchkey", "benchsecret"
 
-// store is a MinIO of one folder.
+// store is a MinIO server with one folder.
 type store struct {
 	endpoint string
 	client   *minio.Client
@@ -38,7 +38,7 @@ func startStore(ctx context.Context, program, dir string) (*store, error) {
 	s := &store{endpoint: l.Addr().String()}
 	l.Close()
 	env := []string{"MINIO_ROOT_USER=" + key, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
-	s.cmd = turns.Program(ctx, env, program, "server", "--quiet", "--address", s.endpoint, "--console-address",
+	s.cmd = harness.Program(ctx, env, program, "server", "--quiet", "--address", s.endpoint, "--console-address",
 		"127.0.0.1:0", dir)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *store) end() {
 	_ = s.cmd.Wait()
 }
 
-// bucket makes an empty one, without what the one before held.
+// bucket creates an empty bucket and removes the previous one.
 func (s *store) bucket(ctx context.Context) (string, error) {
 	if s.buckets > 0 {
 		if err := s.client.RemoveBucketWithOptions(ctx, fmt.Sprintf("bench-%d", s.buckets),
@@ -77,10 +77,10 @@ func (s *store) bucket(ctx context.Context) (string, error) {
 	return "s3://" + name + "/site", s.client.MakeBucket(ctx, name, minio.MakeBucketOptions{})
 }
 
-// checked is how many files of a tree are looked at in a bucket.
+// checked is the number of files of a tree that are compared with a bucket.
 const checked = 500
 
-// check holds objects of a place to files of a tree, some from all of it.
+// check compares objects of a place with files of a tree, chosen from all of it.
 func (s *store) check(ctx context.Context, at, tree string) error {
 	var names []string
 	err := filepath.WalkDir(tree, func(path string, e fs.DirEntry, err error) error {
@@ -109,7 +109,7 @@ func (s *store) check(ctx context.Context, at, tree string) error {
 	return nil
 }
 
-// read is what a reader gets of an object, unpacked.
+// read returns the unpacked content of an object, as a reader gets it.
 func (s *store) read(ctx context.Context, bucket, key string) ([]byte, error) {
 	core := minio.Core{Client: s.client}
 	var opts minio.GetObjectOptions

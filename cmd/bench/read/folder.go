@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
 
-// generate builds a generated directory, as an operator would; with -swap twice.
+// generate builds a generated directory as an operator would; with -swap it builds two snapshots.
 func (b *bench) generate(ctx context.Context) error {
 	log.Printf("Building %d services in %s …", b.services, b.dir)
 	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(b.dir, "postgres"), Throwaway: true})
@@ -33,7 +33,7 @@ func (b *bench) generate(ctx context.Context) error {
 	for i, flags := range expand {
 		args := append([]string{"build", "--base-url", "https://tollbook.example", "--data", filepath.Dir(b.public)},
 			flags...)
-		if err := turns.Run(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
+		if err := harness.Run(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
 			return err
 		}
 		if !b.swap {
@@ -46,7 +46,7 @@ func (b *bench) generate(ctx context.Context) error {
 	return nil
 }
 
-// checkpoint is a copy of the pointer to the first or second snapshot.
+// checkpoint returns the path of a copy of the pointer to the first or second snapshot.
 func (b *bench) checkpoint(i int) string {
 	return filepath.Join(b.public, fmt.Sprintf("checkpoint-%d", i))
 }

@@ -8,10 +8,10 @@ import (
 	"os"
 	"strconv"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
-// script plays a list of addresses, each thread from another place on, and prints what came of it as JSON.
+// script makes wrk request a list of paths, with another beginning for each thread, and print the result as JSON.
 const script = `
 local requests, at, threads = {}, 0, 0
 function setup(thread)
@@ -30,16 +30,18 @@ function request()
 end
 function done(summary, latency)
 	local e = summary.errors
-	io.write(string.format('{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p95":%d,"p99":%d,"max":%d}\n', summary.requests, summary.duration,
-		summary.bytes, e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
+	local failed = e.connect + e.read + e.write + e.status + e.timeout
+	local form = '{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p95":%d,"p99":%d,"max":%d}\n'
+	io.write(string.format(form, summary.requests, summary.duration, summary.bytes, failed,
+		latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
 end
 `
 
-// load is what came of one.
+// load is the result of a run of wrk.
 type load struct {
 	Requests, Micros, Bytes, Failed float64
 	P50, P95, P99, Max              float64 // µs
-	CPU                             float64 // seconds of the server
+	CPU                             float64 // seconds, of the server
 }
 
 func (l load) perSecond() float64 { return l.Requests / l.Micros * 1e6 }
@@ -49,13 +51,13 @@ func (l load) p95() float64       { return l.P95 / 1e3 }
 func (l load) p99() float64       { return l.P99 / 1e3 }
 func (l load) max() float64       { return l.Max / 1e3 }
 
-// load plays a list to a server.
+// load sends a list of requests to a server.
 func (b *bench) load(ctx context.Context, s *server, list string) (load, error) {
 	before, err := s.cpu()
 	if err != nil {
 		return load{}, err
 	}
-	cmd := turns.Program(ctx, nil, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d",
+	cmd := harness.Program(ctx, nil, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d",
 		strconv.Itoa(b.seconds)+"s",
 		"-H", "Accept-Encoding: gzip", "-s", b.loader, "http://"+s.address+"/", "--", list)
 	cmd.Stderr = os.Stderr
@@ -81,7 +83,7 @@ func (b *bench) load(ctx context.Context, s *server, list string) (load, error) 
 	return l, nil
 }
 
-// lastLine is where the last line begins.
+// lastLine returns the offset of the last line.
 func lastLine(out []byte) int {
 	for i := len(out) - 2; i >= 0; i-- {
 		if out[i] == '\n' {

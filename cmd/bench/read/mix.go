@@ -26,27 +26,27 @@ import (
 	"tollbook/site/search"
 )
 
-// mixes are lists of addresses, each a file of lines for wrk.
+// mixes are lists of paths. Each is a file of lines for wrk.
 type mixes struct {
-	files     string // literal files, under their own names
-	addresses string // the same as readers ask for them
+	files     string // files under their own names
+	addresses string // the same files under the paths of the API
 	windows   string
-	again     string // few windows, which come again
-	searches  string // few, so that they come again
-	others    string // each another
+	again     string // few windows, which repeat
+	searches  string // few, which repeat
+	others    string // all different
 
-	names []string // of the literal files, each once
+	names []string // of the files, each once
 }
 
 const (
 	mixLines   = 10_000 // of files
 	mixDetails = 2_000  // different ones among them
 	mixDeeper  = 1_000
-	cutLines   = 40_000 // of windows: some 150 MB of answers, more than serve keeps
-	fewLines   = 400    // of windows or searches that come again
+	cutLines   = 40_000 // of windows: some 150 MB of responses, more than serve caches
+	fewLines   = 400    // of windows or searches that repeat
 )
 
-// defaultPages are what most readers ask for: the first page of each list.
+// defaultPages are the most frequent requests: the first page of each list.
 var defaultPages = []string{"v1/services.json", "v1/services.json", "v1/services.json", "v1/changes.json",
 	"v1/facilitators.json"}
 
@@ -55,7 +55,7 @@ var (
 	deeper = regexp.MustCompile(`^v1/services/.*per_page=25/page=([2-9]|[1-9][0-9]+)\.json$`)
 )
 
-// newMixes chooses addresses of a publication, the same ones each time.
+// newMixes chooses paths of a publication, always the same ones.
 func newMixes(public, dir string) (*mixes, error) {
 	source, err := output.OpenSource(public, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -118,7 +118,7 @@ func newMixes(public, dir string) (*mixes, error) {
 	return m, nil
 }
 
-// chooseFiles are 70 default pages, 20 services and 10 deeper pages of a hundred.
+// chooseFiles returns 70 default pages, 20 services and 10 deeper pages of each hundred.
 func chooseFiles(r *rand.Rand, snap *output.Snapshot) ([]string, error) {
 	var details, pages []string
 	for _, name := range snap.Names() {
@@ -152,7 +152,8 @@ func chooseFiles(r *rand.Rand, snap *output.Snapshot) ([]string, error) {
 	return files, nil
 }
 
-// windows are pages that are no files: eight of ten of services, the others of the catalogue and of the log of checks.
+// windows returns pages that are not files: eight in ten of services, the others of the catalogue and of the log of
+// checks.
 func windows(r *rand.Rand, index *site.Index) []string {
 	var filters []string // of lists of services
 	for _, key := range slices.Sorted(maps.Keys(index.Lists)) {
@@ -162,7 +163,7 @@ func windows(r *rand.Rand, index *site.Index) []string {
 			values.Del("sort")
 			values.Del("per_page")
 			values.Del("page")
-			if len(values) < 2 { // who filters, filters by one thing
+			if len(values) < 2 { // readers filter by one thing
 				filters = append(filters, values.Encode())
 			}
 		}
@@ -187,7 +188,7 @@ func windows(r *rand.Rand, index *site.Index) []string {
 					line, total, depth = line+"&"+filter, index.Lists[q.ListKey()], 4
 				}
 			}
-			page := min(1+int(depth*r.ExpFloat64()), site.MaxPage, max(1, total/per)) // few read far
+			page := min(1+int(depth*r.ExpFloat64()), site.MaxPage, max(1, total/per)) // few readers go far
 			lines[i] = fmt.Sprintf("%s&page=%d", line, page)
 		}
 	}
@@ -203,7 +204,7 @@ func readIndex(snap *output.Snapshot) (*site.Index, error) {
 	return index, json.Unmarshal(data, index)
 }
 
-// readWords are those of the names of some services.
+// readWords returns words of the names of some services.
 func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
 	words := map[string]bool{}
 	for page := 1; page <= max(1, min(20, index.Lists["v1/services"]/site.MaxPageSize)); page++ {
@@ -228,7 +229,7 @@ func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
 	return slices.Sorted(maps.Keys(words)), nil
 }
 
-// newSearch is a query as somebody types it: a word, the beginning of one, or two.
+// newSearch returns a query that a reader may type: a word, the beginning of one, or two words.
 func newSearch(r *rand.Rand, words []string) string {
 	word := func() string { return words[r.IntN(len(words))] }
 	text := word()
@@ -243,7 +244,7 @@ func newSearch(r *rand.Rand, words []string) string {
 	return "/v1/services?q=" + url.QueryEscape(text)
 }
 
-// check asks both servers for every file, and ours for what is no file: what is compared is the same bytes.
+// check requests every file from both servers, and other paths from ours. Both servers must send the same bytes.
 func (m *mixes) check(ctx context.Context, ours, peer string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
@@ -270,7 +271,7 @@ func (m *mixes) check(ctx context.Context, ours, peer string) error {
 	return nil
 }
 
-// fetch is a body as it was sent, which must be packed and as long as its header says.
+// fetch returns a body as it was sent. The body must be compressed and as long as its header says.
 func fetch(ctx context.Context, address, path string) ([]byte, error) {
 	resp, err := request(ctx, "http://"+address+path)
 	if err != nil {

@@ -1,19 +1,20 @@
-// Package read measures tollbook serve beside nginx, in turn, on one machine:
+// Package read measures tollbook serve beside nginx on one machine:
 //
 //	go run ./cmd/bench read -services 20000 -runs 5
 //
-// A generated directory is built by the whole command, "tollbook build --gzip". nginx (Debian: nginx-light), tuned as
-// its makers advise for static files, sends the packed twins of the expanded files with gzip_static; ours sends the
-// same bytes out of the zip, with all that it does for every reader: route table, validators, CORS, the counters of
-// /metrics; its rate limit is lifted by its own flag. Each is a process of its own; wrk plays the same list of
-// addresses to both and asks for gzip. Of a hundred requests 70 are for the default page of a list, 20 for a service,
-// 10 for deeper pages. Before, every address of the list is asked of both: status, Content-Encoding, Content-Length and
-// body must be equal.
+// The tollbook command builds a generated directory ("tollbook build --gzip"). nginx (Debian: nginx-light), tuned as
+// its documentation recommends for static files, sends the compressed copies of the expanded files with gzip_static.
+// Ours sends the same bytes from the zip, with everything that serve does: route table, validators, CORS and metrics. A
+// flag lifts the rate limit. Each server is a process of its own.
 //
-// Then ours alone: the same files under the addresses that readers use (?page=2), windows that are no files, and
-// searches. The first windows are more than serve keeps and come round in one order, so each is cut anew; then a few
-// hundred come again and again. Searches are a few hundred, as people repeat what others asked, and then as many
-// different ones as windows. With -swap a new snapshot appears every two seconds under the same load.
+// wrk sends the same list of requests to both and accepts gzip. Of a hundred requests, 70 are for the default page of a
+// list, 20 for a service, 10 for deeper pages. Before the runs, every path is requested from both servers: status,
+// Content-Encoding, Content-Length and body must be equal.
+//
+// Three further loads go to ours alone: the same files under the paths of the API (?page=2), windows that are not
+// files, and searches. The first windows are more than serve caches and repeat in the same order, so each is computed.
+// A few hundred others repeat. Likewise, a few hundred searches repeat, and as many different searches as windows
+// follow. With -swap, a new snapshot is published every two seconds during the load.
 package read
 
 import (
@@ -24,7 +25,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
 // options are the flags.
@@ -35,7 +36,7 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "read", Short: "requests of readers, beside nginx",
+var Command = harness.Command{Name: "read", Short: "requests of readers, beside nginx",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 20_000, "generated services")
@@ -50,21 +51,21 @@ var Command = turns.Command{Name: "read", Short: "requests of readers, beside ng
 		return func(ctx context.Context) error { return run(ctx, o) }
 	}}
 
-// bench is what the sides share.
+// bench is the state that both sides share.
 type bench struct {
 	options
-	dir    string // of everything
+	dir    string // contains all files
 	mixes  *mixes
 	loader string            // the Lua script of wrk
 	taken  map[string][]load // by side
 }
 
 func run(ctx context.Context, o options) error {
-	if err := turns.Install(ctx, turns.Peer{Program: "nginx", Package: "nginx-light"},
-		turns.Peer{Program: "wrk", Package: "wrk"}); err != nil {
+	if err := harness.Install(ctx, harness.Peer{Program: "nginx", Package: "nginx-light"},
+		harness.Peer{Program: "wrk", Package: "wrk"}); err != nil {
 		return err
 	}
-	dir, err := turns.Folder()
+	dir, err := harness.Folder()
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer ours.end()
-	report := turns.New(o.runs)
+	report := harness.NewReport(o.runs)
 	if o.swap {
 		err = b.swaps(ctx, report, ours)
 	} else {
@@ -87,18 +88,18 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	most, err := ours.mostMemory()
+	most, err := ours.maxMemory()
 	if err != nil {
 		return err
 	}
-	report.Hold("most memory of serve", "MB", memoryBound, most)
+	report.AddBounded("most memory of serve", "MB", memoryBound, most)
 	return report.Print()
 }
 
-// prepare makes program, directory and lists of addresses.
+// prepare builds the program, the directory and the lists of requests.
 func (b *bench) prepare(ctx context.Context) (err error) {
 	if b.program == "" {
-		if b.program, err = turns.BuildTollbook(ctx, b.dir); err != nil {
+		if b.program, err = harness.BuildTollbook(ctx, b.dir); err != nil {
 			return err
 		}
 	}
@@ -114,18 +115,18 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	return os.WriteFile(b.loader, []byte(script), 0o600)
 }
 
-// Bounds of readers: a finished file beside nginx, a window that was cut before beside a finished file, windows that
-// are cut anew a second, and the 95th percentile of searches in milliseconds.
+// Bounds. A file is compared with nginx, and a repeated window with a file. A computed window has a minimum of requests
+// a second, and searches a maximum 95th percentile in milliseconds.
 var (
-	literalBound = turns.Bound{Target: 0.4, Hoped: 0.6}
-	againBound   = turns.Bound{Target: 0.8, Hoped: 1}
-	windowBound  = turns.Bound{Target: 2000, Hoped: 10_000}
-	searchBound  = turns.Bound{Target: 20, Hoped: 10, Most: true}
-	memoryBound  = turns.Bound{Target: 512, Hoped: 256, Most: true}
+	literalBound = harness.Bound{Target: 0.4, Hoped: 0.6}
+	againBound   = harness.Bound{Target: 0.8, Hoped: 1}
+	windowBound  = harness.Bound{Target: 2000, Hoped: 10_000}
+	searchBound  = harness.Bound{Target: 20, Hoped: 10, Most: true}
+	memoryBound  = harness.Bound{Target: 512, Hoped: 256, Most: true}
 )
 
-// compare takes turns: files of both, then what ours alone can answer.
-func (b *bench) compare(ctx context.Context, report *turns.Report, ours *server) error {
+// compare runs the loads alternately: files of both servers, then the loads of ours alone.
+func (b *bench) compare(ctx context.Context, report *harness.Report, ours *server) error {
 	peer, err := b.startNginx(ctx)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (b *bench) compare(ctx context.Context, report *turns.Report, ours *server)
 	if err := b.mixes.check(ctx, ours.address, peer.address); err != nil {
 		return err
 	}
-	given, err := turns.Take(ctx, b.runs,
+	results, err := harness.Alternate(ctx, b.runs,
 		b.side("literal, ours", ours, b.mixes.files),
 		b.side("literal, nginx", peer, b.mixes.files),
 		b.side("readers' addresses", ours, b.mixes.addresses),
@@ -147,29 +148,30 @@ func (b *bench) compare(ctx context.Context, report *turns.Report, ours *server)
 		return err
 	}
 	const literal = "our literal hit"
-	report.Compare("literal file, gzip", "nginx gzip_static always", "requests/s", given[0], given[1], literalBound)
+	report.Compare("literal file, gzip", "nginx gzip_static always", "requests/s", results[0], results[1], literalBound)
 	report.Compare("the same, CPU of a request", "nginx", "µs", b.of("literal, ours", load.cpuMicros),
-		b.of("literal, nginx", load.cpuMicros), turns.Bound{})
+		b.of("literal, nginx", load.cpuMicros), harness.Bound{})
 	report.Compare("the same, p99", "nginx", "ms", b.of("literal, ours", load.p99), b.of("literal, nginx", load.p99),
-		turns.Bound{})
-	report.Compare("the same files by readers' addresses", literal, "requests/s", given[2], given[0], turns.Bound{})
-	report.Compare("a window that was cut before", literal, "requests/s", given[4], given[0], againBound)
-	report.Hold("windows, each cut anew", "requests/s", windowBound, given[3]...)
-	report.Hold("q, 400 different queries: p95", "ms", searchBound, b.of("q, 400 different", load.p95)...)
-	report.Hold("q, each another query or page: p95", "ms", searchBound, b.of("q, each another", load.p95)...)
-	report.Tell("q, 400 different queries", "requests/s", given[5]...)
-	report.Tell("q, each another query or page", "requests/s", given[6]...)
+		harness.Bound{})
+	report.Compare("the same files by readers' addresses", literal, "requests/s", results[2], results[0],
+		harness.Bound{})
+	report.Compare("a window that was cut before", literal, "requests/s", results[4], results[0], againBound)
+	report.AddBounded("windows, each cut anew", "requests/s", windowBound, results[3]...)
+	report.AddBounded("q, 400 different queries: p95", "ms", searchBound, b.of("q, 400 different", load.p95)...)
+	report.AddBounded("q, each another query or page: p95", "ms", searchBound, b.of("q, each another", load.p95)...)
+	report.Add("q, 400 different queries", "requests/s", results[5]...)
+	report.Add("q, each another query or page", "requests/s", results[6]...)
 	for _, name := range []string{"literal, ours", "literal, nginx", "cut window", "window again", "q, 400 different",
 		"q, each another"} {
-		report.Tell(name+": p50", "ms", b.of(name, load.p50)...)
-		report.Tell(name+": p99", "ms", b.of(name, load.p99)...)
-		report.Tell(name+": CPU of a request", "µs", b.of(name, load.cpuMicros)...)
+		report.Add(name+": p50", "ms", b.of(name, load.p50)...)
+		report.Add(name+": p99", "ms", b.of(name, load.p99)...)
+		report.Add(name+": CPU of a request", "µs", b.of(name, load.cpuMicros)...)
 	}
 	return nil
 }
 
-// side is a load on a server, which gives requests a second.
-func (b *bench) side(name string, s *server, list string) turns.Side {
+// side returns a load on a server as a side. Its result is requests a second.
+func (b *bench) side(name string, s *server, list string) harness.Side {
 	return func(ctx context.Context) (float64, error) {
 		l, err := b.load(ctx, s, list)
 		if err != nil {
@@ -180,7 +182,7 @@ func (b *bench) side(name string, s *server, list string) turns.Side {
 	}
 }
 
-// of is one figure of every run of a side.
+// of returns a figure of every run of a side.
 func (b *bench) of(side string, figure func(load) float64) (values []float64) {
 	for _, l := range b.taken[side] {
 		values = append(values, figure(l))
@@ -188,5 +190,5 @@ func (b *bench) of(side string, figure func(load) float64) (values []float64) {
 	return values
 }
 
-// threads are those of wrk: half of the cores, since the server needs the others.
+// threads returns the number of wrk's threads: half of the cores, because the server needs the others.
 func threads() int { return max(1, runtime.GOMAXPROCS(0)/2) }

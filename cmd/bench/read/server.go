@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 )
 
@@ -26,9 +26,9 @@ type server struct {
 
 var serving = regexp.MustCompile(`on http://([0-9.:]+)/`)
 
-// startServe starts tollbook serve, without a limit for the one client that there is.
+// startServe starts tollbook serve without its rate limit, because there is only one client.
 func (b *bench) startServe(ctx context.Context) (*server, error) {
-	cmd := turns.Program(ctx, nil, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit",
+	cmd := harness.Program(ctx, nil, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit",
 		"0", "--metrics", "127.0.0.1:0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -48,8 +48,8 @@ func (b *bench) startServe(ctx context.Context) (*server, error) {
 	return nil, fmt.Errorf("tollbook serve said %q: %w", line, err)
 }
 
-// nginxConf is nginx as it serves a tree of packed twins best: as many workers as cores, no log, open files and what is
-// known of them kept, connections kept.
+// nginxConf configures nginx for a tree of compressed files: as many workers as cores, no log, a cache of open files,
+// and persistent connections.
 const nginxConf = `%s
 worker_processes %d;
 daemon off;
@@ -81,7 +81,7 @@ http {
 }
 `
 
-// startNginx starts the peer over the expanded files.
+// startNginx starts the peer with the expanded files.
 func (b *bench) startNginx(ctx context.Context) (*server, error) {
 	tree, err := filepath.EvalSymlinks(filepath.Join(b.public, "current"))
 	if err != nil {
@@ -95,14 +95,14 @@ func (b *bench) startNginx(ctx context.Context) (*server, error) {
 	free.Close()
 	user := ""
 	if os.Getuid() == 0 {
-		user = "user root;" // whoever started this may read the files
+		user = "user root;" // the account that runs the bench may read the files
 	}
 	conf := filepath.Join(b.dir, "nginx.conf")
 	text := fmt.Sprintf(nginxConf, user, runtime.GOMAXPROCS(0), address, tree)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := turns.Program(ctx, nil, "nginx", "-p", b.dir, "-c", conf)
+	cmd := harness.Program(ctx, nil, "nginx", "-p", b.dir, "-c", conf)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (b *bench) startNginx(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// await waits until the server answers anything.
+// await waits until the server answers any request.
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -131,7 +131,7 @@ func (s *server) await(ctx context.Context) error {
 	}
 }
 
-// end stops the server, if it still runs.
+// end stops the server if it is running.
 func (s *server) end() {
 	if s.cmd.ProcessState == nil {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
@@ -139,7 +139,7 @@ func (s *server) end() {
 	}
 }
 
-// client asks for gzip itself, so that it gets the bytes as they were sent.
+// client sets Accept-Encoding itself, so that it gets the bytes as they were sent.
 var client = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}}
 
 func request(ctx context.Context, url string) (*http.Response, error) {
@@ -151,8 +151,8 @@ func request(ctx context.Context, url string) (*http.Response, error) {
 	return client.Do(r)
 }
 
-// cpu is the seconds that the server and its workers have used.
+// cpu returns the seconds of processor time of the server and its workers.
 func (s *server) cpu() (float64, error) { return usage.CPU(s.cmd.Process.Pid) }
 
-// mostMemory is the most that the server had in memory, in MB.
-func (s *server) mostMemory() (float64, error) { return usage.Memory(s.cmd.Process.Pid, "VmHWM") }
+// maxMemory returns the maximum resident memory of the server, in MB.
+func (s *server) maxMemory() (float64, error) { return usage.Memory(s.cmd.Process.Pid, "VmHWM") }

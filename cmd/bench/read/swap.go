@@ -8,22 +8,22 @@ import (
 	"path/filepath"
 	"time"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
-// swapEvery is how long a snapshot stays.
-const swapEvery = 2 * time.Second
+// swapInterval is the time between two snapshots.
+const swapInterval = 2 * time.Second
 
-// slowest is what no request should be slower than, hoped for.
-var slowest = turns.Bound{Target: 1.5, Hoped: 1.1, Most: true}
+// slowest is the bound of the 99th percentile.
+var slowest = harness.Bound{Target: 1.5, Hoped: 1.1, Most: true}
 
-// swaps compares the same load with snapshots that replace each other and without.
-func (b *bench) swaps(ctx context.Context, report *turns.Report, ours *server) error {
+// swaps compares the same load with and without snapshots that replace each other.
+func (b *bench) swaps(ctx context.Context, report *harness.Report, ours *server) error {
 	if _, err := os.Stat(b.checkpoint(1)); err != nil {
 		return errors.New("-swap generates its directory")
 	}
 	flips := 0
-	given, err := turns.Take(ctx, b.runs,
+	results, err := harness.Alternate(ctx, b.runs,
 		func(ctx context.Context) (float64, error) {
 			stop := b.flip(ctx)
 			l, err := b.load(ctx, ours, b.mixes.addresses)
@@ -40,16 +40,16 @@ func (b *bench) swaps(ctx context.Context, report *turns.Report, ours *server) e
 	if err != nil {
 		return err
 	}
-	report.Compare("p99 while snapshots replace each other", "no new snapshot", "ms", given[0], given[1], slowest)
+	report.Compare("p99 while snapshots replace each other", "no new snapshot", "ms", results[0], results[1], slowest)
 	report.Compare("slowest request", "no new snapshot", "ms", b.of("flips", load.max), b.of("still", load.max),
-		turns.Bound{})
+		harness.Bound{})
 	report.Compare("CPU of a request", "no new snapshot", "µs", b.of("flips", load.cpuMicros),
-		b.of("still", load.cpuMicros), turns.Bound{})
-	report.Tell("snapshots that replaced another", "", float64(flips))
+		b.of("still", load.cpuMicros), harness.Bound{})
+	report.Add("snapshots that replaced another", "", float64(flips))
 	return nil
 }
 
-// flip lets the pointer name the other snapshot again and again, until stop, which tells how often it did.
+// flip makes the pointer name the other snapshot repeatedly, until stop, which returns how often it did so.
 func (b *bench) flip(ctx context.Context) (stop func() (int, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var flips int
@@ -57,7 +57,7 @@ func (b *bench) flip(ctx context.Context) (stop func() (int, error)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		every := time.NewTicker(swapEvery)
+		every := time.NewTicker(swapInterval)
 		defer every.Stop()
 		for err == nil {
 			select {

@@ -14,26 +14,26 @@ import (
 
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
 )
 
-// built is what a process that built tells.
+// built is the report of a process that built a snapshot.
 type built struct {
 	build.Report
 	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpu"`         // seconds of this process
-	Peak    float64 `json:"peak"`        // most that was resident of this process, in MB
+	CPU     float64 `json:"cpu"`         // seconds, of this process
+	Peak    float64 `json:"peak"`        // maximum resident memory of this process, in MB
 	Packed  int64   `json:"packs_bytes"` // of all packs
-	Server  float64 `json:"-"`           // seconds of processor that Postgres used meanwhile
+	Server  float64 `json:"-"`           // processor time of Postgres meanwhile, in seconds
 }
 
-// child runs a role of ours in a process of its own and reads what it tells.
-func child(ctx context.Context, told any, args ...string) error {
-	cmd, err := turns.Role(ctx, nil, args...)
+// runRole runs a role of ours in a process of its own and parses its report.
+func runRole(ctx context.Context, report any, args ...string) error {
+	cmd, err := harness.Role(ctx, nil, args...)
 	if err != nil {
 		return err
 	}
@@ -41,14 +41,14 @@ func child(ctx context.Context, told any, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	return json.Unmarshal(out, told)
+	return json.Unmarshal(out, report)
 }
 
-// buildIn builds into dir as of some minutes after the moment, in a process of its own.
+// buildIn builds into dir at some minutes after the moment, in a process of its own.
 func buildIn(ctx context.Context, d *database, dir string, minute int, more ...string) (b built, err error) {
 	before, err := d.cpu()
 	if err == nil {
-		err = child(ctx, &b,
+		err = runRole(ctx, &b,
 			append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir,
 				"-minute=" + strconv.Itoa(minute)}, more...)...)
 	}
@@ -71,7 +71,7 @@ func buildOnce(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	stop, err := turns.Profile(o.cpu)
+	stop, err := harness.Profile(o.cpu)
 	if err != nil {
 		return err
 	}

@@ -16,17 +16,17 @@ import (
 	"tollbook/output/archive"
 )
 
-// deflated is what the peer's process tells.
+// deflated is the report of the peer's process.
 type deflated struct {
 	Seconds  float64 `json:"seconds"`  // of all files
-	Distinct float64 `json:"distinct"` // of these, contents that had not come before
-	Bytes    int64   `json:"bytes"`    // before it
+	Distinct float64 `json:"distinct"` // of distinct contents
+	Bytes    int64   `json:"bytes"`    // before compression
 }
 
-// atOnce is how many bytes are read before they are deflated.
+// atOnce is the number of bytes that are read before they are compressed.
 const atOnce = 64 << 20
 
-// zips are those of a published folder: its snapshot and packs.
+// zips returns the zips of a published folder: its snapshot and packs.
 func zips(dir string) ([]string, error) {
 	snapshots, err := filepath.Glob(filepath.Join(dir, "snapshots", "*.zip"))
 	if err != nil {
@@ -36,7 +36,7 @@ func zips(dir string) ([]string, error) {
 	return append(snapshots, packs...), err
 }
 
-// packed is how large the packs of a folder are.
+// packed returns the size of the packs of a folder.
 func packed(dir string) (size int64, err error) {
 	list, err := filepath.Glob(filepath.Join(dir, "packs", "*.zip"))
 	for _, name := range list {
@@ -49,21 +49,21 @@ func packed(dir string) (size int64, err error) {
 	return size, err
 }
 
-// deflateOnce is the process of the peer: all cores deflate every file that a folder's zips hold as output does, by the
-// same library and level, with a compressor and a buffer each that are used again. Reading is not timed.
+// deflateOnce is the process of the peer. All cores compress every file in a folder's zips as output does: by the same
+// library and level, with a reused compressor and buffer for each. Reading is not timed.
 func deflateOnce(dir string) error {
 	list, err := zips(dir)
 	if err != nil {
 		return err
 	}
-	var told deflated
+	var report deflated
 	seen := map[[sha256.Size]byte]bool{}
 	for _, name := range list {
-		if err := told.add(name, seen); err != nil {
+		if err := report.add(name, seen); err != nil {
 			return err
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(told)
+	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
 func (d *deflated) add(name string, seen map[[sha256.Size]byte]bool) error {

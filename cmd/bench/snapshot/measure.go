@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/site/postgres"
 )
 
-// measured is what the runs gave, a value a run.
+// measured is the results of the runs, a value for each run.
 type measured struct {
 	full, deflate, distinct, rebuild, again, cpu, server, peak []float64
-	rebuildCPU, againCPU                                       []float64 // of us and Postgres together
+	rebuildCPU, againCPU                                       []float64 // ours and Postgres'
 	last                                                       built
-	bytes                                                      int64 // of files, before they were deflated
+	bytes                                                      int64 // of files, before compression
 	visited                                                    int
 }
 
-// inTurn measures one directory, runs times.
-func inTurn(ctx context.Context, o options, dir string) (err error) {
+// alternate measures one directory, runs times.
+func alternate(ctx context.Context, o options, dir string) (err error) {
 	d, err := fill(ctx, o, dir, o.services)
 	if err != nil {
 		return err
@@ -39,27 +39,27 @@ func inTurn(ctx context.Context, o options, dir string) (err error) {
 			o.runs,
 			m.full[i], m.deflate[i], m.rebuild[i], m.again[i], m.peak[i])
 	}
-	r := turns.New(o.runs)
+	r := harness.NewReport(o.runs)
 	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate,
-		turns.Bound{Target: 3.7, Hoped: 2, Most: true})
-	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, turns.Bound{})
+		harness.Bound{Target: 3.7, Hoped: 2, Most: true})
+	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, harness.Bound{})
 	r.Compare("a build after 1 in 15 changed", "the same from nothing", "s", m.rebuild, m.again, rebuildBound)
 	r.Compare("processor time of it, with Postgres", "the same from nothing", "s", m.rebuildCPU, m.againCPU,
 		rebuildBound)
-	r.Hold("most memory of a whole build", "MB", turns.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
-	r.Tell("processor time of a whole build, without Postgres", "s", m.cpu...)
-	r.Tell("the same of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
-	r.Tell("processor time of Postgres meanwhile, of a service", "ms", each(m.server, 1e3/float64(o.services))...)
-	m.last.tell(r, d, o.services, m.bytes)
-	r.Tell("services visited between two builds", "", float64(m.visited))
+	r.AddBounded("most memory of a whole build", "MB", harness.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
+	r.Add("processor time of a whole build, without Postgres", "s", m.cpu...)
+	r.Add("the same of a service", "ms", scaled(m.cpu, 1e3/float64(o.services))...)
+	r.Add("processor time of Postgres meanwhile, of a service", "ms", scaled(m.server, 1e3/float64(o.services))...)
+	m.last.report(r, d, o.services, m.bytes)
+	r.Add("services visited between two builds", "", float64(m.visited))
 	return r.Print()
 }
 
-// rebuildBound is what a build after few visits may take of a whole one.
-var rebuildBound = turns.Bound{Target: 0.75, Hoped: 0.5, Most: true}
+// rebuildBound is the maximum ratio of a build after few visits to a full one.
+var rebuildBound = harness.Bound{Target: 0.75, Hoped: 0.5, Most: true}
 
-// each is every value times a factor.
-func each(values []float64, factor float64) []float64 {
+// scaled returns every value times a factor.
+func scaled(values []float64, factor float64) []float64 {
 	list := make([]float64, len(values))
 	for i, v := range values {
 		list[i] = v * factor
@@ -67,21 +67,21 @@ func each(values []float64, factor float64) []float64 {
 	return list
 }
 
-// tell adds what a directory of services takes.
-func (b *built) tell(r *turns.Report, d *database, services int, bytes int64) {
+// report adds the sizes of a directory of services.
+func (b *built) report(r *harness.Report, d *database, services int, bytes int64) {
 	of := func(what string) string { return fmt.Sprintf("%s, %d services", what, services) }
-	r.Tell(of("files"), "", float64(b.Files))
+	r.Add(of("files"), "", float64(b.Files))
 	if bytes > 0 {
-		r.Tell(of("contents of snapshot and packs"), "MB", float64(bytes)/1e6)
+		r.Add(of("contents of snapshot and packs"), "MB", float64(bytes)/1e6)
 	}
-	r.Tell(of("snapshot"), "MB", float64(b.Zip)/1e6)
-	r.Tell(of("packs"), "MB", float64(b.Packed)/1e6)
-	r.Tell(of("database"), "MB", float64(d.bytes)/1e6)
-	r.Tell(of("rows made a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
-	r.Tell(of("making them"), "s", d.report.Took.Seconds())
+	r.Add(of("snapshot"), "MB", float64(b.Zip)/1e6)
+	r.Add(of("packs"), "MB", float64(b.Packed)/1e6)
+	r.Add(of("database"), "MB", float64(d.bytes)/1e6)
+	r.Add(of("rows made a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
+	r.Add(of("making them"), "s", d.report.Took.Seconds())
 }
 
-// run is one run: a whole build and the peer, a build beside it after some visits, and the same whole.
+// run is one run: a full build and the peer, a build after some visits, and a full build of the same facts.
 func (m *measured) run(ctx context.Context, o options, d *database, public string, i int) error {
 	fresh := func() error { return os.RemoveAll(public) }
 	if err := fresh(); err != nil {
@@ -96,7 +96,7 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 		return err
 	}
 	var peer deflated
-	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
+	if err := runRole(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
 		return err
 	}
 	db, err := postgres.OpenFor(ctx, d.server.DSN(), crowd.Connections())
@@ -119,7 +119,7 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 	if err != nil {
 		return err
 	}
-	if rebuild.Files != again.Files { // their bytes differ by the list of earlier snapshots
+	if rebuild.Files != again.Files { // the bytes differ in the list of previous snapshots
 		return fmt.Errorf("beside a snapshot %d files were built, from nothing %d", rebuild.Files, again.Files)
 	}
 	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, full.Peak)

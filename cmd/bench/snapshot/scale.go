@@ -8,19 +8,20 @@ import (
 	"os"
 	"path/filepath"
 
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 )
 
-// grown is what builds of a directory of one size took, a value a run.
+// grown is the results of builds of a directory of one size, a value for each run.
 type grown struct {
 	services                            int
 	database                            *database
 	seconds, cpu, server, peak, deflate []float64
 	last                                built
-	bytes                               int64 // of files, before they were deflated
+	bytes                               int64 // of files, before compression
 }
 
-// scale builds a directory of each size in turn, runs times, each beside all cores that only deflate what it wrote.
+// scale builds a directory of each size in turn, runs times. The peer of each is all cores that only compress what it
+// wrote.
 func scale(ctx context.Context, o options, dir string) (err error) {
 	sizes, err := o.sizes()
 	if err != nil {
@@ -45,17 +46,17 @@ func scale(ctx context.Context, o options, dir string) (err error) {
 			}
 		}
 	}
-	r := turns.New(o.runs)
+	r := harness.NewReport(o.runs)
 	for i, g := range list[1:] {
 		g.compare(r, list[i])
 	}
 	for _, g := range list {
-		g.tell(r)
+		g.report(r)
 	}
 	return r.Print()
 }
 
-// run builds once, and deflates what that wrote.
+// run builds once, and compresses what the build wrote.
 func (g *grown) run(ctx context.Context, o options, public string, i int) error {
 	defer os.RemoveAll(public)
 	b, err := buildIn(ctx, g.database, public, i, "-cpuprofile="+o.cpu, "-memprofile="+o.heap)
@@ -63,7 +64,7 @@ func (g *grown) run(ctx context.Context, o options, public string, i int) error 
 		return err
 	}
 	var peer deflated
-	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
+	if err := runRole(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
 		return err
 	}
 	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; deflating %.1f s", g.services, b.Seconds,
@@ -74,31 +75,31 @@ func (g *grown) run(ctx context.Context, o options, public string, i int) error 
 	return nil
 }
 
-// compare tells what grew from a smaller size. Ten times the services may take twelve times as much.
-func (g *grown) compare(r *turns.Report, from *grown) {
+// compare reports the growth from a smaller size. Ten times the services may take twelve times the time and memory.
+func (g *grown) compare(r *harness.Report, from *grown) {
 	times := float64(g.services) / float64(from.services)
-	bound, peer := turns.Bound{Target: 1.2 * times, Hoped: times, Most: true}, fmt.Sprintf("%d services", from.services)
+	bound, peer := harness.Bound{Target: 1.2 * times, Hoped: times, Most: true},
+		fmt.Sprintf("%d services", from.services)
 	r.Compare(fmt.Sprintf("time of a build of %d", g.services), peer, "s", g.seconds, from.seconds, bound)
 	r.Compare("most memory of it", peer, "MB", g.peak, from.peak, bound)
-	r.Compare("processor time of it, without Postgres", peer, "s", g.cpu, from.cpu, turns.Bound{})
-	r.Compare("deflating the same", peer, "s", g.deflate, from.deflate, turns.Bound{})
+	r.Compare("processor time of it, without Postgres", peer, "s", g.cpu, from.cpu, harness.Bound{})
+	r.Compare("deflating the same", peer, "s", g.deflate, from.deflate, harness.Bound{})
 }
 
-func (g *grown) tell(r *turns.Report) {
-	each := func(values []float64, factor float64) []float64 { return each(values, factor/float64(g.services)) }
-	r.Tell(fmt.Sprintf("processor time of a service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
-	r.Tell(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms",
+func (g *grown) report(r *harness.Report) {
+	each := func(values []float64, factor float64) []float64 { return scaled(values, factor/float64(g.services)) }
+	r.Add(fmt.Sprintf("processor time of a service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
+	r.Add(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms",
 		each(g.server, 1e3)...)
-	r.Tell(fmt.Sprintf("memory of a service, %d services", g.services), "kB", each(g.peak, 1e3)...)
-	g.last.tell(r, g.database, g.services, g.bytes)
+	r.Add(fmt.Sprintf("memory of a service, %d services", g.services), "kB", each(g.peak, 1e3)...)
+	g.last.report(r, g.database, g.services, g.bytes)
 }
 
-// perService is about what a build takes of memory for a service: its files' share of a snapshot, and its own.
+// perService is the approximate memory of a build for a service: its share of a snapshot's files, and its own data.
 const perService = 50_000 // bytes
 
-// touch writes so many bytes and removes them. A machine that is virtual gets its memory from its host when it touches
-// it for the first time, which takes several times as long as to write it again: the largest directory would pay for
-// all of that.
+// touch writes so many bytes and removes them. The host of a virtual machine allocates memory at the first write, which
+// takes several times as long as later writes. Without touch, the largest directory would pay for that.
 func touch(dir string, size int64) error {
 	name := filepath.Join(dir, "touched")
 	f, err := os.Create(name)

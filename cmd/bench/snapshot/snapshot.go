@@ -1,18 +1,19 @@
-// Package snapshot measures builds of a crowd beside the least that they could take, in turn, on one machine, with the
-// files and the database in memory:
+// Package snapshot measures builds of a crowd beside the minimum work that they contain, with files and database in
+// memory:
 //
 //	go run ./cmd/bench snapshot -services 20000 -runs 5
 //
-// Each build is a process of its own, whose memory and processor time are its own: first from nothing, then, after a
-// visit to one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is
-// held to is the time in which all cores deflate what it wrote, snapshot and packs, with the same library at the same
-// level, and do nothing else: reading is not timed. Equal contents are deflated once for each of their
-// names; a second line reports the time for each content once. Postgres, which has its own processes, runs on the same
-// cores.
+// Each build is a process, so that its memory and processor time can be measured. The first is a full build. The second
+// follows a visit to one service in fifteen and reuses the previous snapshot. The third is a full build of the same
+// facts.
+//
+// The peer of a full build is the time in which all cores compress what it wrote, snapshot and packs, by the same
+// library and level. Reading is not timed. Equal contents are compressed once for each of their names; a second line
+// reports the time for each content once. Postgres has processes of its own on the same cores.
 //
 //	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //
-// builds a directory of each size in turn, and tells how time and memory grow, and how deflating alone does.
+// builds a directory of each size in turn, and reports how time and memory grow, and how the peer grows.
 package snapshot
 
 import (
@@ -27,7 +28,7 @@ import (
 	"strings"
 
 	"tollbook/cmd/bench/crowd"
-	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/harness"
 	"tollbook/cmd/bench/usage"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
@@ -40,13 +41,13 @@ type options struct {
 	data                 string
 	cpu, heap            string
 
-	role          string // of the processes that the bench starts itself, and what they work on
+	role          string // of the processes that the bench starts itself, and the folder that they use
 	database, dir string
 	minute        int
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote",
+var Command = harness.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 20_000, "how many `services`")
@@ -71,7 +72,7 @@ var Command = turns.Command{Name: "snapshot", Short: "builds, beside deflating w
 		}
 	}}
 
-// sizes are those of -scale.
+// sizes parses -scale.
 func (o *options) sizes() ([]int, error) {
 	var list []int
 	for _, text := range strings.Split(o.scale, ",") {
@@ -88,7 +89,7 @@ func run(ctx context.Context, o options) error {
 	if o.runs < 1 || o.services < crowd.Every || o.days < 1 {
 		return errors.New("-runs, -services or -days is too small")
 	}
-	dir, err := turns.Folder()
+	dir, err := harness.Folder()
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func run(ctx context.Context, o options) error {
 	if o.scale != "" {
 		return scale(ctx, o, dir)
 	}
-	return inTurn(ctx, o, dir)
+	return alternate(ctx, o, dir)
 }
 
 // database is a throwaway server with one filled database.
@@ -104,7 +105,7 @@ type database struct {
 	server *private.Server
 	dir    string
 	report crowd.Report
-	bytes  int64 // of the database
+	bytes  int64 // size of the database
 }
 
 // fill starts a server and fills its database with a crowd.
@@ -152,7 +153,7 @@ func (d *database) close() (err error) {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// cpu is the processor time that the server and its connections have used so far, in seconds.
+// cpu returns the processor time of the server and its connections so far, in seconds.
 func (d *database) cpu() (float64, error) {
 	pid, err := usage.Postmaster(filepath.Join(d.dir, "server"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package usage returns what a process takes of the machine, as Linux says it. It knows no bench.
+// Package usage reads the processor time and memory of processes from Linux. It knows no bench.
 package usage
 
 import (
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// ticks of a second in /proc.
+// ticks is the number of clock ticks a second in /proc.
 const ticks = 100
 
-// Self returns the processor time that this process has used so far, in seconds, without its children.
+// Self returns the processor time of this process in seconds, without its children.
 func Self() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -24,8 +24,7 @@ func Self() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// CPU is the processor time that a process has used so far, with that of its children, those that have ended too, in
-// seconds.
+// CPU returns the processor time of a process in seconds, including its children, also those that have ended.
 func CPU(pid int) (float64, error) {
 	for {
 		children, err := childrenOf(pid)
@@ -39,11 +38,11 @@ func CPU(pid int) (float64, error) {
 		for _, child := range children {
 			n, err := readTicks(child, 11, 13)
 			if err != nil {
-				break // it has ended since
+				break // it has ended meanwhile
 			}
 			sum += n
 		}
-		// else the time of some is twice in the sum, or not at all
+		// A child that ended between the reads would count twice or not at all.
 		if after, err := childrenOf(pid); err != nil || slices.Equal(after, children) {
 			return float64(sum) / ticks, err
 		}
@@ -66,14 +65,14 @@ func childrenOf(pid int) (list []int, err error) {
 	return list, nil
 }
 
-// readTicks sums fields of a process' stat, counted behind its name.
+// readTicks returns the sum of fields of a process's stat file, counted after the name.
 func readTicks(pid, from, to int) (sum int64, err error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)
 	stat, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // the name may hold anything
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // the name may contain any byte
 	if len(fields) < to {
 		return 0, fmt.Errorf("%s ends early", name)
 	}
@@ -87,7 +86,7 @@ func readTicks(pid, from, to int) (sum int64, err error) {
 	return sum, nil
 }
 
-// Postmaster is the process of the server whose folder this is.
+// Postmaster returns the process of the Postgres server whose data folder is dir.
 func Postmaster(dir string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -101,7 +100,7 @@ func Postmaster(dir string) (int, error) {
 	return pid, nil
 }
 
-// Memory is a figure of a process' status, such as VmHWM, the most that was resident, in MB.
+// Memory returns a figure of a process's status in MB, such as VmHWM, the maximum resident memory.
 func Memory(pid int, field string) (float64, error) {
 	name := fmt.Sprintf("/proc/%d/status", pid)
 	status, err := os.ReadFile(name)

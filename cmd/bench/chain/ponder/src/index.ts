@@ -20,8 +20,10 @@ ponder.on("Token:Transfer", async ({ event, context }) => {
   const facilitator = settlers.get(event.transaction.from.toLowerCase());
   if (!facilitator || event.transaction.hash !== transaction || !open.delete(event.args.from)) return;
   await context.db.insert(settlement).values({
-    transaction: event.transaction.hash, logIndex: event.log.logIndex, block: event.block.number, blockHash: event.block.hash,
-    settledAt: event.block.timestamp, facilitator, settler: event.transaction.from, payer: event.args.from, payee: event.args.to, amount: event.args.value,
+    transaction: event.transaction.hash, logIndex: event.log.logIndex, block: event.block.number,
+    blockHash: event.block.hash,
+    settledAt: event.block.timestamp, facilitator, settler: event.transaction.from,
+    payer: event.args.from, payee: event.args.to, amount: event.args.value,
   });
   const midnight = event.block.timestamp - (event.block.timestamp % 86400n);
   await context.db.insert(day).values({ facilitator, day: midnight, settlements: 1, amount: event.args.value })

@@ -1,4 +1,4 @@
-package turns
+package harness
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Folder makes a temporary folder, in memory where there is such a file system: a disk would be what is measured. The
-// caller removes it.
+// Folder creates a temporary folder, in memory if possible, because a disk would dominate the result. The caller
+// removes it.
 func Folder() (string, error) {
 	memory := "/dev/shm"
 	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
@@ -21,10 +21,10 @@ func Folder() (string, error) {
 	return os.MkdirTemp(memory, "tollbook-bench-")
 }
 
-// Peer is a program that a bench needs, and the package of Debian that brings it.
+// Peer is a program that a bench needs, and the Debian package that contains it.
 type Peer struct{ Program, Package string }
 
-// Install brings those peers that are missing.
+// Install installs the missing peers.
 func Install(ctx context.Context, peers ...Peer) error {
 	args := []string{"install", "-y", "--no-install-recommends"}
 	for _, p := range peers {
@@ -43,15 +43,15 @@ func Install(ctx context.Context, peers ...Peer) error {
 	return nil
 }
 
-// GoInstall returns the path of a program that a Go module holds, at a version: "example.org/program@v1.2.3". It
-// compiles the program into the user's cache if that version is not there.
+// GoInstall returns the path of a program of a Go module at a version: "example.org/program@v1.2.3". It compiles the
+// program into the user's cache if that version is missing.
 func GoInstall(ctx context.Context, module string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	name, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, "tollbook", "bin") // where tests look for theirs
+	dir := filepath.Join(cache, "tollbook", "bin") // where tests look for such programs
 	program := filepath.Join(dir, filepath.Base(name))
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Version == version {
 		return program, nil

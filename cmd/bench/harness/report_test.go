@@ -1,4 +1,4 @@
-package turns
+package harness
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTurns holds the sides to their order: neighbours in time are what is compared.
-func TestTurns(t *testing.T) {
+// TestAlternate checks the order of the runs: neighbouring runs are compared.
+func TestAlternate(t *testing.T) {
 	var order []string
 	side := func(name string, value float64) Side {
 		return func(context.Context) (float64, error) {
@@ -21,24 +21,24 @@ func TestTurns(t *testing.T) {
 			return value, nil
 		}
 	}
-	given, err := Take(t.Context(), 3, side("ours", 10), side("theirs", 0))
+	results, err := Alternate(t.Context(), 3, side("ours", 10), side("theirs", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"ours", "theirs", "ours", "theirs", "ours", "theirs"}, order); diff != "" {
 		t.Errorf("order of the runs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]float64{{11, 12, 13}, {1, 2, 3}}, given); diff != "" {
+	if diff := cmp.Diff([][]float64{{11, 12, 13}, {1, 2, 3}}, results); diff != "" {
 		t.Errorf("what the sides gave (-want +got):\n%s", diff)
 	}
 	broken := errors.New("peer is not installed")
-	if _, err := Take(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err,
+	if _, err := Alternate(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err,
 		broken) {
 		t.Errorf("a side that fails: %v", err)
 	}
 }
 
-// TestReport shows what a bench prints: ratios run by run, not of the medians.
+// TestReport checks the text of a report: its ratios are those of each run, not of the medians.
 func TestReport(t *testing.T) {
 	r := &Report{Command: "go run ./cmd/bench/read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 		Go: "go1.26", Cores: 2, Runs: 3}
@@ -46,8 +46,8 @@ func TestReport(t *testing.T) {
 		Bound{Target: 0.9, Hoped: 1.1})
 	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2},
 		Bound{Target: 2, Hoped: 1.3, Most: true})
-	r.Hold("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
-	r.Tell("files", "", 7)
+	r.AddBounded("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
+	r.Add("files", "", 7)
 	var text bytes.Buffer
 	if err := r.text(&text); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package turns
+package harness
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 // Command is a bench: a sub-command of cmd/bench.
 type Command struct {
 	Name  string
-	Short string // what it measures, in a verb phrase
+	Short string // describes in a verb phrase what it measures
 
-	// Flags declares the command's flags and returns the function that runs once they are parsed.
+	// Flags declares the command's flags and returns the function that runs after they are parsed.
 	Flags func(*flag.FlagSet) func(context.Context) error
 }
 
-// ErrUsage is wrapped by errors that a command line is the reason for.
+// ErrUsage is wrapped by errors in the command line.
 var ErrUsage = errors.New("usage")
 
-// Main runs the sub-command that the command line names. It returns the exit status: 0 when it did what it should, 1
-// when something failed, 2 for a command line that can't be understood. Ctrl-C and SIGTERM end a command's context.
+// Main runs the sub-command that the command line names and returns the exit status: 0 for success, 1 for a failure, 2
+// for a wrong command line. Ctrl-C and SIGTERM end a command's context.
 func Main(commands ...Command) int {
 	log.SetFlags(0)
 	if len(os.Args) > 1 {
@@ -70,7 +70,7 @@ func (c Command) main(args []string) int {
 	return 1
 }
 
-// commandLine is what was called, as a reader would repeat it.
+// commandLine returns the command line in a form that a reader can repeat.
 func commandLine() string {
 	return strings.Join(append([]string{"go run ./cmd/bench"}, os.Args[1:]...), " ")
 }

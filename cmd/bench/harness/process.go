@@ -1,4 +1,4 @@
-package turns
+package harness
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// stopTimeout is how long a process may take to end once its context is done.
+// stopTimeout is the time that a process may take to end after its context is done.
 const stopTimeout = 10 * time.Second
 
-// Program is a process that gets SIGTERM when its context ends, so that a server such as nginx can stop its workers.
-// Its environment is ours and env, without variables that name a bucket or configure tollbook.
+// Program returns a process that gets SIGTERM when its context ends, so that a server such as nginx can stop its
+// workers. Its environment is ours plus env, without variables that name a bucket or configure tollbook.
 func Program(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -31,8 +31,8 @@ func Program(ctx context.Context, env []string, name string, args ...string) *ex
 	return cmd
 }
 
-// Role is a process that runs the same sub-command with other flags: a part of the bench whose memory and processor
-// time are measured by themselves. What it logs is shown.
+// Role returns a process that runs the same sub-command with other flags: a part of the bench whose memory and
+// processor time are measured alone. Its log is shown.
 func Role(ctx context.Context, env []string, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,7 +43,7 @@ func Role(ctx context.Context, env []string, args ...string) (*exec.Cmd, error) 
 	return cmd, nil
 }
 
-// Run runs a program to its end. The error holds what the program printed.
+// Run runs a program to its end. Its error contains the program's output.
 func Run(ctx context.Context, env []string, name string, args ...string) error {
 	cmd := Program(ctx, env, name, args...)
 	var out bytes.Buffer
@@ -54,13 +54,13 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 	return nil
 }
 
-// BuildTollbook compiles the whole command into a folder and returns its path.
+// BuildTollbook compiles the tollbook command into a folder and returns its path.
 func BuildTollbook(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "tollbook")
 	return program, Run(ctx, nil, "go", "build", "-o", program, "./cmd/tollbook")
 }
 
-// Profile writes a CPU profile into a file, if it has a name, until stop is called.
+// Profile writes a CPU profile to a file until stop is called. It does nothing if name is empty.
 func Profile(name string) (stop func(), err error) {
 	if name == "" {
 		return func() {}, nil

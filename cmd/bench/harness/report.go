@@ -1,7 +1,7 @@
-// Package turns owns how two sides of a comparison are measured: in turn, on one machine, in one process' life, and how
-// the outcome is told. A time alone says nothing on a shared machine, so what counts is the ratio of two neighbours in
-// time. It must never know what is measured.
-package turns
+// Package harness measures two sides of a comparison and reports the result. On a shared machine, a time alone means
+// little. The sides run alternately in one process, and the result is the ratio of neighbouring runs. The package must
+// never know what is measured.
+package harness
 
 import (
 	"context"
@@ -19,49 +19,49 @@ import (
 	"time"
 )
 
-// A Side runs once and says what it gave, in the unit of its comparison.
+// A Side runs once and returns its result, in the unit of its comparison.
 type Side func(ctx context.Context) (float64, error)
 
-// Take lets the sides run one after the other, count times, and returns what each gave: a list a side, a value a run.
-func Take(ctx context.Context, count int, sides ...Side) ([][]float64, error) {
-	given := make([][]float64, len(sides))
+// Alternate runs the sides one after the other, count times. It returns a list for each side, with a value for each
+// run.
+func Alternate(ctx context.Context, count int, sides ...Side) ([][]float64, error) {
+	results := make([][]float64, len(sides))
 	for run := range count {
 		for i, side := range sides {
 			value, err := side(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("run %d of side %d: %w", run+1, i+1, err)
 			}
-			given[i] = append(given[i], value)
+			results[i] = append(results[i], value)
 			log.Printf("run %d of %d, side %d: %.4g", run+1, count, i+1, value)
 		}
 	}
-	return given, nil
+	return results, nil
 }
 
-// Spread is what several runs gave.
+// Spread is the minimum, median and maximum of several runs.
 type Spread struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	Max    float64 `json:"max"`
 }
 
-// Of is the spread of values, of which there is at least one.
-func Of(values []float64) Spread {
+// NewSpread returns the spread of values, which must not be empty.
+func NewSpread(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	return Spread{sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]}
 }
 
 func (s Spread) String() string { return fmt.Sprintf("%.4g / %.4g / %.4g", s.Min, s.Median, s.Max) }
 
-// Bound is what a ratio, or a figure, is held to: at least so much, or at most where less is better; nothing where it
-// is zero.
+// Bound is the limit of a ratio or a figure: a minimum, or a maximum if Most is set. A zero Target means no limit.
 type Bound struct {
 	Target float64 `json:"target,omitempty"`
 	Hoped  float64 `json:"hoped,omitempty"`
 	Most   bool    `json:"at_most,omitempty"`
 }
 
-// verdict judges a median.
+// verdict compares a median with the bound.
 func (b Bound) verdict(median float64) string {
 	reached := func(bound float64) bool { return b.Most && median <= bound || !b.Most && median >= bound }
 	switch {
@@ -75,7 +75,7 @@ func (b Bound) verdict(median float64) string {
 	return "missed"
 }
 
-// Comparison is a line of a report. A ratio is ours divided by the peer's of the same run, whatever the unit.
+// Comparison is a line of a report. Its ratio is our value divided by the peer's of the same run, in any unit.
 type Comparison struct {
 	What    string `json:"what"`
 	Peer    string `json:"peer"`
@@ -87,7 +87,7 @@ type Comparison struct {
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Figure is a number that is told without a peer.
+// Figure is a number without a peer.
 type Figure struct {
 	What    string `json:"what"`
 	Unit    string `json:"unit"`
@@ -96,7 +96,7 @@ type Figure struct {
 	Verdict string `json:"verdict,omitempty"`
 }
 
-// Report is what a bench prints.
+// Report is the output of a bench.
 type Report struct {
 	Command     string       `json:"command"`
 	Commit      string       `json:"commit"`
@@ -108,13 +108,13 @@ type Report struct {
 	Figures     []Figure     `json:"figures"`
 }
 
-// New begins a report of so many runs.
-func New(runs int) *Report {
+// NewReport returns an empty report of that number of runs.
+func NewReport(runs int) *Report {
 	return &Report{Command: commandLine(), Commit: commit(), When: time.Now().UTC().Truncate(time.Second),
 		Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), Runs: runs}
 }
 
-// commit is what git says of the folder that the bench runs in, nothing where it is no clone.
+// commit returns the description that git gives to the current folder, or the revision of the build outside a clone.
 func commit() string {
 	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
 		return strings.TrimSpace(string(out))
@@ -128,23 +128,25 @@ func commit() string {
 	return ""
 }
 
-// Compare adds a line: ours and theirs hold a value a run.
+// Compare adds a line. Both ours and theirs have a value for each run.
 func (r *Report) Compare(what, peer, unit string, ours, theirs []float64, bound Bound) {
 	ratios := make([]float64, min(len(ours), len(theirs)))
 	for i := range ratios {
 		ratios[i] = ours[i] / theirs[i]
 	}
-	ratio := Of(ratios)
-	r.Comparisons = append(r.Comparisons, Comparison{what, peer, unit, Of(ours), Of(theirs), ratio, bound,
+	ratio := NewSpread(ratios)
+	r.Comparisons = append(r.Comparisons, Comparison{what, peer, unit, NewSpread(ours), NewSpread(theirs), ratio, bound,
 		bound.verdict(ratio.Median)})
 }
 
-// Tell adds numbers that have no peer.
-func (r *Report) Tell(what, unit string, values ...float64) { r.Hold(what, unit, Bound{}, values...) }
+// Add adds a figure.
+func (r *Report) Add(what, unit string, values ...float64) {
+	r.AddBounded(what, unit, Bound{}, values...)
+}
 
-// Hold is Tell of numbers that are held to something by themselves.
-func (r *Report) Hold(what, unit string, bound Bound, values ...float64) {
-	spread := Of(values)
+// AddBounded adds a figure with a bound of its own.
+func (r *Report) AddBounded(what, unit string, bound Bound, values ...float64) {
+	spread := NewSpread(values)
 	r.Figures = append(r.Figures, Figure{what, unit, spread, bound, bound.verdict(spread.Median)})
 }
 
@@ -164,20 +166,20 @@ func (r *Report) text(to io.Writer) error {
 		r.When.Format(time.DateTime), r.Commit, r.Go, r.Cores, r.Runs)
 	for _, c := range r.Comparisons {
 		fmt.Fprintf(w, "%s\tours %v %s\t%s %v\tratio %v\t%s\n", c.What, c.Ours, c.Unit, c.Peer, c.Theirs, c.Ratio,
-			c.Bound.held(c.Verdict))
+			c.Bound.describe(c.Verdict))
 	}
 	for _, f := range r.Figures {
 		fmt.Fprintf(w, "%s\t%v %s", f.What, f.Spread, f.Unit)
 		if f.Verdict != "" {
-			fmt.Fprintf(w, "\t%s", f.Bound.held(f.Verdict))
+			fmt.Fprintf(w, "\t%s", f.Bound.describe(f.Verdict))
 		}
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
 
-// held says what is held to a bound, and what came of it.
-func (b Bound) held(verdict string) string {
+// describe returns the bound and its verdict as text.
+func (b Bound) describe(verdict string) string {
 	if verdict == "" {
 		return ""
 	}
