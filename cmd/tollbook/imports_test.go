@@ -275,7 +275,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/minio/minio-go/v7"},
 	},
 	"cmd/bench/harness": {},
-	"cmd/bench/usage": {},
+	"cmd/bench/usage":   {},
 	"build/judge": {
 		ours: []string{"site", "site/postgres", "site/postgres/ledger", "site/synthesis", "site/x402"},
 	},
