@@ -52,7 +52,8 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	if a.hang {
 		return finding{verdict: failed, reason: "timed out after 15 s"}
 	}
-	f := finding{status: a.status, delay: a.delay,
+	// A refusal such as 404 takes the service's response time, too.
+	f := finding{status: a.status, delay: max(a.delay, s.responseTime(t)),
 		reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
 	switch {
 	case a.status == http.StatusPaymentRequired:

@@ -154,10 +154,14 @@ func (p *past) look(behaviour string, state, endpoint int, t time.Time) finding 
 	f, ok := p.seen[key]
 	if !ok {
 		f = s.look(behaviour, s.endpoints[endpoint], at)
-		f.delay -= s.responseTime(at)
+		if f.status != 0 {
+			f.delay -= s.responseTime(at)
+		}
 		p.seen[key] = f
 	}
-	f.delay += s.responseTime(at)
+	if f.status != 0 { // without an answer there is no response time
+		f.delay += s.responseTime(at)
+	}
 	return f
 }
 

@@ -206,6 +206,9 @@ func TestChecksAreConsistent(t *testing.T) {
 			if c.StatusCode == nil != (c.ResponseTimeMS == nil) {
 				t.Errorf("%s at %v: a status without a time or the reverse", h.Slug, c.CheckedAt)
 			}
+			if c.ResponseTimeMS != nil && *c.ResponseTimeMS < 0 {
+				t.Errorf("%s at %v: a response time of %d ms", h.Slug, c.CheckedAt, *c.ResponseTimeMS)
+			}
 			if i == 0 {
 				continue
 			}
