@@ -90,7 +90,7 @@ func TestShapes(t *testing.T) {
 		for _, e := range s.is.Envelopes {
 			a := x402.Capture(x402.Answer{Status: e.StatusCode, Header: e.Header, Body: e.Body, URL: e.URL})
 			if a.Envelope == nil || !a.Envelope.Accepts[0].Usable() {
-				t.Errorf("%s answers what nobody can pay: %s %s", e.URL, e.Header, e.Body)
+				t.Errorf("%s: nobody can pay its response: %s %s", e.URL, e.Header, e.Body)
 			}
 		}
 	}
@@ -190,12 +190,12 @@ var agree = map[string]string{
 		SELECT count(*) FROM (
 			SELECT token_id, payer_id, max(settled_at)::date FROM settlements GROUP BY 1, 2
 			EXCEPT SELECT * FROM token_payers) x`,
-	"seen_days": `
+	"authorization_days": `
 		SELECT count(*) FROM (
 			SELECT s.chain_id, f.token, settled_at::date, count(*) FROM settlements s
 				JOIN facilitator_tokens f ON f.id = token_id
 				WHERE method = 'eip3009' GROUP BY 1, 2, 3
-			EXCEPT SELECT chain_id, token, day, attributed FROM seen_days) x`,
+			EXCEPT SELECT chain_id, token, day, attributed FROM authorization_days) x`,
 	"accounts": `
 		SELECT count(*) FROM (SELECT settler_id AS id FROM settlements UNION SELECT payer_id FROM settlements UNION
 			SELECT payee_id FROM settlements) u
@@ -213,7 +213,7 @@ var agree = map[string]string{
 		SELECT (SELECT count(*) FROM endpoints WHERE service_id NOT IN (SELECT id FROM services))
 			+ (SELECT count(*) FROM prices WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
 			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
-			+ (SELECT count(*) FROM answers WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
+			+ (SELECT count(*) FROM responses WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
 			+ (SELECT count(*) FROM check_days WHERE service_id NOT IN (SELECT id FROM services))
 			+ (SELECT count(*) FROM change_log WHERE change_id NOT IN (SELECT id FROM changes))`,
 	"open hours": `SELECT count(*) FROM check_hours WHERE hour >= (SELECT through FROM log_seal)`,
