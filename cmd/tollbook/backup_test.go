@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"tollbook/build"
+	"tollbook/cmd/tollbook/database"
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
 	"tollbook/output"
@@ -137,7 +139,7 @@ func TestPrivateBackup(t *testing.T) {
 	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}
 	in := func(o dataOptions, f func(*postgres.DB)) {
 		t.Helper()
-		db, err := connectDatabase(ctx, o, 0, func(line string) { t.Log(line) })
+		db, err := database.Open(ctx, database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data, Say: func(line string) { t.Log(line) }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func (b *browsed) sample(t *testing.T) {
 	}
 	public := filepath.Join(data, "public")
 	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)} // what is submitted is real, and has no place among samples
-	b.Serve, _ = serving(t, env, data, "--rate-limit", "0", "--trusted-proxies", "127.0.0.1")
+	b.Serve, _ = serving(t, env, data, "--serve-rate-limit", "0", "--serve-trusted-proxies", "127.0.0.1")
 	b.Nginx = "http://" + edgetest.StartNginx(t, "", func(listen string) ([]byte, error) {
 		config := ran(t, nil, "edge", "nginx", "--root", public, "--listen", listen, "--upstream", strings.TrimPrefix(b.Serve, "http://"), "--rate-limit", "1000000")
 		return []byte(config), nil
@@ -178,7 +178,7 @@ func (b *browsed) odd(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	folder := t.TempDir()
 	ran(t, env, "services", "import", writeFile(t, "odd.json", data))
-	ran(t, env, "crawl", "--once", "--allow-private", strings.TrimPrefix(shop.URL, "http://"), "--host-gap", "1ms")
+	ran(t, env, "crawl", "--once", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"), "--crawl-host-gap", "1ms")
 	ran(t, env, "build", "--data", folder)
 	b.Odd, _ = serving(t, env, folder)
 	tree := filepath.Join(folder, "public", "current", "services")

@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/build"
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
-	"tollbook/site/postgres"
 )
 
 // buildOptions are the flags of build.
@@ -35,44 +34,44 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
-	f.StringVar(&o.Expand, "expand", string(output.ExpandAll), "which files to write out singly beside the zip: all or none")
-	f.BoolVar(&o.Gzip, "gzip", false, "write name.gz beside each single file that packing makes smaller, for nginx's gzip_static")
-	f.DurationVar(&o.Every, "every", 15*time.Minute, "time to the next build, which readers may cache this one for")
+	f.StringVar(&o.Expand, "expand", string(output.ExpandAll),
+		"write every file beside the zip, for other web servers: all or none")
+	f.BoolVar(&o.Gzip, "gzip", false,
+		"write name.gz beside each single file that compression makes smaller, for nginx's gzip_static")
+	f.DurationVar(&o.Every, "every", 15*time.Minute, "`time` to the next build, for which readers may cache this one")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
 func (o *buildOptions) validate() error {
 	if e := output.Expand(o.Expand); e != output.ExpandAll && e != output.ExpandNone {
-		return usagef("--expand %q: it is all or none", o.Expand)
+		return usage.Errorf("--expand %q: use all or none", o.Expand)
 	}
 	if o.Gzip && o.Expand == string(output.ExpandNone) {
-		return usagef("--gzip packs the files that --expand all writes")
+		return usage.Errorf("--gzip compresses the files that --expand all writes; use both")
 	}
 	if o.Every < time.Second {
-		return usagef("--every %s: it is a second or more", o.Every)
+		return usage.Errorf("--every %s: use 1s or more", o.Every)
 	}
 	return o.siteOptions.validate()
 }
-
-// logDelay is how long after their time checks enter the logs: longer than the longest visit takes to be kept.
-const logDelay = 2 * time.Minute
 
 func newBuildCommand() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Make a snapshot of what is known, and publish it to the folder",
-		Long: `Build reads Postgres at one moment, judges every service, writes every response and every page of the directory into one
-zip, and makes it the current snapshot of <data>/public. When it fails, or is killed, the last snapshot stays current.
+		Short: "Build a snapshot of the directory from the database",
+		Long: `Build reads the database at one moment, judges every service, writes every response and every page of
+the directory into one zip, and makes it the current snapshot of <data>/public. If it fails or is killed, the last
+snapshot stays current.
 
-The directory has the operator's name, colours and words: --title, --description, --colours, --footer, and pages of his own
-in Markdown, --pages. Each file of --templates takes the place of ours of the same name, with our names for what it shows;
-an unknown name is refused, and a page or a template that is wrong fails the build with its file and line. What strangers
-wrote is escaped in them all the same.
+The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
+--site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,
+with the file and line. What strangers wrote is escaped in your templates, too.
 
 EXIT STATUS
 
-0 when the snapshot is published, 1 when it is not.`,
+0 if the snapshot is published, 1 if not.`,
+		Example: "  tollbook build\n  tollbook build --site-title \"Acme Directory\" --site-pages pages/",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
@@ -82,42 +81,30 @@ EXIT STATUS
 }
 
 func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
-	make, err := o.maker()
+	builder, err := o.newBuilder()
 	if err != nil {
 		return err
 	}
-	folder, err := openPublic(o.dataOptions)
+	folder, err := o.openPublic()
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, logger)
+	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	bar := newProgress("rendered")
-	report, err := make(ctx, db.DB, folder, bar.set)
-	bar.finish()
+	bar := progress.NewCounter("rendered")
+	r, err := builder.Build(ctx, db.DB, folder, bar.Set)
+	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if o.JSON {
-		return printJSON(stdout, struct {
-			build.Report
-			Seconds float64 `json:"seconds"`
-		}{report, report.Took.Seconds()})
-	}
-	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d of them as before, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot,
-		report.Services, report.Copied, report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
-	return err
+	return report.Build(stdout, r, o.JSON)
 }
 
-// makeFunc makes a snapshot of what is known now, and drops what nobody can ask for any more.
-type makeFunc func(ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int)) (build.Report, error)
-
-// maker reads what every build needs of files.
-func (o *buildOptions) maker() (makeFunc, error) {
+// newBuilder reads the files that every build needs.
+func (o *buildOptions) newBuilder() (*publication.Builder, error) {
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, err
@@ -126,28 +113,8 @@ func (o *buildOptions) maker() (makeFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	site, err := o.site(o.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int)) (build.Report, error) {
-		source, err := db.Setting(ctx, "source")
-		if err != nil {
-			return build.Report{}, err
-		}
-		site.Sample = source != ""
-		if os.Getenv("GOGC") == "" {
-			defer debug.SetGCPercent(debug.SetGCPercent(build.GCPercent))
-		}
-		now := time.Now()
-		report, err := build.Run(ctx, db, folder, build.Options{
-			Now: now, Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: progress, FreeHosts: free,
-			Site: site, Program: programSum(),
-		})
-		if err != nil {
-			return report, err
-		}
-		_, err = prune(folder, now, report.Needed)
-		return report, err
-	}, nil
+	return publication.NewBuilder(publication.BuildOptions{
+		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
+		Gzip: o.Gzip, Every: o.Every,
+	})
 }

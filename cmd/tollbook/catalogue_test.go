@@ -30,8 +30,8 @@ func TestImportCatalogue(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
 	host := s.Listener.Addr().String()
-	code, stdout, stderr := run(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data, "--allow-private", host)
-	if want := "1 services listed, 0 were listed already and got 0 new endpoints, 1 at addresses that are not visited; tollbook crawl visits them\n"; code != 0 || stdout != want || stderr != "" {
+	code, stdout, stderr := run(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data, "--crawl-allow-private", host)
+	if want := "1 services listed; 0 were listed already and got 0 new endpoints; 1 have an address that is never visited. Next: tollbook crawl visits them\n"; code != 0 || stdout != want || stderr != "" {
 		t.Errorf("exit %d, stdout %q, want %q; stderr\n%s", code, stdout, want, stderr)
 	}
 	if _, stdout, _ := run(t, env, "services", "list", "--data", data); !strings.Contains(stdout, "acme-quotes") || !strings.Contains(stdout, "Finance") {
@@ -45,7 +45,7 @@ func TestImportCatalogue(t *testing.T) {
 			t.Errorf("import %s: exit %d, stderr %q, want %q", address, code, stderr, fault)
 		}
 	}
-	if code, _, _ := run(t, env, "services", "import", s.URL, "--data", data, "--host-gap", "0s"); code != 2 {
+	if code, _, _ := run(t, env, "services", "import", s.URL, "--data", data, "--crawl-host-gap", "0s"); code != 2 {
 		t.Errorf("a gap of nothing: exit %d, want 2", code)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tollbook/build"
+	"tollbook/cmd/tollbook/publication"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
@@ -139,14 +140,14 @@ func (d *steppedDirectory) build(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	b, err := build.Run(ctx, d.DB, d.folder, build.Options{Now: d.now, Every: 15 * time.Minute, LogDelay: logDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
+	b, err := build.Run(ctx, d.DB, d.folder, build.Options{Now: d.now, Every: 15 * time.Minute, LogDelay: publication.LogDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
 	if err != nil {
 		t.Fatalf("%s: %v", d.now.Format(time.TimeOnly), err)
 	}
 	if c, err := d.folder.Checkpoint(); err != nil || c.Snapshot != b.Snapshot {
 		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot, err)
 	}
-	if _, err := prune(d.folder, d.now, b.Needed); err != nil {
+	if err := publication.Prune(d.folder, d.now, b.Needed); err != nil {
 		t.Fatal(err)
 	}
 }

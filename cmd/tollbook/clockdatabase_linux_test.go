@@ -93,7 +93,7 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	ran(t, d.env(), "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	ran(t, d.env(), "build", "--data", d.data)
 	d.due(t, 10*time.Minute) // a worker that finds them due visits them once more than goesOn counts
-	d.base, d.serve = serving(t, d.env(), d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
+	d.base, d.serve = serving(t, d.env(), d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
 	d.work = d.worker(t)
 	return d
 }
@@ -123,7 +123,7 @@ func (d *clockedDirectory) env() []string { return []string{"DATABASE_URL=" + d.
 // worker starts a worker that does everything every second.
 func (d *clockedDirectory) worker(t *testing.T) *program {
 	t.Helper()
-	p := command(t, d.env(), "work", "--build", "--data", d.data, "--allow-private", d.shop, "--host-gap", "1ms", "--schedule-build", "1s").start(t)
+	p := command(t, d.env(), "work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "1ms", "--schedule-build", "1s").start(t)
 	p.await(t, "Working")
 	return p
 }

@@ -3,13 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"tollbook/site/x402"
 )
 
 // TestCompletion plays a shell that asks what may follow.
@@ -47,20 +44,5 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("completions (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestNetworkCompletion: bash cuts words at colons, so networks are offered by name.
-func TestNetworkCompletion(t *testing.T) {
-	t.Parallel()
-	list := networkNames()
-	if !slices.Contains(list, "base\teip155:8453") {
-		t.Errorf("base is not offered: %q", list)
-	}
-	for _, line := range list {
-		name, id, _ := strings.Cut(line, "\t")
-		if got, known := x402.ResolveNetwork(name); !known || got != id || strings.Contains(name, ":") {
-			t.Errorf("%q is no name of %s without a colon", name, id)
-		}
 	}
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 )
@@ -21,35 +21,28 @@ import (
 // crawlOptions are the flags of crawl.
 type crawlOptions struct {
 	dataOptions
+	visitOptions
+	paceOptions
 	freeHostOptions
 	synthesisOptions
-	Once         bool
-	Workers      int
-	HostGap      time.Duration
-	AllowPrivate []string
-	Contact      string
-	JSON         bool
+	Once bool
+	JSON bool
 }
 
 // AddFlags adds the flags of crawl.
 func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
+	o.visitOptions.AddFlags(f)
+	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.synthesisOptions.AddFlags(f)
-	f.BoolVar(&o.Once, "once", false, "visit all that is due and exit; otherwise go on visiting")
-	f.IntVar(&o.Workers, "workers", 32, "services visited at once")
-	f.DurationVar(&o.HostGap, "host-gap", time.Second, "time between two requests to a host")
-	f.StringSliceVar(&o.AllowPrivate, "allow-private", nil, "`HOST[:PORT]` that may be visited although it is private; for tests")
-	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions")
+	f.BoolVar(&o.Once, "once", false, "visit everything that is due, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
 func (o *crawlOptions) validate() error {
-	if o.Workers < 1 {
-		return usagef("--workers %d: at least 1 must visit", o.Workers)
-	}
-	if o.HostGap <= 0 {
-		return usagef("--host-gap %s: the time between two requests is more than nothing", o.HostGap)
+	if err := o.paceOptions.validate(); err != nil {
+		return err
 	}
 	return o.synthesisOptions.validate()
 }
@@ -58,24 +51,26 @@ func newCrawlCommand() *cobra.Command {
 	var o crawlOptions
 	cmd := &cobra.Command{
 		Use:   "crawl",
-		Short: "Visit the services that are due",
-		Long: `Crawl visits each service that is due: it asks the service's endpoints without paying, and keeps what they answer in
-Postgres (DATABASE_URL, or the folder's own). It changes nothing that is published; that is "tollbook build".
+		Short: "Visit services and store what they charge",
+		Long: `Crawl visits each service that is due: it requests the service's endpoints without paying, and stores
+their responses in the database (DATABASE_URL, or the private one of --data). It does not change what is published;
+build does.
 
-Once a day it looks at the documents of each service's site (as robots.txt allows), which may tell of more endpoints, and
-once a week it asks the registry of its domain (RDAP) who registered it and when. It probes the submissions whose probe
-waits, for which --allow-private lets nothing through.
+Once a day it reads the documents of each service's site, if robots.txt allows it, which may declare more endpoints.
+Once a week it asks the registry of each domain (RDAP) when the domain was registered. It probes the submissions
+that wait for a probe; --crawl-allow-private does not apply to those.
 
-With --synthesis-base-url and --synthesis-model it then asks a language model to sum up the services whose own words
-changed, the newest change first, until the day's questions are asked. The key for it is read from OPENAI_API_KEY. What a
-model says overrides nothing that was measured, and is published as machine-written; an answer that is not what was asked
-for is dropped, and counted by its reason.
+With --synthesis-base-url and --synthesis-model it then asks a language model to summarise services whose own words
+have changed, the newest change first, up to the day's limit. OPENAI_API_KEY is the key of that API. An answer
+overrides nothing that was measured, and is published as machine-written. An answer in the wrong form is dropped,
+and the report counts it by reason.
 
-A terminal shows a progress bar; elsewhere each check is one log line.
+A terminal shows a progress bar; elsewhere each check is a log line.
 
 EXIT STATUS
 
-0 when every due service was visited, whatever the visits found; 1 when the crawl itself failed.`,
+0 if every due service was visited, whatever its state; 1 if the crawl itself failed.`,
+		Example: "  tollbook crawl --once",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
@@ -85,9 +80,9 @@ EXIT STATUS
 }
 
 func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
-	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
-	if err := guard.Validate(); err != nil {
-		return usagef("%w", err)
+	guard, err := o.guard()
+	if err != nil {
+		return err
 	}
 	free, err := o.freeHosts()
 	if err != nil {
@@ -102,18 +97,20 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
 	}
-	bar := newProgress("visited")
-	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis()}
-	if bar != nil {
-		options.Logger, options.Visited = nil, bar.set
+	bar := progress.NewCounter("visited")
+	options := crawl.Options{
+		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
 	}
-	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: userAgent(o.Contact)})
+	if bar != nil {
+		options.Logger, options.Visited = nil, bar.Set
+	}
+	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer c.Close()
 	if !o.Once {
 		return c.Run(ctx)
 	}
-	report, err := c.Round(ctx)
-	bar.finish()
+	visits, err := c.Round(ctx)
+	bar.Finish()
 	if err != nil {
 		return err
 	}
@@ -121,7 +118,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	asked, err := c.Synthesize(ctx)
+	synthesized, err := c.Synthesize(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,22 +128,8 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err := errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx)); err != nil {
 		return err
 	}
-	return printReport(stdout, report, gathered, o.asked(asked), o.JSON)
-}
-
-func printReport(w io.Writer, r crawl.Report, g crawl.GatherReport, s *crawl.SynthesisReport, asJSON bool) error {
-	if asJSON {
-		fields := map[string]any{
-			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline, "inconclusive": r.Inconclusive,
-			"changes": r.Changes, "seconds": r.Took.Seconds(), "sites": g.Sites, "sites_unseen": g.Unseen, "endpoints_added": g.Endpoints, "domains": g.Domains,
-		}
-		if s != nil {
-			fields["synthesis"] = s
-		}
-		return printJSON(w, fields)
+	if options.Synthesis.Client == nil {
+		return report.Crawl(stdout, visits, gathered, nil, o.JSON)
 	}
-	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n"+
-		"%d sites looked at, nothing to be seen of %d: %d new endpoints; %d domains\n%s",
-		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes, g.Sites, g.Unseen, g.Endpoints, g.Domains, synthesisText(s))
-	return err
+	return report.Crawl(stdout, visits, gathered, &synthesized, o.JSON)
 }

@@ -66,7 +66,7 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 		other := t.TempDir()
 		address := strings.TrimPrefix(base, "http://")
 		code, stdout, stderr := run(t, nil, "demo", "--data", other, "--listen", address)
-		if code != 1 || stdout != "" || !strings.Contains(stderr, "listen on "+address+": another program answers there already") {
+		if code != 1 || stdout != "" || !strings.Contains(stderr, "listen on "+address+": another program uses this address") {
 			t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 		}
 		checkEmpty(t, other)
@@ -280,8 +280,8 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	began := time.Now()
 	o := demoOptions{
 		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"}, Interval: time.Second,
-		now:   func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
-		grace: time.Minute,
+		now:       func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
+		stopLimit: time.Minute,
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

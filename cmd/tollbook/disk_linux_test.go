@@ -31,7 +31,7 @@ func TestSnapshotAfterSilence(t *testing.T) {
 		return decode[struct{ Snapshot string }](t, stdout).Snapshot
 	}
 	first := build()
-	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.Fields(reader.await(t, "Serving "))[2]
 	if got := get(t, base).header.Get("X-Snapshot"); got != first {
 		t.Fatalf("snapshot %s, want %s", got, first)

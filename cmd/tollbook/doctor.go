@@ -7,12 +7,17 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/doctor"
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 )
 
 // doctorOptions are the flags of doctor.
@@ -30,44 +35,48 @@ type doctorOptions struct {
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
-	f.StringArrayVar(&o.RPC, "rpc", nil, "`CAIP2=URL` of a JSON-RPC address to look at, beside those of the configuration")
-	f.StringVar(&o.To, "to", "", "`place` that snapshots are published to: s3://bucket/prefix, or a folder")
-	f.StringVar(&o.BaseURL, "base-url", "", "`address` at which readers reach the directory")
-	f.DurationVar(&o.Timeout, "timeout", 15*time.Second, "time that each check may take")
+	settings.AddFlag(f, "publish.to", &o.To)
+	settings.AddFlag(f, "site.base_url", &o.BaseURL)
+	f.StringArrayVar(&o.Networks.RPC, "rpc", nil,
+		"`CAIP2=URL` of a JSON-RPC node to check beside those of the configuration; may be repeated")
+	f.DurationVar(&o.Timeout, "timeout", 15*time.Second, "longest `time` of each check")
 	f.BoolVar(&o.JSON, "json", false, "print the findings as a JSON list")
 }
 
-// errUnwell is a doctor that found something wrong.
-var errUnwell = errors.New("something is wrong")
+// errFaults is returned if a check found a fault.
+var errFaults = errors.New("doctor found a fault")
 
-func newDoctorCommand(c *config) *cobra.Command {
+func newDoctorCommand(c *settings.Configuration) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look whether all that is configured answers, and say what to do where it does not",
-		Long: `Doctor looks at everything that a directory stands on, all at once, and prints a line for each with what to do about it:
+		Short: "Check every configured component and suggest fixes",
+		Long: `Doctor checks everything that a directory needs, all at once, and prints a line for each with what to do
+about it:
 
     configuration  every key and TOLLBOOK_ variable is known
-    database       it answers, its schema is that of this program, it can be written to
-    disk           the data folder has room
-    snapshot       <data>/public has one, built in time, signed where there is a key
-    bucket         the place of publish.to takes, gives back, and deletes an object, and keeps the conditions that hold two
-                   publishers apart; what is tried with is removed
+    database       it answers, has the schema of this program, and can be written
+    disk           the data folder has free space
+    snapshot       <data>/public has a snapshot, on time, and signed if there is a key
+    bucket         the place of publish.to can be written, read and deleted from, and supports conditional writes, which
+                   keep two publishers apart; doctor deletes the object that it wrote
     published      that place has the snapshot of <data>/public
-    nodes          each address of a network serves that chain, and is not behind
-    readers        base_url answers, from a certificate that is good for two weeks more
-    clock          ours is that of the database, the bucket and base_url
+    nodes          each node of a network serves that chain and is up to date
+    readers        site.base_url answers, with a certificate that is valid for two weeks more
+    clock          this machine, the database, the bucket and site.base_url have the same time
 
-Nothing is changed: the database is not migrated, and a private one that does not run is started for the moment only. What
-can't be looked at within --timeout is said to be wrong. No secret is printed, of addresses that may hold one scheme and host.
+Doctor changes nothing: it does not migrate the database, and stops a private Postgres that it had to start. A check
+that takes longer than --timeout is a fault. It prints no secrets; of URLs that may contain one, only scheme and
+host.
 
 EXIT STATUS
 
-0 when nothing is wrong, 1 when something is, 2 for a configuration that no command would take.`,
-		Args: arguments(),
+0 without a fault, 1 with one, 2 for a configuration that every command refuses.`,
+		Example: "  tollbook doctor\n  tollbook doctor --json --timeout 5s",
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.Timeout < time.Second {
-				return usagef("--timeout %s: it is a second or more", o.Timeout)
+				return usage.Errorf("--timeout %s: use 1s or more", o.Timeout)
 			}
 			return nil
 		},
@@ -79,39 +88,35 @@ EXIT STATUS
 	return cmd
 }
 
-func runDoctor(ctx context.Context, o doctorOptions, c *config, stdout io.Writer) error {
+func runDoctor(ctx context.Context, o doctorOptions, c *settings.Configuration, stdout io.Writer) error {
 	components, err := o.components(c)
 	if err != nil {
 		return err
 	}
-	bar := newProgress("looked at")
-	found := doctor.Examine(ctx, doctor.Checks(components), o.Timeout, bar.set)
-	bar.finish()
+	bar := progress.NewCounter("checked")
+	findings := doctor.Examine(ctx, doctor.Checks(components), o.Timeout, bar.Set)
+	bar.Finish()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	unwell := false
-	for _, f := range found {
-		unwell = unwell || f.State == doctor.Wrong
-	}
-	if err := printFindings(stdout, found, o.JSON); err != nil {
+	if err := printFindings(stdout, findings, o.JSON); err != nil {
 		return err
 	}
-	if unwell {
-		return errUnwell
+	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.State == doctor.Wrong }) {
+		return errFaults
 	}
 	return nil
 }
 
 // components returns what the configuration names.
-func (o *doctorOptions) components(c *config) (doctor.Options, error) {
+func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, error) {
 	key, err := o.signingKey()
 	if err != nil {
-		return doctor.Options{}, usageError{err}
+		return doctor.Options{}, usage.Error{Err: err}
 	}
 	rpc := map[string][]string{}
-	if len(c.Networks)+len(o.RPC) > 0 {
-		list, err := o.networks(c.Networks)
+	if !o.Networks.IsEmpty(c.Networks) {
+		list, err := o.Networks.Read(c.Networks)
 		if err != nil {
 			return doctor.Options{}, err
 		}
@@ -119,25 +124,29 @@ func (o *doctorOptions) components(c *config) (doctor.Options, error) {
 			rpc[n.ID] = n.RPC
 		}
 	}
+	baseURL := o.BaseURL
+	if baseURL == settings.DefaultBaseURL {
+		baseURL = "" // not configured
+	}
 	return doctor.Options{
-		Data: o.Data, Public: o.public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: o.BaseURL, Key: key, RPC: rpc,
-		Configuration: func() (string, error) {
-			return cmp.Or(c.path, "no file, variables alone"), unknownVariables(c, os.Environ())
+		Data: o.Data, Public: o.public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: baseURL, Key: key,
+		RPC: rpc, Configuration: func() (string, error) {
+			return cmp.Or(c.Path, "no file, only variables"), settings.CheckVariables(os.Environ())
 		},
 		Getenv: os.Getenv, Logger: newLogger(slog.LevelInfo),
 	}, nil
 }
 
-func printFindings(stdout io.Writer, found []doctor.Finding, asJSON bool) error {
+func printFindings(stdout io.Writer, findings []doctor.Finding, asJSON bool) error {
 	if asJSON {
-		return printLines(stdout, found)
+		return report.JSONList(stdout, findings)
 	}
-	t := newTable(stdout)
-	for _, f := range found {
-		t.row(f.State, f.Check, f.Found)
+	t := report.NewTable(stdout)
+	for _, f := range findings {
+		t.Row(f.State, f.Check, f.Found)
 		if f.Do != "" {
-			t.row("", "", "→ "+f.Do)
+			t.Row("", "", "→ "+f.Do)
 		}
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -64,17 +64,17 @@ func TestDoctor(t *testing.T) {
 	key := filepath.Join(dir, "key.pem")
 	ran(t, env, "key", "new", key)
 	data := filepath.Join(dir, "tollbook-data")
-	ran(t, env, "build", "--data", data, "--signing-key", key)
+	ran(t, env, "build", "--data", data, "--publish-key", key)
 	node := chaintest.New(8453, time.Now().Add(-time.Hour))
 	node.Add(time.Now().Add(-time.Second))
 	var current atomic.Pointer[chaintest.Chain]
 	current.Store(node)
 	nodes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
 	defer nodes.Close()
-	serve := command(t, env, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	serve := command(t, env, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "))[2], "/")
 	bucket := filepath.Join(dir, "bucket")
-	ran(t, env, "publish", "--data", data, "--to", bucket, "--signing-key", key)
+	ran(t, env, "publish", "--data", data, "--publish-to", bucket, "--publish-key", key)
 	write(t, filepath.Join(dir, "tollbook.toml"), `
 [site]
 base_url = "`+base+`"
@@ -117,7 +117,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
 	look("an unknown variable", map[string]string{"configuration": "wrong"}, append(env, "TOLLBOOK_SERVE_LISTE=s3cret"), `did you mean \"TOLLBOOK_SERVE_LISTEN\"?`)
-	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env, "is not signed with the signing key", "--signing-key", otherKey(t, env, dir))
+	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env, "is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("a database that is away", map[string]string{"database": "wrong"}, []string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "look whether the server runs")
 	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc", "eip155:137="+nodes.URL+"/s3cret")
 	current.Store(chaintest.New(8453, time.Now().Add(-time.Hour)))
@@ -182,7 +182,7 @@ func TestDoctorNeverHangs(t *testing.T) {
 	}()
 	silent := l.Addr().String()
 	env := []string{"DATABASE_URL=postgres://me:s3cret@" + silent + "/x?sslmode=disable", "AWS_ENDPOINT_URL=http://" + silent, "AWS_ACCESS_KEY_ID=s3cret", "AWS_SECRET_ACCESS_KEY=s3cret"}
-	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--to", "s3://bucket/x", "--base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc", "solana=http://"+silent)
+	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--publish-to", "s3://bucket/x", "--site-base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc", "solana=http://"+silent)
 	want := map[string]string{"configuration": "ok", "database": "wrong", "snapshot": "warning", "bucket": "wrong", "readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
 	delete(states, "disk")
 	if diff := cmp.Diff(want, states); diff != "" || code != 1 || strings.Contains(said, "s3cret") {
@@ -197,7 +197,7 @@ func TestDoctorOfABucket(t *testing.T) {
 	server := outputtest.Versity(t)
 	address := server.Bucket(t) + "/prefix"
 	env := server.Env(server.Address)
-	states, said, _ := examined(t, t.TempDir(), env, "--to", address)
+	states, said, _ := examined(t, t.TempDir(), env, "--publish-to", address)
 	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "keeps conditions") {
 		t.Errorf("%v:\n%s", states, said)
 	}
@@ -208,7 +208,7 @@ func TestDoctorOfABucket(t *testing.T) {
 	if left, err := store.List(t.Context(), ""); err != nil || len(left) > 0 {
 		t.Errorf("left in it: %v, %v", left, err)
 	}
-	states, said, code := examined(t, t.TempDir(), append(env, "AWS_SECRET_ACCESS_KEY=s3cret-and-wrong"), "--to", address)
+	states, said, code := examined(t, t.TempDir(), append(env, "AWS_SECRET_ACCESS_KEY=s3cret-and-wrong"), "--publish-to", address)
 	if states["bucket"] != "wrong" || code != 1 || strings.Contains(said, "s3cret") {
 		t.Errorf("with a wrong key: exit %d, %v:\n%s", code, states, said)
 	}
@@ -240,7 +240,7 @@ func TestDoctorOfCertificates(t *testing.T) {
 				write(t, filepath.Join(dir, "roots.pem"), text)
 				env = []string{"SSL_CERT_FILE=" + filepath.Join(dir, "roots.pem")}
 			}
-			states, said, _ := examined(t, dir, env, "--base-url", server.URL)
+			states, said, _ := examined(t, dir, env, "--site-base-url", server.URL)
 			if states["readers"] != tt.state || !strings.Contains(said, tt.said) {
 				t.Errorf("%v, want %s:\n%s", states, tt.said, said)
 			}

@@ -10,23 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/serve/edge"
 )
 
 func newEdgeCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "edge",
-		Short: "Print the reading rules for other servers",
-		Long: `Edge prints what makes another server answer readers as tollbook serve does: a configuration or a program, complete and
-explained, made from the table of routes. What it can't do stands at its head. Print it anew after an upgrade.
-
-EXIT STATUS
-
-0 when it is printed, 1 when not.`,
+		Short: "Generate a configuration for nginx, Cloudflare or CloudFront",
+		Long: `Edge prints a program or configuration with which another server answers readers as tollbook serve does.
+It is complete and commented, and generated from the same table of routes. Its first lines list what that server
+can't do. Generate it again after an upgrade.` + groupStatus,
 	}, newEdgeNginxCommand(), newEdgeCloudflareCommand(), newEdgeCloudFrontCommand())
 }
 
-// Values that are written into programs: nothing that would end where it stands.
+// Patterns of values that are written into programs. They exclude characters that would end a string there.
 var (
 	plainName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	plainID    = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -34,8 +33,8 @@ var (
 	plainWords = regexp.MustCompile(`^[A-Za-z0-9.:_*\[\] =-]+$`)
 )
 
-// printed writes a program that was made.
-func printed(stdout io.Writer, program []byte, err error) error {
+// writeProgram writes a generated program.
+func writeProgram(stdout io.Writer, program []byte, err error) error {
 	if err == nil {
 		_, err = stdout.Write(program)
 	}
@@ -47,41 +46,40 @@ func printed(stdout io.Writer, program []byte, err error) error {
 
 func checkRate(limit int) error {
 	if limit < 1 {
-		return usagef("--rate-limit %d: it is 1 or more", limit)
+		return usage.Errorf("--rate-limit %d: use 1 or more", limit)
 	}
 	return nil
 }
 
-const edgeRate = "`requests` of the API that a client may make in a minute"
+const edgeRate = "API `requests` a minute that one client may send"
 
 func newEdgeNginxCommand() *cobra.Command {
 	var o edge.Nginx
 	cmd := &cobra.Command{
 		Use:   "nginx",
-		Short: "Print a configuration for nginx over an expanded folder",
-		Long: `Nginx prints a configuration for nginx (1.18 or newer, as Debian packages it) that belongs into the context http. It sends
-finished files out of the folder that build or publish expands, follows its link "current" without a reload, and hands
-everything else to a tollbook serve beside it: windows, q, logs, look-ups, earlier snapshots, submissions, whatever is
-written in an unusual way.
-
-    tollbook edge nginx --server-name tollbook.example > /etc/nginx/conf.d/tollbook.conf && nginx -t
+		Short: "Generate a configuration for nginx",
+		Long: `Nginx prints a configuration for nginx 1.18 or newer, for its http context. Nginx sends the files that
+build or publish expands into a folder, and follows the link "current" without a reload. It forwards all other
+requests to a tollbook serve beside it: windows, searches, logs, look-ups, earlier snapshots, submissions, and
+unusual spellings of a request.
 
 EXIT STATUS
 
-0 when it is printed, 1 when not.`,
-		Args: arguments(),
+0 if it is printed, 1 if not.`,
+		Example: "  tollbook edge nginx --server-name tollbook.example > /etc/nginx/conf.d/tollbook.conf && nginx -t",
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainWords.MatchString(o.Listen) || !plainWords.MatchString(o.ServerName) {
-				return usagef("--listen %q, --server-name %q: they are words that nginx takes, such as 80 and tollbook.example", o.Listen, o.ServerName)
+				return usage.Errorf("--listen %q, --server-name %q: give values of nginx such as 80 and tollbook.example", o.Listen, o.ServerName)
 			}
 			if _, _, err := net.SplitHostPort(o.Upstream); err != nil || !plainWords.MatchString(o.Upstream) {
-				return usagef("--upstream %q: it is a host with a port, such as 127.0.0.1:4020", o.Upstream)
+				return usage.Errorf("--upstream %q: give a host with a port, such as 127.0.0.1:4020", o.Upstream)
 			}
 			if !plainPath.MatchString(o.Folder) || strings.Contains(o.Folder, " ") {
-				return usagef("--root %q: nginx is given letters, digits and . _ - / alone", o.Folder)
+				return usage.Errorf("--root %q: use only letters, digits and . _ - /", o.Folder)
 			}
 			if o.MaxAge < 1 {
-				return usagef("--max-age %d: it is 1 or more", o.MaxAge)
+				return usage.Errorf("--max-age %d: use 1 or more", o.MaxAge)
 			}
 			return checkRate(o.RateLimit)
 		},
@@ -93,16 +91,16 @@ EXIT STATUS
 			o := o
 			o.Folder = filepath.ToSlash(folder)
 			config, err := o.Config()
-			return printed(cmd.OutOrStdout(), config, err)
+			return writeProgram(cmd.OutOrStdout(), config, err)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Folder, "root", filepath.Join("tollbook-data", "public"), "`folder` of the publication, in which current is the expanded tree")
-	f.StringVar(&o.Listen, "listen", "80", "`address` that nginx listens on, in its words")
-	f.StringVar(&o.ServerName, "server-name", "_", "`names` that nginx answers to; _ is any")
+	f.StringVar(&o.Folder, "root", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, with the expanded tree in its subfolder current")
+	f.StringVar(&o.Listen, "listen", "80", "`address` that nginx listens on, as its directive listen has it")
+	f.StringVar(&o.ServerName, "server-name", "_", "`names` of the server; _ for any")
 	f.StringVar(&o.Upstream, "upstream", "127.0.0.1:4020", "`host:port` of tollbook serve")
-	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, edgeRate)
-	f.IntVar(&o.MaxAge, "max-age", 60, "`seconds` that caches may keep an answer")
+	f.IntVar(&o.RateLimit, "rate-limit", settings.DefaultRateLimit, edgeRate)
+	f.IntVar(&o.MaxAge, "max-age", 60, "`seconds` that caches may keep a response")
 	return cmd
 }
 
@@ -110,21 +108,21 @@ func newEdgeCloudflareCommand() *cobra.Command {
 	var o edge.Cloudflare
 	cmd := &cobra.Command{
 		Use:   "cloudflare",
-		Short: "Print a worker that reads the zip in an R2 bucket",
-		Long: `Cloudflare prints a Worker, one JavaScript module without dependencies, that answers every reader from an R2 bucket: it
-reads the pointer, then the snapshot's zip by ranges, and holds all rules that tollbook serve has. The bucket needs no
-expanded objects: tollbook publish --expand none. What wrangler.toml must say stands at its head.
-
-    tollbook edge cloudflare > worker.js && npx wrangler deploy
+		Short: "Generate a Cloudflare Worker that reads an R2 bucket",
+		Long: `Cloudflare prints a Worker, one JavaScript module without dependencies, that answers every reader from
+an R2 bucket. It reads the pointer, then the snapshot's zip by ranges, and applies all rules of tollbook serve. The
+bucket needs no expanded objects: tollbook publish --expand none. The first lines of the module say what
+wrangler.toml needs.
 
 EXIT STATUS
 
-0 when it is printed, 1 when not.`,
-		Args: arguments(),
+0 if it is printed, 1 if not.`,
+		Example: "  tollbook edge cloudflare > worker.js && npx wrangler deploy",
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			for _, name := range []string{o.Bucket, o.Limiter, o.Serve} {
 				if !plainName.MatchString(name) {
-					return usagef("--bucket, --limiter, --serve: %q is no name of a binding, such as BUCKET", name)
+					return usage.Errorf("--bucket, --limiter, --serve: %q is no name of a binding; give one such as BUCKET", name)
 				}
 			}
 			return checkRate(o.RateLimit)
@@ -135,15 +133,15 @@ EXIT STATUS
 				o.Prefix += "/"
 			}
 			worker, err := edge.Worker(o)
-			return printed(cmd.OutOrStdout(), worker, err)
+			return writeProgram(cmd.OutOrStdout(), worker, err)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Bucket, "bucket", "BUCKET", "`name` of the binding of the R2 bucket")
-	f.StringVar(&o.Limiter, "limiter", "LIMITER", "`name` of the binding of the rate limit, which may be absent")
-	f.StringVar(&o.Serve, "serve", "SERVE", "`name` of the variable with the address of a tollbook serve that takes submissions, which may be absent")
-	f.StringVar(&o.Prefix, "prefix", "", "`prefix` in the bucket, as publish --to has it behind the bucket's name")
-	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, edgeRate)
+	f.StringVar(&o.Limiter, "limiter", "LIMITER", "`name` of the binding of the rate limit; the binding is optional")
+	f.StringVar(&o.Serve, "serve", "SERVE", "`name` of the optional variable with the URL of a tollbook serve that receives submissions")
+	f.StringVar(&o.Prefix, "prefix", "", "`prefix` in the bucket, as in publish --publish-to s3://bucket/prefix")
+	f.IntVar(&o.RateLimit, "rate-limit", settings.DefaultRateLimit, edgeRate)
 	return cmd
 }
 
@@ -151,33 +149,32 @@ func newEdgeCloudFrontCommand() *cobra.Command {
 	var o edge.CloudFront
 	cmd := &cobra.Command{
 		Use:   "cloudfront",
-		Short: "Print a function that rewrites requests to keys in a bucket",
-		Long: `Cloudfront prints a CloudFront Function for viewer requests (runtime 2.0, less than 10 KB). It can only rewrite: a request
-that one finished file answers becomes that file's key in the bucket, to which publish --expand all writes; the rest goes
-to a tollbook serve as a second origin, whose answers CloudFront caches too. How the distribution is set up stands at its
-head.
-
-    tollbook edge cloudfront --bucket tollbook-bucket --serve tollbook-serve > function.js
+		Short: "Generate a CloudFront Function that maps requests to objects",
+		Long: `Cloudfront prints a CloudFront Function for viewer requests (runtime 2.0, less than 10 KB). Such a
+function can only rewrite a request. If one file is the response, it rewrites the request to that file's key in the
+bucket, which publish --expand all writes. All other requests go to a tollbook serve as a second origin, whose
+responses CloudFront caches too. The first lines of the function say how to configure the distribution.
 
 EXIT STATUS
 
-0 when it is printed, 1 when not.`,
-		Args: arguments(),
+0 if it is printed, 1 if not.`,
+		Example: "  tollbook edge cloudfront --bucket tollbook-bucket --serve tollbook-serve > function.js",
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainID.MatchString(o.Bucket) || !plainID.MatchString(o.Serve) || o.Bucket == o.Serve {
-				return usagef("--bucket %q, --serve %q: they are the ids of two origins", o.Bucket, o.Serve)
+				return usage.Errorf("--bucket %q, --serve %q: give the ids of two different origins", o.Bucket, o.Serve)
 			}
 			return checkRate(o.RateLimit)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			function, err := o.Function()
-			return printed(cmd.OutOrStdout(), function, err)
+			return writeProgram(cmd.OutOrStdout(), function, err)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Bucket, "bucket", "bucket", "`id` of the origin that is the bucket")
-	f.StringVar(&o.Serve, "serve", "serve", "`id` of the origin that is tollbook serve")
-	f.BoolVar(&o.Lists, "lists", false, "have the bucket answer pages of lists too: without Link, and with an error past the last one")
-	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, edgeRate)
+	f.StringVar(&o.Bucket, "bucket", "bucket", "`id` of the origin for the bucket")
+	f.StringVar(&o.Serve, "serve", "serve", "`id` of the origin for tollbook serve")
+	f.BoolVar(&o.Lists, "lists", false, "let the bucket answer pages of lists too, without the Link header and with an error after the last page")
+	f.IntVar(&o.RateLimit, "rate-limit", settings.DefaultRateLimit, edgeRate)
 	return cmd
 }

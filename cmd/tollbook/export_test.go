@@ -98,7 +98,7 @@ func TestExport(t *testing.T) {
 	base, server = serving(t, other, elsewhere)
 	id := taken(t, post(t, base+"/v1/submit", jsonBody, submission("other", "service_name", `"service-0001"`))).SubmissionID
 	server.interrupt(t, os.Interrupt)
-	if out := ran(t, other, "submissions", "approve", id); strings.HasPrefix(out, "listed as service-0001;") {
+	if out := ran(t, other, "submissions", "approve", id); strings.HasPrefix(out, "Listed as service-0001.") {
 		t.Errorf("an erased slug: %s", out)
 	}
 }

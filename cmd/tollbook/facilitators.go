@@ -5,24 +5,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
 	"tollbook/site/postgres/ledger"
 )
 
 func newFacilitatorsCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "facilitators",
-		Short: "Import and list who settles payments",
-		Long: `Facilitators changes and shows who settles payments, and by which accounts their settlements are told on chain.
-
-EXIT STATUS
-
-That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
+		Short: "Add and list facilitators, which settle payments on chain",
+		Long: `Facilitators changes and shows who settles payments, and which accounts on chain identify their
+settlements.` +
+			groupStatus,
 	}, newFacilitatorsImportCommand(), newFacilitatorsListCommand(), newFacilitatorsTrustCommand())
 }
 
@@ -31,9 +29,9 @@ func newFacilitatorsImportCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Take the facilitators of a JSON file, or of the list that comes with Tollbook",
-		Long: `Import takes every facilitator of a list, or none: a wrong entry refuses the whole list and is named. Without FILE it
-takes the list that comes with Tollbook, which was collected from public repositories. A list is an object:
+		Short: "Add facilitators from a JSON file, or from Tollbook's own list",
+		Long: `Import adds every facilitator of a list, or none: an error in one entry refuses the whole list. Without
+FILE it uses the list that comes with Tollbook, which was collected from public repositories. A list is an object:
 
     {"facilitators": [{
       "id": "acme", "name": "Acme Pay", "website_url": "https://acme.example",
@@ -44,16 +42,18 @@ takes the list that comes with Tollbook, which was collected from public reposit
       }]
     }]}
 
-A facilitator without a website takes the origin of its facilitator_url. Addresses and tokens are checked by the rules
-of their networks; an account that two facilitators claim is refused with both names. A facilitator that is known takes
-the list's words and accounts; one that the list does not name stays as it is, and settlements keep whose they were.
+If website_url is missing, the origin of facilitator_url is used. Addresses and tokens must be valid on their
+network. An account that two facilitators claim is an error that names both. A facilitator that is stored already
+gets the names and accounts of the list. One that is not in the list is not changed, and settlements stay with their
+facilitator.
 
-Volumes count for facilitators whose upstream_status begins with "merged", and for those that the operator trusts.
+Volumes count for facilitators whose upstream_status begins with "merged", and for those that you trust.
 
 EXIT STATUS
 
-0 when the whole list is taken, 1 when none of it is.`,
-		Args: optional("FILE"),
+0 if the whole list is stored, 1 if none of it is.`,
+		Example: "  tollbook facilitators import\n  tollbook facilitators import own.json",
+		Args:    optionalArgument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFacilitatorsImport(cmd.Context(), o, args, asJSON, cmd.OutOrStdout())
 		},
@@ -63,7 +63,7 @@ EXIT STATUS
 	return cmd
 }
 
-// readFacilitators reads the list that the arguments name, else the shipped one.
+// readFacilitators reads the list that the arguments name, else the one that comes with the program.
 func readFacilitators(args []string) ([]ledger.Facilitator, error) {
 	if len(args) == 0 {
 		return crawl.ShippedFacilitators()
@@ -81,49 +81,30 @@ func runFacilitatorsImport(ctx context.Context, o dataOptions, args []string, as
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
-	var report ledger.ImportReport
-	err = withDatabase(ctx, o, func(db *database) (err error) {
-		report, err = db.ImportFacilitators(ctx, list)
+	var r ledger.ImportReport
+	err = withDatabase(ctx, o, func(db *database.DB) (err error) {
+		r, err = db.ImportFacilitators(ctx, list)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
-	if asJSON {
-		return printJSON(stdout, map[string]any{
-			"added": orEmpty(report.Added), "changed": orEmpty(report.Changed), "left": orEmpty(report.Left),
-			"accounts_added": report.SettlersAdded, "accounts_removed": report.SettlersRemoved, "others": report.Others,
-		})
-	}
-	for _, part := range []struct {
-		word string
-		ids  []string
-	}{{"added", report.Added}, {"changed", report.Changed}, {"left as they were", report.Left}} {
-		fmt.Fprintf(stdout, "%d %s", len(part.ids), part.word)
-		if len(part.ids) > 0 && part.word != "left as they were" {
-			fmt.Fprintf(stdout, ": %s", strings.Join(part.ids, " "))
-		}
-		fmt.Fprintln(stdout)
-	}
-	_, err = fmt.Fprintf(stdout, "%d accounts added, %d removed; %d facilitators are not in this list and stay\n",
-		report.SettlersAdded, report.SettlersRemoved, report.Others)
-	return err
+	return report.FacilitatorImport(stdout, r, asJSON)
 }
-
-func orEmpty(list []string) []string { return append([]string{}, list...) }
 
 func newFacilitatorsListCommand() *cobra.Command {
 	var o dataOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Print the facilitators",
-		Long: `List prints the facilitators with the number of their accounts, or as JSON with each account, its tokens and its start.
+		Short: "List facilitators with the number of their accounts",
+		Long: `List prints the facilitators as a table, or as JSON with each account, its tokens and its first day.
 
 EXIT STATUS
 
-0 when they are printed, 1 when the database could not be asked.`,
-		Args: arguments(),
+0 if they are printed, 1 if the database could not be read.`,
+		Example: "  tollbook facilitators list --json > own.json",
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFacilitatorsList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},
@@ -135,61 +116,14 @@ EXIT STATUS
 
 func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
 	var list []ledger.Facilitator
-	err := withDatabase(ctx, o, func(db *database) (err error) {
+	err := withDatabase(ctx, o, func(db *database.DB) (err error) {
 		list, err = db.Facilitators(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return printFacilitators(stdout, list)
-	}
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(stdout, "No facilitators are known: tollbook facilitators import")
-		return err
-	}
-	t := newTable(stdout, "ID", "STATUS", "TRUSTED", "ACCOUNTS", "NAME", "WEBSITE")
-	for _, f := range list {
-		trusted := "no"
-		if f.Trusted {
-			trusted = "yes"
-		}
-		t.row(f.ID, f.UpstreamStatus, trusted, len(f.Settlers), f.Name, f.WebsiteURL)
-	}
-	return t.flush()
-}
-
-// printFacilitators writes the list with the names of an import's file.
-func printFacilitators(w io.Writer, list []ledger.Facilitator) error {
-	type account struct {
-		Network    string   `json:"network"`
-		Address    string   `json:"address"`
-		Tokens     []string `json:"tokens"`
-		Since      *string  `json:"since"`
-		Deprecated bool     `json:"deprecated"`
-	}
-	type line struct {
-		ID             string    `json:"id"`
-		Name           string    `json:"name"`
-		WebsiteURL     string    `json:"website_url"`
-		DocsURL        *string   `json:"docs_url"`
-		FacilitatorURL *string   `json:"facilitator_url"`
-		UpstreamStatus string    `json:"upstream_status"`
-		Trusted        bool      `json:"trusted"`
-		Addresses      []account `json:"addresses"`
-	}
-	lines := make([]line, len(list))
-	for i, f := range list {
-		lines[i] = line{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted, make([]account, len(f.Settlers))}
-		for j, s := range f.Settlers {
-			lines[i].Addresses[j] = account{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
-			if s.Since != nil {
-				lines[i].Addresses[j].Since = new(s.Since.Format(time.DateOnly))
-			}
-		}
-	}
-	return printLines(w, lines)
+	return report.Facilitators(stdout, list, asJSON)
 }
 
 func newFacilitatorsTrustCommand() *cobra.Command {
@@ -197,33 +131,34 @@ func newFacilitatorsTrustCommand() *cobra.Command {
 	var withdraw bool
 	cmd := &cobra.Command{
 		Use:   "trust ID",
-		Short: "Vouch for a facilitator's accounts, so that its volume counts",
-		Long: `Trust keeps the operator's word that the accounts listed for a facilitator are its own. A facilitator whose accounts are
-only claimed, in a proposal that nobody has accepted, is listed without a volume until then: else anyone could rank by
-the settlements of others. The next build counts; --withdraw takes the word back.
+		Short: "Count the volume of a facilitator whose accounts you have checked",
+		Long: `Trust stores that you, the operator, vouch for the accounts of a facilitator. Without that, a
+facilitator whose accounts were only proposed upstream is listed without a volume; otherwise anyone could claim the
+settlements of others. The next build counts its volume. --withdraw reverses the decision.
 
 EXIT STATUS
 
-0 when the word is kept, 1 when there is no such facilitator or the database could not be asked.`,
-		Args: arguments("ID"),
+0 if the decision is stored, 1 if there is no such facilitator or the database could not be written.`,
+		Example: "  tollbook facilitators trust acme\n  tollbook facilitators trust acme --withdraw",
+		Args:    arguments("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFacilitatorsTrust(cmd.Context(), o, args[0], !withdraw, cmd.OutOrStdout())
 		},
 	}
 	o.AddFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&withdraw, "withdraw", false, "take the word back")
+	cmd.Flags().BoolVar(&withdraw, "withdraw", false, "no longer trust the facilitator")
 	return cmd
 }
 
 func runFacilitatorsTrust(ctx context.Context, o dataOptions, id string, trusted bool, stdout io.Writer) error {
-	err := withDatabase(ctx, o, func(db *database) error { return db.TrustFacilitator(ctx, id, trusted) })
+	err := withDatabase(ctx, o, func(db *database.DB) error { return db.TrustFacilitator(ctx, id, trusted) })
 	if err != nil {
 		return err
 	}
-	word := "counts"
+	effect := "counts"
 	if !trusted {
-		word = "counts only if its list says merged"
+		effect = "counts only if its list says merged"
 	}
-	_, err = fmt.Fprintf(stdout, "%s: its volume %s from the next build on\n", id, word)
+	_, err = fmt.Fprintf(stdout, "%s: from the next build on its volume %s\n", id, effect)
 	return err
 }

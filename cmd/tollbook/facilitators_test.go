@@ -93,13 +93,13 @@ func TestFacilitators(t *testing.T) {
 		}
 		return stdout
 	}
-	if got := tell("facilitators", "list"); got != "No facilitators are known: tollbook facilitators import\n" {
+	if got := tell("facilitators", "list"); got != "No facilitators are stored. Add those that come with Tollbook: tollbook facilitators import\n" {
 		t.Errorf("list of nothing: %q", got)
 	}
-	if got := tell("facilitators", "import"); !strings.HasPrefix(got, "89 added: 402104 anyspend ") || !strings.HasSuffix(got, "\n0 changed\n0 left as they were\n283 accounts added, 0 removed; 0 facilitators are not in this list and stay\n") {
+	if got := tell("facilitators", "import"); !strings.HasPrefix(got, "89 added: 402104 anyspend ") || !strings.HasSuffix(got, "\n0 changed\n0 unchanged\n283 accounts added, 0 removed; 0 facilitators are not in this list and stay\n") {
 		t.Errorf("import says:\n%s", got)
 	}
-	if got := tell("facilitators", "import"); !strings.Contains(got, "\n89 left as they were\n0 accounts added") {
+	if got := tell("facilitators", "import"); !strings.Contains(got, "\n89 unchanged\n0 accounts added") {
 		t.Errorf("a second import says:\n%s", got)
 	}
 	file := filepath.Join(data, "list.json")

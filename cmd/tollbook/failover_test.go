@@ -31,7 +31,7 @@ func TestPostgresFailover(t *testing.T) {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "free") }))
 	t.Cleanup(shop.Close)
 	dir := memoryDir(t)
-	first := &server{dir: filepath.Join(dir, "a")}
+	first := &testServer{dir: filepath.Join(dir, "a")}
 	first.start(t)
 	env := []string{"DATABASE_URL=" + first.DSN()}
 	var list []string
@@ -45,8 +45,8 @@ func TestPostgresFailover(t *testing.T) {
 	second := first.standby(t, filepath.Join(dir, "b"))
 	dsn := "postgres:///" + private.Database + "?user=postgres&sslmode=disable&port=5432,5432&target_session_attrs=read-write&host=" + first.socket(t) + "," + second.socket(t)
 	env = []string{"DATABASE_URL=" + dsn}
-	base, serve := serving(t, env, data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
-	work := command(t, env, "work", "--allow-private", shop.Listener.Addr().String(), "--host-gap", "1ms").start(t)
+	base, serve := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
+	work := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms").start(t)
 	work.await(t, "Working")
 
 	var ids []string
@@ -65,7 +65,7 @@ func TestPostgresFailover(t *testing.T) {
 			}
 		}
 	}
-	count := func(s *server, sql string) int {
+	count := func(s *testServer, sql string) int {
 		t.Helper()
 		n, err := strconv.Atoi(query(t, s.DSN(), sql))
 		if err != nil {
@@ -73,7 +73,7 @@ func TestPostgresFailover(t *testing.T) {
 		}
 		return n
 	}
-	visits := func(s *server, what string) {
+	visits := func(s *testServer, what string) {
 		t.Helper()
 		before := count(s, `SELECT count(*)::text FROM checks`)
 		query(t, s.DSN(), `UPDATE service_states SET next_check_at = now()`)
@@ -129,14 +129,14 @@ func TestPostgresFailover(t *testing.T) {
 	}
 }
 
-// server is a private Postgres that a test may take for one of two.
-type server struct {
+// testServer is a private Postgres that a test uses as one of two.
+type testServer struct {
 	*private.Server
 	dir      string
 	settings []string
 }
 
-func (s *server) start(t *testing.T) {
+func (s *testServer) start(t *testing.T) {
 	t.Helper()
 	var err error
 	s.Server, err = private.Start(t.Context(), private.Options{Dir: s.dir, Throwaway: true, Settings: s.settings})
@@ -148,7 +148,7 @@ func (s *server) start(t *testing.T) {
 }
 
 // socket is the folder that the server is asked in.
-func (s *server) socket(t *testing.T) string {
+func (s *testServer) socket(t *testing.T) string {
 	t.Helper()
 	u, err := url.Parse(s.DSN())
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *server) socket(t *testing.T) string {
 }
 
 // standby makes a copy of a server that follows it, and without which it commits nothing.
-func (s *server) standby(t *testing.T, dir string) *server {
+func (s *testServer) standby(t *testing.T, dir string) *testServer {
 	t.Helper()
 	socket := s.socket(t)
 	if err := s.Stop(t.Context()); err != nil {
@@ -167,7 +167,7 @@ func (s *server) standby(t *testing.T, dir string) *server {
 	if out, err := exec.Command("cp", "-a", s.dir, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	follower := &server{dir: dir, settings: []string{"primary_conninfo=host=" + socket + " user=postgres", "hot_standby=on"}}
+	follower := &testServer{dir: dir, settings: []string{"primary_conninfo=host=" + socket + " user=postgres", "hot_standby=on"}}
 	signal := filepath.Join(dir, "data", "standby.signal")
 	if err := os.WriteFile(signal, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func (s *server) standby(t *testing.T, dir string) *server {
 }
 
 // kill ends the server's first process with -9; the others notice.
-func (s *server) kill(t *testing.T) {
+func (s *testServer) kill(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
 	if err != nil {

@@ -206,11 +206,11 @@ endpoints    = ["/quote", "POST /search"]
 			}
 		})
 	}
-	if _, stdout, _ := run(t, env, "services", "list"); stdout != "No services are listed: tollbook services import FILE\n" {
+	if _, stdout, _ := run(t, env, "services", "list"); stdout != "No services are listed. Add some: tollbook services import FILE\n" {
 		t.Errorf("services list says %q", stdout)
 	}
 	path := writeFile(t, "s.toml", []byte(good+"\n"+second))
-	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 || stdout != "2 services listed; tollbook crawl visits them\n" {
+	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 || stdout != "2 services listed. Next: tollbook crawl visits them\n" {
 		t.Fatalf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
 	got := decode[[]map[string]any](t, listed())
@@ -277,7 +277,7 @@ func TestEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
-	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.Fields(reader.await(t, "Serving "))[2]
 	base = strings.TrimSuffix(base, "/")
 	if a := get(t, base+"/v1/services"); a.status != 503 || !strings.HasPrefix(a.body, `{"error":{"code":503,`) || a.header.Get("Retry-After") == "" {
@@ -286,7 +286,7 @@ func TestEmptyDirectory(t *testing.T) {
 	checkEmpty(t, data) // a reader makes nothing
 
 	code, stdout, stderr := run(t, env, "crawl", "--once", "--data", data)
-	if code != 0 || !strings.HasPrefix(stdout, "0 visited in ") || stderr != "" {
+	if code != 0 || !strings.HasPrefix(stdout, "0 services visited in ") || stderr != "" {
 		t.Errorf("crawl: exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = run(t, env, "crawl", "--once", "--json", "--data", data)
@@ -318,7 +318,7 @@ func TestEmptyDirectory(t *testing.T) {
 			t.Errorf("GET %s:\n%s", e.path, strings.Join(faults, "\n"))
 		}
 	}
-	tree := command(t, nil, "serve", "--from", filepath.Join(data, "public", "current"), "--listen", "127.0.0.1:0").start(t)
+	tree := command(t, nil, "serve", "--from", filepath.Join(data, "public", "current"), "--serve-listen", "127.0.0.1:0").start(t)
 	address := strings.TrimSuffix(strings.Fields(tree.await(t, "Serving "))[2], "/")
 	if b := get(t, address+"/v1/services"); b.status != 200 || b.body != a.body {
 		t.Errorf("serve --from a tree: %d\n%s\nwant what the zip holds:\n%s", b.status, b.body, a.body)

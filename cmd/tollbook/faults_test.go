@@ -35,7 +35,7 @@ func TestPostgresFaultsUnderACrawl(t *testing.T) {
 	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":"http://%s","category":"AI","endpoints":["GET /x"]}]`, shop.Listener.Addr())
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)))
 	crawl := func() (code int, stderr string) {
-		code, _, stderr = run(t, env, "crawl", "--once", "--allow-private", shop.Listener.Addr().String(), "--host-gap", "1ms")
+		code, _, stderr = run(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms")
 		return code, stderr
 	}
 	fails := func(what, want string) {

@@ -17,6 +17,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/tollbook/report"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
@@ -121,23 +122,23 @@ func TestSubmissionFlood(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	ran(t, env, "build", "--data", data)
-	base, server := serving(t, env, data, "--trusted-proxies", "127.0.0.0/8", "--max-pending", strconv.Itoa(most))
+	base, server := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending", strconv.Itoa(most))
 	var ids []string
-	report := func(what string, f flood, began time.Time) {
+	logFlood := func(what string, f flood, began time.Time) {
 		ids = append(ids, f.taken...)
 		t.Logf("figures: %s: %d submissions in %.1f s, answers %v, median %s, p99 %s; peak memory of serve %d MiB", what, n, time.Since(began).Seconds(), f.statuses, f.quantile(.5), f.quantile(.99), memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 	}
 
 	began := time.Now()
 	one := sendFlood(t, base, "one", n, func(int) string { return "198.51.100.1" })
-	report("from one address", one, began)
+	logFlood("from one address", one, began)
 	if diff := gocmp.Diff(map[int]int{201: site.SubmissionsPerHour, 429: n - site.SubmissionsPerHour}, one.statuses); diff != "" {
 		t.Errorf("from one address (-want +got):\n%s", diff)
 	}
 	many := func(i int) string { return fmt.Sprintf("203.%d.%d.%d", i>>16, i>>8&255, i&255) }
 	began = time.Now()
 	f := sendFlood(t, base, "many", n, many)
-	report("from many", f, began)
+	logFlood("from many", f, began)
 	full := fmt.Sprintf("%d submissions wait for review already; more are taken when some are decided", most)
 	if got := len(ids); got < most || got > most+32 || f.refused[full] != n-len(f.taken) || f.statuses[429] != n-len(f.taken) {
 		t.Errorf("%d wait, %d may; refused: %v", got, most, f.refused)
@@ -147,10 +148,10 @@ func TestSubmissionFlood(t *testing.T) {
 	}
 	server.interrupt(t, os.Interrupt)
 
-	base, server = serving(t, env, data, "--trusted-proxies", "127.0.0.0/8", "--max-pending", "0")
+	base, server = serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending", "0")
 	began = time.Now()
 	f = sendFlood(t, base, "any", n, many2)
-	report("from many, any number of which may wait", f, began)
+	logFlood("from many, any number of which may wait", f, began)
 	if f.statuses[201] != n {
 		t.Errorf("without a cap: %v %v", f.statuses, f.refused)
 	}
@@ -159,7 +160,7 @@ func TestSubmissionFlood(t *testing.T) {
 	}
 	server.interrupt(t, os.Interrupt)
 
-	var kept []reviewed
+	var kept []report.Submission
 	if err := json.Unmarshal([]byte(ran(t, env, "submissions", "list", "--json")), &kept); err != nil {
 		t.Fatal(err)
 	}

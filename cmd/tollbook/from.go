@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )
 
-// fromOptions say which publication readers are answered from.
+// fromOptions say which publication is read.
 type fromOptions struct {
 	From   string
 	Memory int // MB
@@ -21,21 +22,24 @@ type fromOptions struct {
 
 // AddFlags adds --from and --memory.
 func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
-	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
+	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"),
+		"`place` to read from: the folder that snapshots are published to, one expanded tree, or s3://bucket/prefix")
+	f.IntVar(&o.Memory, "memory", 128,
+		"`MB` of a bucket to keep in memory; a snapshot of up to a quarter of that is read whole, and stays readable "+
+			"while the bucket does not answer")
 }
 
 func (o *fromOptions) validate() error {
 	if o.Memory < 16 || o.Memory > 1<<20 {
-		return usagef("--memory %d: it is 16 MB or more", o.Memory)
+		return usage.Errorf("--memory %d: use 16 MB or more", o.Memory)
 	}
 	return nil
 }
 
-// readAttempts is how often a request to a bucket is made for a reader, who waits for it.
+// readAttempts is the number of attempts of a request to a bucket, because a reader waits for the response.
 const readAttempts = 3
 
-// open follows a folder or a bucket. A snapshot that is not there yet may come.
+// open opens a folder or a bucket, which may still be empty.
 func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 	source, err := o.openSource(logger)
 	if err != nil {
@@ -46,9 +50,9 @@ func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 	case err == nil:
 		s.Release()
 	case errors.Is(err, output.ErrEmpty):
-		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
+		logger.Warn("nothing is published yet; run tollbook build", "from", o.From)
 	case errors.Is(err, archive.ErrUnreachable):
-		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
+		logger.Error("read the bucket; it is tried again", "from", o.From, "err", err)
 	default:
 		source.Close()
 		return nil, err

@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/server"
 	"tollbook/crawl"
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
@@ -365,7 +367,7 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 	db := openTestDatabase(t)
 	p := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: 1}, probe.Options{Guard: &s.guard})
 	t.Cleanup(p.Close)
-	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Submit: submitOptions(db, p, site.FreeHosts{})})
+	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Submit: server.SubmitOptions(db.DB, p, site.FreeHosts{})})
 	client := netip.MustParseAddr("198.18.0.1") // each submission is of a client of its own, who has not sent too many
 	return func(address string) {
 		fields := []string{"url"}
@@ -390,15 +392,15 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 	}
 }
 
-// openTestDatabase is a database of the test's own.
-func openTestDatabase(t *testing.T) *database {
+// openTestDatabase returns a new database for the test.
+func openTestDatabase(t *testing.T) *database.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return &database{DB: db}
+	return &database.DB{DB: db}
 }
 
 // TestNoListingLeadsInside lists every way to a lure as a service, as a list does that an operator was handed, and has

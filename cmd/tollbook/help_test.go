@@ -3,10 +3,23 @@ package main
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
+// commands returns c and all commands below it.
+func commands(c *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		list = append(list, commands(sub)...)
+	}
+	return list
+}
+
+// TestEveryCommandExplainsItself checks that each command has a short and a long help, an example, and flags with a
+// meaning.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	list := commands(newRootCommand())
@@ -21,11 +34,14 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: the line that says what it does is %q", c.CommandPath(), c.Short)
 		}
+		if !c.HasSubCommands() && c.Example == "" {
+			t.Errorf("%s: its help has no example", c.CommandPath())
+		}
 		if c.Args == nil || c.RunE == nil {
 			t.Errorf("%s: it does not say which arguments it takes, or does nothing", c.CommandPath())
 		}
 		for _, line := range strings.Split(c.Long, "\n") {
-			if len(line) > 130 {
+			if utf8.RuneCountInString(line) > 120 {
 				t.Errorf("%s: a line of its help has %d characters: %s", c.CommandPath(), len(line), line)
 			}
 		}
@@ -50,55 +66,55 @@ func TestCommandLineErrors(t *testing.T) {
 		{"services list all", `unexpected argument "all"; see tollbook services list --help`},
 		{"demo now", `unexpected argument "now"; see tollbook demo --help`},
 		{"demo --interval soon", `invalid argument "soon" for "--interval" flag`},
-		{"demo --interval 10ms", "--interval 10ms: it is a second or more"},
-		{"demo --interval -1s", "--interval -1s: it is a second or more"},
+		{"demo --interval 10ms", "--interval 10ms: use 1s or more"},
+		{"demo --interval -1s", "--interval -1s: use 1s or more"},
 		{"demo --listen 4020", `--listen "4020": missing port in address`},
-		{"serve --listen 127.0.0.1:99999", `--listen "127.0.0.1:99999": invalid port`},
-		{"serve --rate-limit -1", "--rate-limit -1: it is 0, for any number, or more"},
-		{"demo --rate-limit -1", "--rate-limit -1: it is 0, for any number, or more"},
-		{"serve --trusted-proxies 10.0.0.0/8,proxy", `--trusted-proxies "proxy": it is networks such as 10.0.0.0/8`},
-		{"serve --metrics 9402", `--metrics "9402": missing port in address`},
+		{"serve --serve-listen 127.0.0.1:99999", `--serve-listen "127.0.0.1:99999": invalid port`},
+		{"serve --serve-rate-limit -1", "--serve-rate-limit -1: use 0, for no limit, or more"},
+		{"demo --rate-limit -1", "--rate-limit -1: use 0, for no limit, or more"},
+		{"serve --serve-trusted-proxies 10.0.0.0/8,proxy", `--serve-trusted-proxies "proxy": give networks such as 10.0.0.0/8`},
+		{"serve --serve-metrics 9402", `--serve-metrics "9402": missing port in address`},
 		{"serve --once", "unknown flag: --once; see tollbook serve --help"},
-		{"submissions list --state new", `--state "new": it is pending, approved, rejected or all`},
-		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows them`},
-		{"submissions reject 7", "--reason is missing; its submitter reads it"},
+		{"submissions list --state new", `--state "new": use pending, approved, rejected or all`},
+		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows the ids`},
+		{"submissions reject 7", "--reason is missing; the submitter reads it"},
 		{"submissions approve", "ID is missing; see tollbook submissions approve --help"},
 		{"services verify", "SLUG is missing; see tollbook services verify --help"},
-		{"mcp --http --listen 0.0.0.0:4021", "--listen 0.0.0.0:4021: others than this machine reach it; name what they ask for with --hosts"},
-		{"mcp --http --listen :4021", "--listen :4021: others than this machine reach it"},
+		{"mcp --http --listen 0.0.0.0:4021", "--listen 0.0.0.0:4021: other machines can reach this address; add --hosts with the names that clients use"},
+		{"mcp --http --listen :4021", "--listen :4021: other machines can reach this address"},
 		{"mcp --http --listen 4021", `--listen "4021": missing port in address`},
-		{"mcp --memory 1", "--memory 1: it is 16 MB or more"},
-		{"mcp --http --rate-limit -1", "--rate-limit -1: it is 0, for any number, or more"},
-		{"mcp --http --trusted-proxies proxy", `--trusted-proxies "proxy": it is networks`},
-		{"crawl --once --allow-private http://x", `allow private "http://x": want HOST or HOST:PORT`},
-		{"crawl --once --allow-private 127.0.0.1:0:1", `allow private "127.0.0.1:0:1": want HOST or HOST:PORT`},
-		{"crawl --workers 0", "--workers 0: at least 1 must visit"},
-		{"crawl --host-gap 0s", "--host-gap 0s: the time between two requests is more than nothing"},
-		{"crawl --synthesis-base-url model.example --synthesis-model m", "--synthesis-base-url: it is an address such as https://model.example/v1"},
+		{"mcp --memory 1", "--memory 1: use 16 MB or more"},
+		{"mcp --http --rate-limit -1", "--rate-limit -1: use 0, for no limit, or more"},
+		{"mcp --http --trusted-proxies proxy", `--trusted-proxies "proxy": give networks`},
+		{"crawl --once --crawl-allow-private http://x", `allow private "http://x": want HOST or HOST:PORT`},
+		{"crawl --once --crawl-allow-private 127.0.0.1:0:1", `allow private "127.0.0.1:0:1": want HOST or HOST:PORT`},
+		{"crawl --crawl-workers 0", "--crawl-workers 0: use 1 or more"},
+		{"crawl --crawl-host-gap 0s", "--crawl-host-gap 0s: use a duration above 0"},
+		{"crawl --synthesis-base-url model.example --synthesis-model m", "--synthesis-base-url: give a URL such as https://model.example/v1"},
 		{"crawl --synthesis-base-url https://key@model.example --synthesis-model m", "without user, query or fragment"},
-		{"crawl --synthesis-base-url https://model.example/v1", "it needs --synthesis-model"},
-		{"crawl --synthesis-model m", "it needs --synthesis-base-url"},
-		{"crawl --synthesis-base-url http://127.0.0.1:1 --synthesis-model m --synthesis-per-day -1", "--synthesis-per-day -1: it is 0 or more"},
-		{"index --rpc https://node.example/key", "--rpc: it is a CAIP-2 id and a value"},
-		{"index --rpc eip155:8453=node.example/key", "--rpc eip155:8453, number 1: it needs an address that begins with https:// or http://"},
-		{"index --rpc stellar:pubnet=https://node.example", "settlements are read from EVM chains"},
+		{"crawl --synthesis-base-url https://model.example/v1", "add --synthesis-model"},
+		{"crawl --synthesis-model m", "add --synthesis-base-url"},
+		{"crawl --synthesis-base-url http://127.0.0.1:1 --synthesis-model m --synthesis-per-day -1", "--synthesis-per-day -1: use 0 or more"},
+		{"index --rpc https://node.example/key", "--rpc: give a CAIP-2 id and a value"},
+		{"index --rpc eip155:8453=node.example/key", "--rpc eip155:8453, number 1: give a URL that begins with https:// or http://"},
+		{"index --rpc stellar:pubnet=https://node.example", "settlements can be read only from EVM chains"},
 		{"index --rpc eip155:31337=https://node.example", "network eip155:31337 has no token to measure"},
-		{"index --network base", "network eip155:8453 has no address to read it from"},
-		{"index --confirmations base=-1", "--confirmations eip155:8453=\"-1\": it is a number of blocks"},
-		{"index --start base=soon", "it is a day such as 2025-10-01"},
+		{"index --network base", "network eip155:8453 has no node to read it from"},
+		{"index --confirmations base=-1", "--confirmations eip155:8453=\"-1\": give a number of blocks"},
+		{"index --start base=soon", "give a day such as 2025-10-01"},
 		{"index --metrics 9402 --rpc base=https://node.example", `--metrics "9402": missing port in address`},
-		{"work", "work needs DATABASE_URL: a private Postgres serves one program; that is tollbook up"},
-		{"work --drain -1s", "--drain -1s: it is nothing or more"},
-		{"work --schedule-build 10ms", "--schedule-build 10ms: it is 1s or more"},
-		{"up --schedule-publish -1s", "--schedule-publish -1s: it is 0s or more"},
-		{"up --allow-private 127.0.0.1 --listen 0.0.0.0:4020", "--allow-private together with --listen 0.0.0.0:4020"},
-		{"up --to tollbook-data/public", "--to tollbook-data/public: it is where builds are published to already"},
-		{"up --visit-limit 0s", "--visit-limit 0s: it is a second or more"},
-		{"up --rpc base=nonsense", "it needs an address that begins with https:// or http://"},
-		{"build --expand some", `--expand "some": it is all or none`},
-		{"build --every 0s", "--every 0s: it is a second or more"},
-		{"build --base-url tollbook.example", `--base-url "tollbook.example": it is an address such as https://tollbook.example`},
-		{"build --base-url javascript:alert(1)", `--base-url "javascript:alert(1)": it is an address`},
+		{"work", "work needs DATABASE_URL, because a private Postgres serves one program; use tollbook up instead"},
+		{"work --drain -1s", "--drain -1s: use 0s or more"},
+		{"work --schedule-build 10ms", "--schedule-build 10ms: use 1s or more"},
+		{"up --schedule-publish -1s", "--schedule-publish -1s: use 0s or more"},
+		{"up --crawl-allow-private 127.0.0.1 --serve-listen 0.0.0.0:4020", "--crawl-allow-private with --serve-listen 0.0.0.0:4020"},
+		{"up --publish-to tollbook-data/public", "--publish-to tollbook-data/public: builds are published to this folder already"},
+		{"up --visit-limit 0s", "--visit-limit 0s: use 1s or more"},
+		{"up --rpc base=nonsense", "give a URL that begins with https:// or http://"},
+		{"build --expand some", `--expand "some": use all or none`},
+		{"build --every 0s", "--every 0s: use 1s or more"},
+		{"build --site-base-url tollbook.example", `--site-base-url "tollbook.example": give a URL such as https://tollbook.example`},
+		{"build --site-base-url javascript:alert(1)", `--site-base-url "javascript:alert(1)": give a URL`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			t.Parallel()

@@ -3,18 +3,36 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
-	"tollbook/site/postgres"
-	"tollbook/site/x402"
 )
+
+// networkOptions say which chains are read, and from where.
+type networkOptions struct {
+	Networks networks.Options
+}
+
+// AddFlags adds --rpc, --confirmations, --start and --network.
+func (o *networkOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.Networks.RPC, "rpc", nil,
+		"`CAIP2=URL` of a JSON-RPC node to read a network from; may be repeated: if one fails, the next is asked")
+	f.StringArrayVar(&o.Networks.Confirmations, "confirmations", nil,
+		"`CAIP2=N` blocks below the newest that count as final; by default the block that the node calls finalized")
+	f.StringArrayVar(&o.Networks.Start, "start", nil,
+		"`CAIP2=DATE`, such as base=2025-10-01, before which no settlement is looked for")
+	f.StringSliceVar(&o.Networks.Only, "network", nil, "`CAIP2` id of the only network to read; may be repeated")
+}
 
 // indexOptions are the flags of index.
 type indexOptions struct {
@@ -29,61 +47,62 @@ type indexOptions struct {
 func (o *indexOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.networkOptions.AddFlags(f)
-	f.BoolVar(&o.Once, "once", false, "read up to the confirmed heads and exit; otherwise go on reading")
+	f.BoolVar(&o.Once, "once", false, "read up to the newest final block of each network, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report of --once as JSON")
-	f.StringVar(&o.Metrics, "metrics", "", "`address` of its own to answer /metrics (Prometheus) and /healthz on; none by default")
+	addMetricsFlag(f, &o.Metrics)
 }
 
-func newIndexCommand(c *config) *cobra.Command {
+func newIndexCommand(c *settings.Configuration) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index",
-		Short: "Read settlements from the chains",
-		Long: `Index reads from chains what known facilitators have settled, and keeps it in Postgres (DATABASE_URL, or the folder's own)
-with what follows from it by day. Facilitators come from "tollbook facilitators import". It changes nothing that is
-published; that is "tollbook build".
+		Short: "Read payments from blockchains",
+		Long: `Index reads the payments that facilitators have settled on chain, and stores them in the database
+(DATABASE_URL, or the private one of --data) with sums by day. "tollbook facilitators import" adds facilitators.
+Index does not change what is published; build does.
 
-A network is read from JSON-RPC addresses: --rpc, or rpc of its [[network]] in the configuration file, which may also name
-the tokens that are measured. Without, that is USDC.
+A network is read from JSON-RPC nodes: --rpc, or rpc of its [[network]] in the configuration file. The file may also
+name the tokens to measure; the default is USDC.
 
     [[network]]
     caip2         = "eip155:8453"
     rpc           = ["https://base.example/rpc", "https://other.example/base"]
-    confirmations = 64              # blocks; without, what the node calls finalized
-    start         = "2025-10-01"    # before which nothing is looked for
+    confirmations = 64              # blocks; by default the block that the node calls finalized
+    start         = "2025-10-01"    # no settlement is looked for before this day
 
     [[network.token]]
     address  = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
     symbol   = "USDC"
     decimals = 6
-    usd      = true                 # a dollar each: counts in volumes
+    usd      = true                 # one token counts as one US dollar
 
-Each range of blocks is kept whole with how far the network was read, so that it may be stopped at any time. A node that
-fails, limits or contradicts itself is asked again, then the next; when none is left the network waits and the others go
-on. A reorganisation is rolled back to the last common block.
+Each range of blocks is stored in one transaction with the progress, so index may be stopped at any time. If a node
+fails, limits requests or contradicts itself, index asks it again, then the next node. If none is left, that network
+waits and the others continue. After a reorganisation it rolls back to the last common block.
 
-A terminal shows a bar with the blocks that each network is behind; elsewhere there are log lines.
+A terminal shows how many blocks each network is behind; elsewhere there are log lines.
 
 EXIT STATUS
 
-0 when every network was read up to its head, or it was told to stop; 1 when one of them could not be, or --once was told
-to stop before; 2 for a command line or configuration that is wrong.`,
-		Args: arguments(),
+0 if every network was read up to its head, or index was stopped; 1 if a network failed, or --once was stopped
+early; 2 for an error in the command line or the configuration.`,
+		Example: "  tollbook index --once --rpc base=https://base.example/rpc",
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			networks, err := o.networks(c.Networks)
+			list, err := o.Networks.Read(c.Networks)
 			if err != nil {
 				return err
 			}
-			return runIndex(cmd.Context(), o, networks, cmd.OutOrStdout())
+			return runIndex(cmd.Context(), o, list, cmd.OutOrStdout())
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, stdout io.Writer) error {
+func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
-	port, err := openMetrics(o.Metrics)
+	port, err := server.OpenMetrics("--metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
@@ -93,93 +112,33 @@ func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, s
 		return err
 	}
 	defer db.Close()
-	chains := make([]chain.Network, len(networks))
-	for i, n := range networks {
-		chains[i] = n.Network
-		if err := db.SetTokens(ctx, n.ID, n.tokens); err != nil {
-			return err
-		}
-	}
-	if err := warnUnsettled(ctx, db.DB, networks, logger); err != nil {
-		return err
-	}
-	told := newIndexProgress(logger)
-	metrics := chain.NewMetrics()
-	x, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: logger, Progress: told.set, Metrics: metrics})
+	chains, err := networks.Store(ctx, db.DB, list, logger)
 	if err != nil {
 		return err
 	}
-	served, stop := context.WithCancel(ctx)
+	bar := progress.NewNetworks(logger)
+	metrics := chain.NewMetrics()
+	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: logger, Progress: bar.Set, Metrics: metrics})
+	if err != nil {
+		return err
+	}
+	portCtx, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- port.serve(served, metricsHandler(indexMetrics(metrics)), logger) }()
+	go func() { done <- port.Serve(portCtx, server.MetricsHandler(server.IndexMetrics(metrics)), logger) }()
 	defer func() {
 		stop()
 		<-done
 	}()
-	port.announce(stdout)
+	port.Announce(stdout)
 	if !o.Once {
-		err := x.Run(ctx)
-		told.finish()
+		err := indexer.Run(ctx)
+		bar.Finish()
 		if errors.Is(err, context.Canceled) {
-			return nil // what was committed stays
+			return nil // everything that was committed is stored
 		}
 		return err
 	}
-	reports, err := x.Once(ctx)
-	told.finish()
-	return errors.Join(printIndexReports(stdout, reports, o.JSON), err)
-}
-
-// warnUnsettled tells of networks on which no settler is known, where nothing can be found.
-func warnUnsettled(ctx context.Context, db *postgres.DB, networks []measuredNetwork, logger *slog.Logger) error {
-	list, err := db.Facilitators(ctx)
-	if err != nil {
-		return err
-	}
-	settled := map[string]bool{}
-	for _, f := range list {
-		for _, s := range f.Settlers {
-			settled[s.Network] = true
-		}
-	}
-	for _, n := range networks {
-		if !settled[n.ID] {
-			logger.Warn("no facilitator is known to settle on this network: see tollbook facilitators import", "network", n.ID)
-		}
-	}
-	return nil
-}
-
-// indexReport is a network's part of the report of --once.
-type indexReport struct {
-	Network     string  `json:"network"`
-	Blocks      int64   `json:"blocks"` // on Solana, signatures
-	Settlements int64   `json:"settlements"`
-	RolledBack  int64   `json:"rolled_back"`
-	Calls       int64   `json:"calls"`
-	Errors      int64   `json:"errors"`
-	Seconds     float64 `json:"seconds"`
-}
-
-func printIndexReports(w io.Writer, list []chain.Report, asJSON bool) error {
-	if asJSON {
-		out := struct {
-			Networks []indexReport `json:"networks"`
-		}{Networks: []indexReport{}}
-		for _, r := range list {
-			out.Networks = append(out.Networks, indexReport{r.Network, r.Blocks, r.Settlements, r.RolledBack, r.Calls, r.Errors, r.Took.Seconds()})
-		}
-		return printJSON(w, out)
-	}
-	for _, r := range list {
-		name := r.Network
-		if n, ok := x402.NetworkByID(r.Network); ok {
-			name = n.Name + " (" + n.ID + ")"
-		}
-		if _, err := fmt.Fprintf(w, "%s: %d new settlements, %d taken back; %d %s read with %d calls, %d of them failed, in %.1f s\n",
-			name, r.Settlements, r.RolledBack, r.Blocks, unitOf(r.Network), r.Calls, r.Errors, r.Took.Seconds()); err != nil {
-			return err
-		}
-	}
-	return nil
+	reports, err := indexer.Once(ctx)
+	bar.Finish()
+	return errors.Join(report.Networks(stdout, reports, o.JSON), err)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
@@ -17,12 +16,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
-	"tollbook/crawl/chain"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -129,7 +126,7 @@ func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, sett
 	}
 	settlements = map[string]int64{}
 	if strings.HasPrefix(stdout, "{") {
-		for _, r := range decode[struct{ Networks []indexReport }](t, stdout).Networks {
+		for _, r := range decode[struct{ Networks []report.Network }](t, stdout).Networks {
 			settlements[r.Network] = r.Settlements
 		}
 	}
@@ -196,7 +193,7 @@ func TestIndexCommand(t *testing.T) {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
 	code, stdout, _ := run(t, n.env, append([]string{"index", "--once", "--network", "eip155:8453"}, n.rpc...)...)
-	if code != 0 || !strings.HasPrefix(stdout, "Base (eip155:8453): 0 new settlements, 0 taken back; ") {
+	if code != 0 || !strings.HasPrefix(stdout, "Base (eip155:8453): 0 new settlements, 0 rolled back; ") {
 		t.Errorf("exit %d, it says: %s", code, stdout)
 	}
 }
@@ -248,7 +245,7 @@ func TestIndexGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "own.toml")
 	write(t, file, b.String())
 	p := command(t, n.env, "index", "--config", file, "--metrics", "127.0.0.1:0").start(t)
-	figures := p.await(t, "Figures on ")
+	figures := p.await(t, "Metrics on ")
 	a := until(t, figures, "settlements", func(a answer) bool {
 		return strings.Contains(a.body, `tollbook_index_settlements_total{network="eip155:8453"} 55`) && strings.Contains(a.body, `tollbook_index_errors_total{network="`+chaintest.SolanaID)
 	})
@@ -264,100 +261,5 @@ func TestIndexGoesOn(t *testing.T) {
 	p.interrupt(t, syscall.SIGTERM)
 	if strings.Contains(p.said()+a.body, nodeKey) {
 		t.Errorf("a key is shown:\n%s", p.said())
-	}
-}
-
-// TestIndexNetworks: what the file and the flags say of networks, put together; no fault shows an address.
-func TestIndexNetworks(t *testing.T) {
-	t.Parallel()
-	const own = "0x00000000000000000000000000000000000000aa"
-	day := time.Date(2025, 10, 1, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		name, file string
-		args       string
-		want       []measuredNetwork
-		err        string
-	}{
-		{name: "flags", args: "--rpc eip155:8453=https://a.test/x=y --rpc solana=http://s.test --rpc base=https://b.test --start base=2025-10-01", want: []measuredNetwork{
-			{Network: chain.Network{ID: "eip155:8453", RPC: []string{"https://a.test/x=y", "https://b.test"}, Start: day}},
-			{Network: chain.Network{ID: chaintest.SolanaID, RPC: []string{"http://s.test"}}},
-		}},
-		{name: "a file, which flags win over", args: "--rpc eip155:10=https://c.test --confirmations eip155:10=9", want: []measuredNetwork{
-			{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://c.test"}, Confirmations: 9, Start: day}},
-		}, file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\", \"https://b.test\"]\nconfirmations = 64\nstart = \"2025-10-01\"\n"},
-		{name: "only what is asked for", args: "--network eip155:10", want: []measuredNetwork{
-			{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://a.test"}}},
-		}, file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\"]\n[[network]]\ncaip2 = \"base\"\nrpc = [\"https://b.test\"]\n"},
-		{name: "tokens", file: `[[network]]
-			caip2 = "eip155:31337"
-			rpc = ["http://127.0.0.1:8545"]
-			[[network.token]]
-			address = "0x00000000000000000000000000000000000000AA"
-			symbol = "OWN"
-			decimals = 18
-			usd = true
-			[[network]]
-			caip2 = "eip155:8453"
-			rpc = ["http://127.0.0.1:8546"]
-			[[network.token]]
-			address = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
-			`, want: []measuredNetwork{
-			{Network: chain.Network{ID: "eip155:31337", RPC: []string{"http://127.0.0.1:8545"}, Tokens: []chain.Token{{Address: own, Symbol: "OWN", Decimals: 18}}},
-				tokens: []ledger.Token{{Network: "eip155:31337", Address: own, Symbol: "OWN", Decimals: 18, USD: true}}},
-			{Network: chain.Network{ID: "eip155:8453", RPC: []string{"http://127.0.0.1:8546"}, Tokens: []chain.Token{{Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6}}},
-				tokens: []ledger.Token{{Network: "eip155:8453", Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6, USD: true}}},
-		}},
-		{name: "nothing", err: "tollbook index --once --rpc eip155:8453=https://base.example/rpc"},
-		{name: "no address", args: "--network eip155:8453", err: "network eip155:8453 has no address to read it from"},
-		{name: "a date for no address", args: "--start eip155:8453=2025-10-01", err: "network eip155:8453 has no address to read it from"},
-		{name: "no network", args: "--network nowhere", err: `--network "nowhere": it is a CAIP-2 id`},
-		{name: "no assignment", args: "--rpc https://x.test/" + nodeKey, err: "--rpc: it is a CAIP-2 id and a value"},
-		{name: "no such scheme", args: "--rpc base=wss://x.test/" + nodeKey, err: "--rpc eip155:8453, number 1: it needs an address that begins with"},
-		{name: "no number", args: "--rpc base=https://x.test --confirmations base=many", err: `--confirmations eip155:8453="many": it is a number of blocks`},
-		{name: "no confirmation", args: "--rpc base=https://x.test --confirmations base=0", err: "at least 1"},
-		{name: "no day", args: "--rpc base=https://x.test --start base=2025-13-01", err: `--start eip155:8453="2025-13-01": it is a day such as 2025-10-01`},
-		{name: "twice", file: "[[network]]\ncaip2 = \"base\"\n[[network]]\ncaip2 = \"eip155:8453\"\n", err: "[[network]] eip155:8453 stands twice"},
-		{name: "without a name", file: "[[network]]\nrpc = [\"https://x.test\"]\n", err: "[[network]] number 1 has no caip2"},
-		{name: "a wrong address", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"x.test/" + nodeKey + "\"]\n", err: "[[network]] eip155:8453: rpc number 1 must begin with"},
-		{name: "an address that is no list", file: "[[network]]\ncaip2 = \"base\"\nrpc = \"https://x.test/" + nodeKey + "\"\n", err: "own.toml:3:7: network.rpc is a list, each a text in quotes"},
-		{name: "a wrong key", file: "[[network]]\ncaip2 = \"base\"\nrcp = [\"https://x.test/" + nodeKey + "\"]\n", err: `own.toml:3:1: unknown key "network.rcp"; did you mean "network.rpc"?`},
-		{name: "a token without decimals", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"" + own + "\"\nsymbol = \"X\"\n", err: "[[network.token]] number 1 of eip155:8453: it needs decimals"},
-		{name: "a token without a name", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"" + own + "\"\ndecimals = 6\n", err: "symbol is 1 to 32 characters"},
-		{name: "a token that is none", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"0x1\"\n", err: "not an address of this network"},
-		{name: "a token's other decimals", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913\"\ndecimals = 18\n", err: "it has 6 decimals, not 18"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var o networkOptions
-			conf, err := readConfig("own.toml", []byte(c.file))
-			var got []measuredNetwork
-			if err == nil {
-				flags := pflag.NewFlagSet("index", pflag.ContinueOnError)
-				o.AddFlags(flags)
-				if err = flags.Parse(strings.Fields(c.args)); err == nil {
-					got, err = o.networks(conf.Networks)
-				}
-			}
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), nodeKey) {
-					t.Errorf("%v, want %s", err, c.err)
-				}
-				return
-			}
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(measuredNetwork{})); diff != "" || err != nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
-	}
-}
-
-// TestIndexReport is what scripts read.
-func TestIndexReport(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	err := printIndexReports(&b, []chain.Report{{Network: "eip155:8453", Blocks: 7, Settlements: 6, RolledBack: 5, Calls: 4, Errors: 3, Took: 2500 * time.Millisecond}}, true)
-	want := `{"networks":[{"network":"eip155:8453","blocks":7,"settlements":6,"rolled_back":5,"calls":4,"errors":3,"seconds":2.5}]}` + "\n"
-	if err != nil || b.String() != want || !json.Valid([]byte(b.String())) {
-		t.Errorf("%v: %s, want %s", err, b.String(), want)
 	}
 }

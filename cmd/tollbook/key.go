@@ -7,28 +7,27 @@ import (
 	"os"
 	"path/filepath"
 
-	"tollbook/output/archive"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/output/archive"
 )
 
-// keyOptions say with which key checkpoints are signed.
+// keyOptions say which key signs checkpoints.
 type keyOptions struct {
-	SigningKey string
+	KeyFile string
 }
 
-// AddFlags adds --signing-key.
-func (o *keyOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.SigningKey, "signing-key", "", "`file` of the key that signs checkpoints (or the key itself in TOLLBOOK_SIGNING_KEY); see tollbook key")
-}
+// AddFlags adds --publish-key.
+func (o *keyOptions) AddFlags(f *pflag.FlagSet) { settings.AddFlag(f, "publish.key", &o.KeyFile) }
 
-// signingKey reads the key, nil without one.
+// signingKey reads the key from the file, or else from TOLLBOOK_SIGNING_KEY. It returns nil without either.
 func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 	text := []byte(os.Getenv("TOLLBOOK_SIGNING_KEY"))
-	if o.SigningKey != "" {
+	if o.KeyFile != "" {
 		var err error
-		if text, err = os.ReadFile(o.SigningKey); err != nil {
+		if text, err = os.ReadFile(o.KeyFile); err != nil {
 			return nil, fmt.Errorf("read signing key: %w", err)
 		}
 	}
@@ -39,29 +38,26 @@ func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 }
 
 func newKeyCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "key",
-		Short: "Make the key that signs what is published",
-		Long: `Key makes and shows the Ed25519 key with which build and publish sign checkpoint.json: whoever has its public half can tell
-that a copy of any snapshot is ours and whole.
-
-EXIT STATUS
-
-That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
+		Short: "Create and show the key that signs snapshots",
+		Long: `Key creates and shows the Ed25519 key with which build and publish sign checkpoint.json. With its public
+half anybody can check that a copy of a snapshot is complete and comes from you.` + groupStatus,
 	}, newKeyNewCommand(), newKeyPublicCommand())
 }
 
 func newKeyNewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new FILE",
-		Short: "Make a key in a file of its own",
-		Long: `New writes a fresh private key, PEM that openssl reads, too, to a file that only its owner may read, and prints the public key.
-A file that is there is not touched.
+		Short: "Create a key in a new file",
+		Long: `New writes a new private key, in the PEM format that openssl reads, to a file that only its owner may
+read, and prints the public key. It never overwrites a file.
 
 EXIT STATUS
 
-0 when the key is written, 1 when not.`,
-		Args: arguments("FILE"),
+0 if the key is written, 1 if not.`,
+		Example: "  tollbook key new signing.pem > tollbook-key.pem",
+		Args:    arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := archive.NewKey()
 			if err != nil {
@@ -90,19 +86,21 @@ func newKeyPublicCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "public",
 		Short: "Print the public half of the key",
-		Long: `Public prints the public key of --signing-key or TOLLBOOK_SIGNING_KEY, as it is published at /.well-known/tollbook-key.pem.
+		Long: `Public prints the public half of the key in --publish-key or TOLLBOOK_SIGNING_KEY. Every directory that
+is signed publishes it at /.well-known/tollbook-key.pem.
 
 EXIT STATUS
 
-0 when it is printed, 1 when there is no key.`,
-		Args: arguments(),
+0 if it is printed, 1 if there is no key.`,
+		Example: "  tollbook key public --publish-key signing.pem",
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key, err := o.signingKey()
 			if err != nil {
 				return err
 			}
 			if key == nil {
-				return errors.New("no key: give --signing-key or TOLLBOOK_SIGNING_KEY; tollbook key new makes one")
+				return errors.New("no key: set --publish-key or TOLLBOOK_SIGNING_KEY; tollbook key new creates one")
 			}
 			_, err = cmd.OutOrStdout().Write(archive.PublicKey(key))
 			return err

@@ -214,7 +214,7 @@ func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func
 // crawl visits all services, and is killed when some of the visits are kept.
 func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	d.due(t)
-	p := command(t, nil, "crawl", "--data", d.data, "--allow-private", d.shop, "--host-gap", "50ms").start(t)
+	p := command(t, nil, "crawl", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms").start(t)
 	conn := d.join(t, p)
 	if conn == nil {
 		t.Fatalf("no Postgres of a crawl:\n%s", p.said())
@@ -253,7 +253,7 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	}
 	s, conn := start()
 	defer func() { _ = s.Stop(ctx) }() // it may have been killed
-	p := command(t, []string{"DATABASE_URL=" + s.DSN()}, append([]string{"work", "--build", "--data", d.data, "--allow-private", d.shop, "--host-gap", "50ms",
+	p := command(t, []string{"DATABASE_URL=" + s.DSN()}, append([]string{"work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms",
 		"--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
 	more, over := d.watch(conn)
 	select {
@@ -267,7 +267,7 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	killed, name := time.Now(), "work"
 	how := rand.IntN(3)
 	if how > 0 {
-		(&server{Server: s, dir: filepath.Join(d.data, "postgres")}).kill(t)
+		(&testServer{Server: s, dir: filepath.Join(d.data, "postgres")}).kill(t)
 		name += []string{"", "'s Postgres", " and its Postgres"}[how]
 	}
 	if how != 1 {
@@ -315,7 +315,7 @@ func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 // submit has a server take submissions and is killed among them.
 func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	d.servers++
-	base, p := serving(t, nil, d.data, "--data", d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
+	base, p := serving(t, nil, d.data, "--data", d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
 	taken := make(chan string, 10_000)
 	var senders sync.WaitGroup
 	for n := range 8 {
@@ -410,8 +410,8 @@ func (d *killedDirectory) index(t *testing.T, rpc []string) {
 func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	d.due(t)
 	d.servers++
-	p := command(t, nil, append([]string{"up", "--data", d.data, "--listen", "127.0.0.1:0", "--submissions", "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0",
-		"--allow-private", d.shop, "--host-gap", "50ms", "--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
+	p := command(t, nil, append([]string{"up", "--data", d.data, "--serve-listen", "127.0.0.1:0", "--serve-submissions", "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0",
+		"--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms", "--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
 	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")
 	taken := make(chan string, 10_000)
 	var sender sync.WaitGroup
@@ -503,7 +503,7 @@ func (d *killedDirectory) holds(t *testing.T) {
 func (d *killedDirectory) finish(t *testing.T, n *nodes, want map[string]string) {
 	t.Helper()
 	ran(t, nil, append([]string{"index", "--once", "--data", d.data}, n.rpc...)...)
-	ran(t, nil, "crawl", "--once", "--data", d.data, "--allow-private", d.shop, "--host-gap", "1ms")
+	ran(t, nil, "crawl", "--once", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "1ms")
 	ran(t, nil, "build", "--data", d.data)
 	d.holds(t)
 	ctx := context.Background()

@@ -14,30 +14,30 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/lint"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl/probe"
 )
 
-// errUnread is a lint that had nothing to judge: exit status 2, as a command line that cannot be understood.
+// errUnread is returned if there was nothing to check. The exit status is 2, as for an error in the command line.
 var errUnread = errors.New("could not be read")
 
 // lintOptions are the flags of lint.
 type lintOptions struct {
-	Method       string
-	JSON         bool
-	AllowPrivate []string
-	Contact      string
+	visitOptions
+	Method string
+	JSON   bool
 
 	gap    time.Duration // between two requests
-	routes []probe.Route // names that live in this process; for tests
-	guard  probe.Guard   // its resolver and dialer; for tests
+	routes []probe.Route // hosts that this process serves; for tests
+	guard  probe.Guard   // resolver and dialer; for tests
 }
 
 // AddFlags adds the flags of lint.
 func (o *lintOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Method, "method", "", "ask with this `method` (GET, POST, PUT, PATCH, DELETE); otherwise GET is tried, then POST")
+	o.visitOptions.AddFlags(f)
+	f.StringVar(&o.Method, "method", "",
+		"`method` of the request (GET, POST, PUT, PATCH, DELETE); by default GET is tried, then POST")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
-	f.StringSliceVar(&o.AllowPrivate, "allow-private", nil, "`HOST[:PORT]` that may be asked although it is private, such as 127.0.0.1:8080")
-	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions")
 }
 
 func (o *lintOptions) validate() error {
@@ -45,39 +45,38 @@ func (o *lintOptions) validate() error {
 	case "", "GET", "POST", "PUT", "PATCH", "DELETE":
 		return nil
 	}
-	return usagef("--method %q: it is GET, POST, PUT, PATCH or DELETE", o.Method)
+	return usage.Errorf("--method %q: use GET, POST, PUT, PATCH or DELETE", o.Method)
 }
 
 func newLintCommand() *cobra.Command {
 	o := lintOptions{gap: time.Second}
 	cmd := &cobra.Command{
 		Use:   "lint URL",
-		Short: "Read one address as the crawler would, and say how to mend what fails",
-		Long: `Lint asks one address what it costs, without paying, exactly as a crawl would: by the same rules against hostile addresses,
-with the same reader of 402 answers and the same 14 checks. It says what is asked for, what was found and expected for each
-check that fails and how to mend it, then warnings, which no grade counts, and the leniencies that reading took: what a
-strict client would have refused. It needs no database and keeps nothing.
+		Short: "Check one endpoint as the crawler does, and suggest fixes",
+		Long: `Lint requests one URL without paying, as a crawl does: with the same rules against hostile addresses,
+the same reader of 402 responses and the same 14 checks. It prints the prices, and for each failed check what was
+found, what was expected and how to fix it. Then it prints warnings, which do not affect a grade, and each deviation
+that a strict client would have refused. It needs no database and stores nothing.
 
-An address that is paid by GET is asked with HEAD once more, since many sellers serve that unpaid by mistake. Prices are not
-compared with an OpenAPI document here; a crawl does that.
+A URL that is paid by GET gets one HEAD request more, because many sellers serve that without payment by mistake.
+Lint does not compare prices with an OpenAPI document; a crawl does.
 
-An address that only a caller can fill, such as /users/{id}, is not asked: give a concrete one. So is none on a private
-network, unless --allow-private names it.
+Replace parameters in a path such as /users/{id} with values. A URL on a private network is refused unless
+--crawl-allow-private names its host.
 
-With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade, passed, total,
-asks (a way to pay each), checks (all 14, with reason, expected and mend), warnings, defects and protocols. Fields are only
-ever added. What is not known is null.
+With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade,
+passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
+defects and protocols. Fields may be added, never renamed. Unknown values are null.
 
 EXIT STATUS
 
-0 when all 14 checks pass. 1 when one fails. 2 when there was nothing to check: no answer, an address that is not asked, an
-answer that is no 402 (or 412) of the service's own; and for a command line that cannot be understood.
+0 if all 14 checks pass. 1 if one fails. 2 if there was nothing to check: no response, a URL that is refused, a
+response that is no 402 (or 412) of the service itself; and for an error in the command line.`,
+		Example: `  tollbook lint https://api.acme.example/quote
 
-EXAMPLE
+  In a pipeline, with a server on the same machine. A server without TLS fails transport_https, so that check is ignored:
 
-In a pipeline, against a server that was started there; a plain server fails transport_https, so that check is left out:
-
-    tollbook lint --json --allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
+    tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,
 		Args:    arguments("URL"),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
@@ -89,14 +88,14 @@ In a pipeline, against a server that was started there; a plain server fails tra
 	return cmd
 }
 
-// runLint prints a report on one address. Its error says why the exit status is not 0.
+// runLint prints a report on one URL. Its error says why the exit status is not 0.
 func runLint(ctx context.Context, o lintOptions, address string, stdout io.Writer) error {
+	if _, err := o.visitOptions.guard(); err != nil {
+		return err
+	}
 	guard := &o.guard
 	guard.AllowPrivate = o.AllowPrivate
-	if err := guard.Validate(); err != nil {
-		return usagef("%w", err)
-	}
-	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: userAgent(o.Contact), Pace: o.pace})
+	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: o.userAgent(), Pace: o.pace})
 	defer p.Close()
 	found := p.Probe(ctx, probe.Target{URL: address, Method: o.Method})
 	if err := ctx.Err(); err != nil {
@@ -122,16 +121,16 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	return nil
 }
 
-// headFree asks an address that is paid by GET with HEAD, and says whether that is served without payment.
+// headFree reports whether a URL that is paid by GET is served by HEAD without payment.
 func (o *lintOptions) headFree(ctx context.Context, p *probe.Prober, found probe.Result) bool {
 	if found.Verdict != probe.Paid || found.Method != http.MethodGet || o.pace(ctx, "") != nil {
 		return false
 	}
 	free, err := p.Head(ctx, found.FinalURL)
-	return err == nil && free != nil && *free // what HEAD does not tell is no warning
+	return err == nil && free != nil && *free // a failed HEAD request is no warning
 }
 
-// pace keeps requests to a host apart, as a crawl does.
+// pace waits between two requests to a host, as a crawl does.
 func (o *lintOptions) pace(ctx context.Context, _ string) error {
 	select {
 	case <-time.After(o.gap):

@@ -205,7 +205,7 @@ Leniencies that reading took, and a strict client may not
   The network's id is well formed but in no table of ours. Found: eip155:999999 (network_unknown, row 2)
   No recipient can be found. (payto_missing, row 2)
 `
-	o := lintOptions{AllowPrivate: []string{host}}
+	o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	var texts []string
 	for range 2 {
 		var stdout bytes.Buffer
@@ -231,7 +231,7 @@ func TestLintShowsNoTricks(t *testing.T) {
 		{"scheme":"`+evil+`","network":"`+evil+`","amount":"`+evil+`","asset":"`+evil+`","payTo":"`+evil+`","maxTimeoutSeconds":"`+evil+`","extra":"`+evil+`"}]}`)
 	for _, asJSON := range []bool{false, true} {
 		var stdout bytes.Buffer
-		if err := runLint(t.Context(), lintOptions{AllowPrivate: []string{host}, JSON: asJSON}, "http://"+host+"/", &stdout); err == nil {
+		if err := runLint(t.Context(), lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}, JSON: asJSON}, "http://"+host+"/", &stdout); err == nil {
 			t.Error("it passes")
 		}
 		for _, r := range stdout.String() {
@@ -265,7 +265,7 @@ func TestLintStopsWhenTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout bytes.Buffer
-	err := runLint(ctx, lintOptions{AllowPrivate: []string{host}}, server.URL, &stdout)
+	err := runLint(ctx, lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}, server.URL, &stdout)
 	if !errors.Is(err, context.Canceled) || exitStatus(err) != 1 || stdout.Len() != 0 {
 		t.Errorf("lint = %v, printed %q; want it cancelled and nothing printed", err, &stdout)
 	}

@@ -1,78 +1,80 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
-	"tollbook/output"
-	"tollbook/site/serve"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 )
 
-// listenOptions say where to answer, and how much one client may ask.
+// listenOptions say where to answer, and how many requests one client may send.
 type listenOptions struct {
 	Listen    string
 	RateLimit int // requests a minute; 0 is any number
+
+	prefix string // of the flags: "serve-" if they are settings
 }
 
-// Requests a minute that a client may send unless told otherwise. Who looks at a demo runs scripts against it: he
-// should see the limit told, not meet it.
-const (
-	rateLimit     = 200
-	demoRateLimit = 6000
-)
+// AddServeFlags adds --serve-listen and --serve-rate-limit, which are settings.
+func (o *listenOptions) AddServeFlags(f *pflag.FlagSet) {
+	o.prefix = "serve-"
+	settings.AddFlag(f, "serve.listen", &o.Listen)
+	settings.AddFlag(f, "serve.rate_limit", &o.RateLimit)
+}
 
-// AddFlags adds --listen, and --rate-limit with its default.
-func (o *listenOptions) AddFlags(f *pflag.FlagSet, rateLimit int) {
-	f.StringVar(&o.Listen, "listen", "127.0.0.1:4020", "`address` to answer on")
-	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, "`requests` a minute that a client may send to the API: /v1, /api/v1 and /discovery; pages are not counted; 0 is any number")
+// AddFlags adds --listen and --rate-limit, for a command that runs beside serve and must not share its settings.
+func (o *listenOptions) AddFlags(f *pflag.FlagSet, listen string, rateLimit int) {
+	f.StringVar(&o.Listen, "listen", listen, "`address` to answer on")
+	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, "`requests` a minute that one client may send; 0 for no limit")
 }
 
 func (o *listenOptions) validate() error {
 	if o.RateLimit < 0 {
-		return usagef("--rate-limit %d: it is 0, for any number, or more", o.RateLimit)
+		return usage.Errorf("--%srate-limit %d: use 0, for no limit, or more", o.prefix, o.RateLimit)
 	}
 	return nil
 }
 
-func (o *listenOptions) listen() (net.Listener, error) { return listen("--listen", o.Listen) }
-
-// listen opens the address that a flag gives, or says who else may have it.
-func listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: another program answers there already; stop it or choose another %s", address, flag)
-	}
-	if invalid := new(net.AddrError); errors.As(err, &invalid) {
-		return nil, usagef("%s %q: %s; it is an address such as 127.0.0.1:4020", flag, address, invalid.Err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
-	}
-	return l, nil
+func (o *listenOptions) listen() (net.Listener, error) {
+	return server.Listen("--"+o.prefix+"listen", o.Listen)
 }
 
-// proxyOptions say who stands between readers and this process, and where its figures are told.
+// proxyOptions say which proxies are between readers and this process, and where its metrics are.
 type proxyOptions struct {
 	TrustedProxies []string
 	Metrics        string
+
+	prefix string // of the flags: "serve-" if they are settings
+}
+
+// AddServeFlags adds --serve-trusted-proxies and --serve-metrics, which are settings.
+func (o *proxyOptions) AddServeFlags(f *pflag.FlagSet) {
+	o.prefix = "serve-"
+	settings.AddFlag(f, "serve.trusted_proxies", &o.TrustedProxies)
+	settings.AddFlag(f, "serve.metrics", &o.Metrics)
 }
 
 // AddFlags adds --trusted-proxies and --metrics.
 func (o *proxyOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.TrustedProxies, "trusted-proxies", nil, "`networks` (CIDR, with commas) of proxies that say in X-Forwarded-For or Forwarded whom they ask for; without, a client is who connects")
-	f.StringVar(&o.Metrics, "metrics", "", "`address` of its own to answer /metrics (Prometheus), /healthz and /readyz on; none by default")
+	f.StringSliceVar(&o.TrustedProxies, "trusted-proxies", nil, settings.Of("serve.trusted_proxies").Meaning)
+	addMetricsFlag(f, &o.Metrics)
 }
 
-// trusted reads the networks; an address by itself is a network of one.
+// addMetricsFlag adds --metrics, for a command that runs beside serve and needs another address.
+func addMetricsFlag(f *pflag.FlagSet, target *string) {
+	f.StringVar(target, "metrics", "", settings.Of("serve.metrics").Meaning)
+}
+
+func (o *proxyOptions) openMetrics() (*server.MetricsPort, error) {
+	return server.OpenMetrics("--"+o.prefix+"metrics", o.Metrics)
+}
+
+// trusted returns the networks. A single address is a network of one.
 func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
 	var networks []netip.Prefix
 	for _, text := range o.TrustedProxies {
@@ -82,48 +84,47 @@ func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
 			network, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
 		}
 		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
-			return nil, usagef("--trusted-proxies %q: it is networks such as 10.0.0.0/8,2001:db8::/32", text)
+			return nil, usage.Errorf("--%strusted-proxies %q: give networks such as 10.0.0.0/8,2001:db8::/32", o.prefix,
+				text)
 		}
 		networks = append(networks, network.Masked())
 	}
 	return networks, nil
 }
 
-// lookEvery is how old the pointer to the current snapshot is at most when a reader comes after a silence.
-const lookEvery = time.Second
-
-// serveSource answers readers on l, and the operator on port, until ctx ends or one of them fails.
-// It follows the publication also while nobody reads: else the first reader after a silence would be given what was
-// current when it began, and that snapshot's file could not go.
-// more is written at /metrics beside the metrics of serving.
-func serveSource(ctx context.Context, l net.Listener, port *metricsPort, source *output.Source, o serve.Options, more ...metricsWriter) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		follow(ctx, source)
-		return nil
-	})
-	o.Source, o.Metrics = source, serve.NewMetrics()
-	h := serve.NewHandler(o)
-	g.Go(func() error { return port.serve(ctx, withMetrics(o.Metrics, more), o.Logger) })
-	g.Go(func() error {
-		defer cancel() // an end without an error is one, too
-		return serve.Serve(ctx, l, h, o.Logger)
-	})
-	return g.Wait()
+// downloadOptions limit downloads of snapshots and packs.
+type downloadOptions struct {
+	DownloadRate int // MB a second
 }
 
-// follow looks at the pointer until ctx ends.
-func follow(ctx context.Context, source *output.Source) {
-	tick := time.NewTicker(max(lookEvery, source.PollInterval()))
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			_ = source.Refresh() // it logs what can't be opened, once
-		case <-ctx.Done():
-			return
-		}
+// AddFlags adds --download-rate.
+func (o *downloadOptions) AddFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.DownloadRate, "download-rate", 64,
+		"`MB` a second for all downloads of snapshots and packs together; 0 for no limit")
+}
+
+func (o *downloadOptions) validate() error {
+	if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
+		return usage.Errorf("--download-rate %d: use 0 MB a second, for no limit, or more", o.DownloadRate)
 	}
+	return nil
+}
+
+// submissionOptions say whether submissions are received.
+type submissionOptions struct {
+	Submissions bool
+	MaxPending  int
+}
+
+// AddFlags adds --serve-submissions and --serve-max-pending.
+func (o *submissionOptions) AddFlags(f *pflag.FlagSet) {
+	settings.AddFlag(f, "serve.submissions", &o.Submissions)
+	settings.AddFlag(f, "serve.max_pending", &o.MaxPending)
+}
+
+func (o *submissionOptions) validate() error {
+	if o.MaxPending < 0 {
+		return usage.Errorf("--serve-max-pending %d: use 0, for no limit, or more", o.MaxPending)
+	}
+	return nil
 }

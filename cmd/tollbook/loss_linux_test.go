@@ -92,7 +92,7 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	round := func() {
 		query(t, dsn, `UPDATE service_states SET next_check_at = now()`)
-		ran(t, env, "crawl", "--once", "--allow-private", lossyThere, "--host-gap", "1ms")
+		ran(t, env, "crawl", "--once", "--crawl-allow-private", lossyThere, "--crawl-host-gap", "1ms")
 	}
 	for range rounds {
 		round()

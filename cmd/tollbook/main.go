@@ -1,6 +1,6 @@
 // Command tollbook finds, measures and publishes network services that charge per request over HTTP 402.
 //
-// The command line owns flags, configuration, progress and the wiring of the parts; it holds no rules.
+// This package contains flags, help, and the wiring of the parts. It contains no rules.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for anything
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "tollbook:", explain(ctx, err))
 		os.Exit(exitStatus(err))

@@ -8,32 +8,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"tollbook/cmd/tollbook/manual"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/version"
 )
 
-// newManualCommand writes manual pages, for those who package Tollbook.
+// newManualCommand returns the command that writes manual pages, for packagers.
 func newManualCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    "man FOLDER",
-		Short:  "Write a manual page of every command",
-		Hidden: true,
-		Long: `Man writes tollbook.1 and a page of each further command into FOLDER, in the format of man(7). They say what --help says.
-With SOURCE_DATE_EPOCH, seconds since 1970, pages carry that day; without, none. A packager calls it once, a reader types
-"man -l FOLDER/tollbook-serve.1".
+		Use:   "man FOLDER",
+		Short: "Write manual pages of all commands",
+		Long: `Man writes tollbook.1 and a page for each further command into FOLDER, in the format of man(7). The
+pages contain what --help prints. If SOURCE_DATE_EPOCH (seconds since 1970) is set, the pages have that date;
+otherwise they have none.
 
 EXIT STATUS
 
-0 when the pages are written, 1 when not.`,
-		Args: arguments("FOLDER"),
+0 if the pages are written, 1 if not.`,
+		Example: "  tollbook man man1 && man -l man1/tollbook-serve.1",
+		Args:    arguments("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date := ""
 			if s := os.Getenv("SOURCE_DATE_EPOCH"); s != "" {
 				seconds, err := strconv.ParseInt(s, 10, 64)
 				if err != nil {
-					return usagef("SOURCE_DATE_EPOCH %q: it is a number of seconds", s)
+					return usage.Errorf("SOURCE_DATE_EPOCH %q: give a number of seconds", s)
 				}
 				date = time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 			}
-			return manual.Write(cmd.Root(), args[0], date, version())
+			return manual.Write(cmd.Root(), args[0], date, version.Version())
 		},
 	}
 	return cmd

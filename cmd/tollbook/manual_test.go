@@ -98,7 +98,7 @@ func TestReady(t *testing.T) {
 		{answer: "ok", status: 0, want: "ok\n"},
 		{answer: "503", status: 1, want: "answers 503 Service Unavailable"},
 		{answer: "redirect", status: 1, want: "answers 302 Found"},
-		{address: "127.0.0.1:4020", status: 2, want: `"127.0.0.1:4020" is no address such as http://`},
+		{address: "127.0.0.1:4020", status: 2, want: `"127.0.0.1:4020": give a URL such as http://`},
 	} {
 		t.Run(tt.answer+tt.address, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/version"
 	"tollbook/site/serve"
 	"tollbook/site/serve/mcp"
 )
@@ -30,20 +34,21 @@ type mcpOptions struct {
 
 // AddFlags adds the flags of mcp.
 func (o *mcpOptions) AddFlags(f *pflag.FlagSet) {
+	o.listenOptions.AddFlags(f, "127.0.0.1:4021", settings.DefaultRateLimit)
 	o.proxyOptions.AddFlags(f)
-	f.BoolVar(&o.HTTP, "http", false, "answer over HTTP at "+mcp.Path+", in place of stdin and stdout")
-	f.StringVar(&o.Listen, "listen", "127.0.0.1:4021", "`address` to answer on with --http")
-	f.StringSliceVar(&o.Hosts, "hosts", nil, "`names` (with commas) that clients may ask by beside this machine's own, localhost and 127.0.0.1; with --http")
-	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, "`requests` a minute that a client may send with --http; 0 is any number")
+	f.BoolVar(&o.HTTP, "http", false, "answer over HTTP at "+mcp.Path+" in place of stdin and stdout")
+	f.StringSliceVar(&o.Hosts, "hosts", nil,
+		"`names` (with commas) of this server that clients may use with --http, beside localhost and 127.0.0.1")
 	o.fromOptions.AddFlags(f)
 }
 
-// validate refuses what can't be meant. An address that others reach needs the names by which they ask.
+// validate refuses an address that others reach if no name of the server is set.
 func (o *mcpOptions) validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if o.HTTP && err == nil && len(o.Hosts) == 0 {
 		if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
-			return usagef("--listen %s: others than this machine reach it; name what they ask for with --hosts", o.Listen)
+			return usage.Errorf("--listen %s: other machines can reach this address; add --hosts with the names that "+
+				"clients use", o.Listen)
 		}
 	}
 	_, err = o.trusted()
@@ -54,27 +59,29 @@ func newMCPCommand() *cobra.Command {
 	var o mcpOptions
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Answer agents from the current snapshot, over the Model Context Protocol",
-		Long: `Mcp gives the current snapshot to agents as tools of the Model Context Protocol: search services, one service, what to
-know before paying at an address or to a recipient, changes, facilitators, networks, categories, coverage, health. A
-tool's answer is that of the API to the same request, with the same parameters, limits and errors. It needs no database,
-and takes up a new snapshot as "tollbook serve" does.
+		Short: "Serve the current snapshot to AI agents (Model Context Protocol)",
+		Long: `Mcp offers the current snapshot to agents as tools of the Model Context Protocol: search services, get
+one service, get what to know before paying an address or a recipient, changes, facilitators, networks, categories,
+coverage, health. A tool returns what the API returns for the same request, with the same parameters, limits and
+errors. It needs no database and uses a new snapshot as "tollbook serve" does.
 
-It speaks on stdin and stdout, for a client that starts it:
+By default it speaks on stdin and stdout, for a client that starts it:
 
     {"mcpServers": {"tollbook": {"command": "tollbook", "args": ["mcp", "--from", "/path/to/public"]}}}
 
-With --http it answers at /mcp on the address of --listen, each POST with one JSON answer; it keeps no session and no
-stream, so any number of them can stand behind one name. Requests must name this machine (localhost, 127.0.0.1) or one of
---hosts, and no page of another site may send them. A client may send as many requests a minute as to the API.
+With --http it answers at /mcp on the address of --listen, with one JSON response to each POST. It keeps no session,
+so any number of instances can share one name. A request must be addressed to this machine (localhost, 127.0.0.1) or
+to one of --hosts, and must not come from a page of another site. A client may send as many requests a minute as to
+the API.
 
-What services wrote about themselves is untrusted: each tool says so, answers mark it as their words, and characters that
-are not seen are replaced by U+FFFD. A bucket is named and asked as "tollbook serve --help" says.
+Words that services wrote about themselves are untrusted. Each tool says so, responses mark them, and invisible
+characters are replaced by U+FFFD. "tollbook serve --help" describes how a bucket is read.
 
 EXIT STATUS
 
-0 when its client left or it was told to stop, 1 when it could not listen or read, or the client's messages could not be
-understood, 2 for a command line that cannot be understood.`,
+0 if the client left or the program was stopped, 1 if it could not listen or read or the client's messages were
+invalid, 2 for an error in the command line.`,
+		Example: "  tollbook mcp --from /srv/tollbook/public\n  tollbook mcp --http --hosts mcp.tollbook.example",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -85,8 +92,7 @@ understood, 2 for a command line that cannot be understood.`,
 	return cmd
 }
 
-// runMCP answers until ctx ends, or without --http until stdin does: then stdout is the client's, and whatever else is
-// said goes to stderr.
+// runMCP answers until ctx ends or, without --http, until stdin ends. Then only the client's messages go to stdout.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
 	logger := newLogger(slog.LevelInfo)
 	trusted, err := o.trusted()
@@ -100,7 +106,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		}
 		defer l.Close()
 	}
-	port, err := openMetrics(o.Metrics)
+	port, err := o.openMetrics()
 	if err != nil {
 		return err
 	}
@@ -112,35 +118,35 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	defer source.Close()
 	metrics := serve.NewMetrics()
 	reader := serve.NewHandler(serve.Options{Source: source, Logger: logger, Metrics: metrics})
-	server, err := mcp.New(mcp.Options{Reader: reader, Version: version(), Logger: logger})
+	tools, err := mcp.New(mcp.Options{Reader: reader, Version: version.Version(), Logger: logger})
 	if err != nil {
-		return fmt.Errorf("make tools: %w", err)
+		return fmt.Errorf("create tools: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		follow(ctx, source)
+		server.Follow(ctx, source)
 		return nil
 	})
-	g.Go(func() error { return port.serve(ctx, metrics, logger) })
+	g.Go(func() error { return port.Serve(ctx, metrics, logger) })
 	g.Go(func() error {
-		defer cancel() // an end without an error is one, too
+		defer cancel() // also if it ends without an error
 		if l == nil {
-			return speak(ctx, server, stdin, stdout)
+			return answerClient(ctx, tools, stdin, stdout)
 		}
 		fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
-		h := serve.Limit(mcp.NewHandler(server, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
+		h := serve.Limit(mcp.NewHandler(tools, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
 		return serve.Serve(ctx, l, h, logger)
 	})
 	return g.Wait()
 }
 
-// speak answers one client, until it closes stdin or ctx ends.
-func speak(ctx context.Context, server *sdk.Server, stdin io.ReadCloser, stdout io.WriteCloser) error {
-	err := server.Run(ctx, mcp.Pipe(stdin, stdout))
+// answerClient answers one client until it closes stdin or ctx ends.
+func answerClient(ctx context.Context, tools *sdk.Server, stdin io.ReadCloser, stdout io.WriteCloser) error {
+	err := tools.Run(ctx, mcp.Pipe(stdin, stdout))
 	if ctx.Err() != nil {
-		return nil // it was told to stop
+		return nil // it was stopped
 	}
 	if err != nil {
 		return fmt.Errorf("answer on stdin and stdout: %w", err)

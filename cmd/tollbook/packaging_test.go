@@ -102,10 +102,10 @@ func figuresOfUp(t *testing.T) string {
 	if code, _, stderr := run(t, n.env, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
-	p := command(t, n.env, append([]string{"up", "--data", dir, "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s"}, n.rpc...)...).start(t)
+	p := command(t, n.env, append([]string{"up", "--data", dir, "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0", "--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s"}, n.rpc...)...).start(t)
 	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
 	base, _, _ = strings.Cut(base, " ")
-	figures := p.await(t, "Figures on ")
+	figures := p.await(t, "Metrics on ")
 	until(t, base+"v1/services", "snapshot", func(a answer) bool { return a.status == http.StatusOK })
 	a := until(t, figures, "figures of everything", func(a answer) bool {
 		for _, begin := range []string{"tollbook_index_lag_seconds{", "tollbook_http_requests_total{route=\"services\"", "tollbook_jobs_done_total{kind=\"visit\"}",

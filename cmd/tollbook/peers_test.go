@@ -84,7 +84,7 @@ func (c peerCase) name() string {
 }
 
 func (c peerCase) check(t *testing.T, host string) {
-	address, o := "http://"+host+c.path, lintOptions{Method: c.method, AllowPrivate: []string{host}}
+	address, o := "http://"+host+c.path, lintOptions{Method: c.method, visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	if c.secure {
 		address, o = "https://example.com"+c.path, lintOptions{Method: c.method, routes: behindTLS(t, host)}
 	}

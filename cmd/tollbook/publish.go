@@ -2,25 +2,23 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/build"
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
-	"tollbook/output/archive"
 	"tollbook/output/objects"
-	"tollbook/site"
-	"tollbook/site/postgres"
 )
 
-// targetOptions say which place is meant.
+// targetOptions say which place is changed.
 type targetOptions struct {
 	dataOptions
 	keyOptions
@@ -31,65 +29,65 @@ type targetOptions struct {
 	JSON   bool
 }
 
-// AddFlags adds --to and what else every command has that changes a place.
+// AddFlags adds the flags of all commands that change a place.
 func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
-	f.StringVar(&o.To, "to", "", "`place` to publish to: s3://bucket/prefix, or a folder")
+	settings.AddFlag(f, "publish.to", &o.To)
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
-// addExpand adds the flags of commands that write objects.
-func (o *targetOptions) addExpand(f *pflag.FlagSet) {
+// addExpandFlags adds the flags of commands that write objects.
+func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
 	o.keyOptions.AddFlags(f)
-	f.StringVar(&o.Expand, "expand", "all", "which files to write as objects of their own beside the zip: all, contract (the literal answers of the API alone), or none")
-	f.BoolVar(&o.Full, "full", false, "write every such object anew, whatever the place is said to hold")
+	f.StringVar(&o.Expand, "expand", "all",
+		"files to write as objects of their own beside the zip: all, contract (responses of the API) or none")
+	f.BoolVar(&o.Full, "full", false, "write all of these objects again, even those that have not changed")
 }
 
 func (o *targetOptions) validate() error {
 	if o.To == "" {
-		return usagef("--to is missing: s3://bucket/prefix, or a folder")
+		return usage.Errorf("--publish-to is missing: give s3://bucket/prefix, or a folder")
 	}
-	if _, known := expansions[o.Expand]; o.Expand != "" && !known {
-		return usagef("--expand %q: it is all, contract or none", o.Expand)
+	if _, ok := publication.Expansions[o.Expand]; o.Expand != "" && !ok {
+		return usage.Errorf("--expand %q: use all, contract or none", o.Expand)
 	}
 	return nil
 }
 
-// expansions choose files, nil none.
-var expansions = map[string]func(string) bool{
-	"all":      func(string) bool { return true },
-	"contract": func(key string) bool { return site.IsContract(key) || key == archive.KeyFile },
-	"none":     nil,
-}
-
-const bucketHelp = `A bucket is found by AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, as by every
-program for buckets.`
+const bucketHelp = `Access to a bucket is configured by AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+AWS_SESSION_TOKEN, as for other programs.`
 
 func newPublishCommand() *cobra.Command {
 	var o targetOptions
 	cmd := &cobra.Command{
 		Use:   "publish",
-		Short: "Bring the folder's current snapshot to a bucket, or another folder",
-		Long: `Publish sends the current snapshot of <data>/public to a place: its zip and the new packs, then the pointer
-checkpoint.json, whose replacement is the moment of publication, then each file as an object of its own where it changed.
-Before, it verifies every sum and that the snapshot is a legal successor of what is published: no more than 5 services, or
-5 %, vanish that were not removed; numbers of changes and checks never fall. --force publishes all the same.
+		Short: "Publish the current snapshot to a bucket or another folder",
+		Long: `Publish sends the current snapshot of <data>/public to the place of --publish-to. First it sends the zip
+and the new packs. Then it replaces the pointer checkpoint.json, which is the moment of publication. Last it writes
+each changed file as an object of its own.
 
-One publisher at a time: the database keeps the lock, and a generation that only one of two can take. When it fails, or is
-killed, readers have the snapshot before or the new one, whole; run it again and it goes on.
+Before it sends anything it verifies every sum, and compares the snapshot with the published one. It refuses a
+snapshot in which more than 5 services, or 5 %, are missing that nobody removed, or in which a number of changes or
+checks is lower. --force publishes it all the same.
 
-` + bucketHelp + ` TOLLBOOK_SIGNING_KEY, or --signing-key, signs the pointer; see tollbook key.
+Only one publisher changes a place at a time: it holds a lock in the database, and takes the next generation number.
+If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish.
+
+` + bucketHelp + ` --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.
 
 EXIT STATUS
 
-0 when the place has the snapshot and every object is written, 1 when not, also because another publisher was at work.`,
+0 if the place has the snapshot and every object, 1 if not, for example because another publisher was running.`,
+		Example: "  tollbook publish --publish-to s3://bucket/directory\n" +
+			"  tollbook publish --publish-to /srv/www --expand contract",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPublish(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
-	o.addExpand(cmd.Flags())
-	cmd.Flags().BoolVar(&o.Force, "force", false, "publish also what is no legal successor, or what a rollback took back")
+	o.addExpandFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.Force, "force", false,
+		"publish a snapshot that lacks services or was rolled back, too")
 	return cmd
 }
 
@@ -97,17 +95,19 @@ func newRollbackCommand() *cobra.Command {
 	var o targetOptions
 	cmd := &cobra.Command{
 		Use:   "rollback SNAPSHOT",
-		Short: "Make an earlier snapshot the current one, of the folder or of a bucket",
-		Long: `Rollback names an earlier snapshot that the place still has: its pointer moves back, and its objects, or the expanded
-folder, follow. Without --to the place is <data>/public, and no database is needed. Of a bucket, what it takes back is not
-published again, unless forced; the next build is. /v1/snapshots lists what is kept.
+		Short: "Return to an earlier snapshot",
+		Long: `Rollback makes an earlier snapshot the current one: it moves the pointer back, then restores the objects
+or the expanded folder. Without --publish-to it changes <data>/public and needs no database. A snapshot that was
+rolled back from a bucket is not published there again without --force; the next build is. /v1/snapshots lists the
+snapshots that a place still has.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 when the place has the snapshot and every object is written, 1 when not.`,
-		Args: arguments("SNAPSHOT"),
+0 if the place has the snapshot and every object, 1 if not.`,
+		Example: "  tollbook rollback 20261120T000000Z-0123ab",
+		Args:    arguments("SNAPSHOT"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.To == "" {
 				o.To = o.public()
@@ -122,7 +122,7 @@ EXIT STATUS
 		},
 	}
 	o.AddFlags(cmd.Flags())
-	o.addExpand(cmd.Flags())
+	o.addExpandFlags(cmd.Flags())
 	return cmd
 }
 
@@ -130,18 +130,19 @@ func newPruneCommand() *cobra.Command {
 	var o targetOptions
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove from a bucket what nobody can ask for any more",
-		Long: `Prune removes old snapshots from a place. It keeps the current and the previous one, what was current within the last
-hour, the newest 10 of the last 2 hours, the newest of each hour for a day and of each day for a year, and whatever the
-current one lists at /v1/snapshots. Packs go when
-<data>/public has dropped them, which build does when retention has passed all that is in them. Parts of uploads that were
-never completed go, too.
+		Short: "Delete old snapshots and packs from a bucket",
+		Long: `Prune deletes old snapshots from the place of --publish-to. It keeps the current and the previous one,
+each that was current within the last hour, the newest 10 of the last 2 hours, the newest of each hour for a day and
+of each day for a year, and all that the current one lists at /v1/snapshots. It deletes a pack after build has
+deleted it from <data>/public, which is when all its rows are past their retention. It also deletes parts of
+unfinished uploads.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 when it is done, 1 when not; then run it again.`,
+0 if everything old is deleted, 1 if not; then run it again.`,
+		Example: "  tollbook prune --publish-to s3://bucket/directory",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), o, cmd.OutOrStdout()) },
@@ -151,22 +152,22 @@ EXIT STATUS
 }
 
 func runPublish(ctx context.Context, o targetOptions, stdout io.Writer) error {
-	return o.with(ctx, func(p *output.Publisher, folder *output.Folder) error {
+	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
 		r, err := p.Publish(ctx, folder)
 		if err != nil {
 			return err
 		}
-		return o.report(stdout, r)
+		return report.Publication(stdout, r, o.JSON)
 	})
 }
 
 func runRollback(ctx context.Context, o targetOptions, id string, stdout io.Writer) error {
-	return o.with(ctx, func(p *output.Publisher, _ *output.Folder) error {
+	return o.withPublisher(ctx, func(p *output.Publisher, _ *output.Folder) error {
 		r, err := p.Rollback(ctx, id)
 		if err != nil {
 			return err
 		}
-		return o.report(stdout, r)
+		return report.Publication(stdout, r, o.JSON)
 	})
 }
 
@@ -175,7 +176,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	folder, err := openPublic(o.dataOptions)
+	folder, err := o.openPublic()
 	if err != nil {
 		return err
 	}
@@ -184,126 +185,49 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 		return err
 	}
 	if o.JSON {
-		return o.report(stdout, output.Published{Checkpoint: c, Moved: moved})
+		return report.Publication(stdout, output.Published{Checkpoint: c, Moved: moved}, true)
 	}
-	_, err = fmt.Fprintf(stdout, "snapshot %s, generation %d\n", c.Snapshot, c.Generation)
+	_, err = fmt.Fprintf(stdout, "Published snapshot %s, generation %d\n", c.Snapshot, c.Generation)
 	return err
 }
 
 func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
-	return o.with(ctx, func(p *output.Publisher, folder *output.Folder) error {
+	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
 		pruned, err := p.Prune(ctx, folder)
 		if err != nil {
 			return err
 		}
-		if o.JSON {
-			return printJSON(stdout, struct {
-				Snapshots int `json:"snapshots"`
-				Packs     int `json:"packs"`
-			}{pruned.Snapshots, pruned.Packs})
-		}
-		_, err = fmt.Fprintf(stdout, "%d snapshots and %d packs removed\n", pruned.Snapshots, pruned.Packs)
-		return err
+		return report.Pruned(stdout, pruned, o.JSON)
 	})
 }
 
-// report prints what a publication did.
-func (o *targetOptions) report(stdout io.Writer, r output.Published) error {
-	if o.JSON {
-		return printJSON(stdout, r)
-	}
-	_, err := fmt.Fprintf(stdout, "snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, %d as they were, %.1f MB\n",
-		r.Checkpoint.Snapshot, r.Checkpoint.Generation, r.Packs, r.Written, r.Deleted, r.Unchanged, float64(r.Bytes)/1e6)
-	return err
-}
-
-// with opens what a publisher needs, for as long as do takes.
-func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *output.Folder) error) error {
+// withPublisher opens a publisher and the published folder for the time of do.
+func (o *targetOptions) withPublisher(
+	ctx context.Context, do func(*output.Publisher, *output.Folder) error,
+) error {
 	if objects.SameFolder(o.To, o.public()) {
-		return fmt.Errorf("publish to %s: it is where build publishes to already", o.To)
+		return fmt.Errorf("publish to %s: builds are published to this folder already", o.To)
 	}
-	folder, err := openPublic(o.dataOptions)
+	key, err := o.signingKey()
 	if err != nil {
 		return err
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, logger)
+	folder, err := o.openPublic()
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	bar := newTransfer()
-	defer bar.finish()
-	p, err := o.publisher(ctx, db.DB, bar.set)
+	bar := progress.NewTransfer()
+	defer bar.Finish()
+	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
+		To: o.To, Key: key, Expand: o.Expand, Force: o.Force, Full: o.Full, Progress: bar.Set,
+	})
 	if err != nil {
 		return err
 	}
 	return do(p, folder)
-}
-
-// publisher is who changes the place, now.
-func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress func(output.Progress)) (*output.Publisher, error) {
-	key, err := o.signingKey()
-	if err != nil {
-		return nil, err
-	}
-	store, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: os.Getenv})
-	if err != nil {
-		return nil, err
-	}
-	removed, err := db.RemovedServices(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	return output.NewPublisher(store, &register{db, store.String(), now}, output.PublishOptions{
-		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
-		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
-		Listed:   build.ListSnapshots,
-		Progress: progress,
-	}), nil
-}
-
-// objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object
-// when the next build is due.
-func objectHeader(key string) objects.Header {
-	h := objects.Header{Type: site.ContentType(key), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400"}
-	if site.IsHashed(key) {
-		h.Cache = "public, max-age=31536000, immutable"
-	}
-	return h
-}
-
-// register is a place's row in the database, and the lock beside it.
-type register struct {
-	db     *postgres.DB
-	target string
-	now    time.Time
-}
-
-// Lock implements output.Register.
-func (r *register) Lock(ctx context.Context) (func(context.Context) error, func(), error) {
-	l, err := r.db.LockPublication(ctx, r.target)
-	if errors.Is(err, postgres.ErrLocked) {
-		return nil, nil, fmt.Errorf("%w: %w", output.ErrBusy, err)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return l.Check, l.Release, nil
-}
-
-// Read implements output.Register.
-func (r *register) Read(ctx context.Context) (output.Record, error) {
-	p, err := r.db.Publication(ctx, r.target)
-	return output.Record(p), err
-}
-
-// Replace implements output.Register.
-func (r *register) Replace(ctx context.Context, was int64, next output.Record) error {
-	err := r.db.ReplacePublication(ctx, r.target, was, postgres.Publication(next), r.now)
-	if errors.Is(err, postgres.ErrConflict) {
-		return fmt.Errorf("%w: %w", output.ErrConflict, err)
-	}
-	return err
 }

@@ -29,6 +29,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/cmd/tollbook/publication"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -86,7 +87,7 @@ func (p *place) build(t *testing.T) { p.must(t, "build", "--data", p.data, "--ex
 func (p *place) publish(t *testing.T, more ...string) output.Published {
 	t.Helper()
 	var r output.Published
-	out := p.must(t, append([]string{"publish", "--data", p.data, "--to", p.to, "--json"}, more...)...)
+	out := p.must(t, append([]string{"publish", "--data", p.data, "--publish-to", p.to, "--json"}, more...)...)
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -151,7 +152,7 @@ func TestPublishKilled(t *testing.T) {
 	first := p.publish(t)
 	took := time.Since(began)
 
-	serve := command(t, p.env, "serve", "--from", p.to, "--listen", "127.0.0.1:0", "--rate-limit", "0").start(t)
+	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
 	_, prefix, _ := strings.Cut(strings.TrimPrefix(p.to, "s3://"), "/")
 	worker := printedBy(t, "edge cloudflare --prefix "+prefix)
 	kinds := []*walker{
@@ -228,7 +229,7 @@ func TestPublishKilled(t *testing.T) {
 		sums = next
 		allow(false, next)
 		begun := time.Now()
-		publisher := command(t, p.env, "publish", "--data", p.data, "--to", p.to).start(t)
+		publisher := command(t, p.env, "publish", "--data", p.data, "--publish-to", p.to).start(t)
 		select {
 		case <-time.After(rand.N(took)): // the moment is what is tested
 			_ = publisher.Process.Kill()
@@ -286,7 +287,7 @@ func TestPublishKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output.NewPublisher(store, &register{db, store.String(), o.Now}, o).Prune(t.Context(), folder); err != nil {
+	if _, err := output.NewPublisher(store, &publication.Register{DB: db, Target: store.String(), Now: o.Now}, o).Prune(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
 	list, err := store.List(t.Context(), "")
@@ -420,7 +421,7 @@ func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) 
 func TestPublishRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, 20)
-	args := []string{"publish", "--data", p.data, "--to", p.to}
+	args := []string{"publish", "--data", p.data, "--publish-to", p.to}
 	fails(t, p.env, "nothing published yet", args...)
 	p.build(t)
 	db, err := postgres.Open(t.Context(), p.dsn)
@@ -439,7 +440,7 @@ func TestPublishRefused(t *testing.T) {
 	other := newPlace(t, 3) // another directory, with another database, for the same bucket
 	other.env, other.to = append(p.server.Env(p.server.Address), "DATABASE_URL="+other.dsn), p.to
 	other.build(t)
-	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--to", p.to)
+	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--publish-to", p.to)
 	if r := other.publish(t, "--force"); r.Checkpoint.Generation != 2 {
 		t.Errorf("forced: %+v", r)
 	}
@@ -447,14 +448,14 @@ func TestPublishRefused(t *testing.T) {
 	p.must(t, "verify", p.to)
 	for _, bad := range [][]string{
 		{"publish", "--data", p.data},
-		{"publish", "--data", p.data, "--to", p.to, "--expand", "some"},
+		{"publish", "--data", p.data, "--publish-to", p.to, "--expand", "some"},
 		{"serve", "--from", p.to, "--memory", "1"},
 	} {
 		if code, _, stderr := run(t, p.env, bad...); code != 2 {
 			t.Errorf("%q: exit %d: %s", bad, code, stderr)
 		}
 	}
-	fails(t, p.env, "it is where build publishes to already", "publish", "--data", p.data, "--to", filepath.Join(p.data, "public"))
+	fails(t, p.env, "builds are published to this folder already", "publish", "--data", p.data, "--publish-to", filepath.Join(p.data, "public"))
 	wrong := append(slices.Clone(p.env), "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t")
 	code, stdout, stderr := run(t, wrong, args...)
 	if code != 1 || strings.Contains(stdout+stderr, "s3cr3t") || strings.Contains(stdout+stderr, "testsecret") {
@@ -476,11 +477,11 @@ func TestPublishSigned(t *testing.T) {
 		t.Errorf("the key has mode %v, %v", info.Mode(), err)
 	}
 	fails(t, p.env, "exists", "key", "new", private)
-	p.must(t, "build", "--data", p.data, "--signing-key", private)
-	first := p.publish(t, "--signing-key", private)
+	p.must(t, "build", "--data", p.data, "--publish-key", private)
+	first := p.publish(t, "--publish-key", private)
 	folder := t.TempDir()
-	p.must(t, "publish", "--data", p.data, "--to", folder, "--signing-key", private)
-	serve := command(t, p.env, "serve", "--from", p.to, "--listen", "127.0.0.1:0", "--rate-limit", "0").start(t)
+	p.must(t, "publish", "--data", p.data, "--publish-to", folder, "--publish-key", private)
+	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "+p.to+" on "))[0], "/")
 	for _, of := range []string{p.to, folder, base, filepath.Join(p.data, "public")} {
 		p.must(t, "verify", of, "--key", public)
@@ -495,18 +496,18 @@ func TestPublishSigned(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, "checkpoint.json: the checkpoint's signature is missing") {
 		t.Errorf("unsigned: exit %d: %s", code, stdout)
 	}
-	p.must(t, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--to", p.to, "--signing-key", private)
+	p.must(t, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-to", p.to, "--publish-key", private)
 	p.must(t, "verify", p.to, "--key", public)
-	p.must(t, "prune", "--data", p.data, "--to", p.to)
-	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--to", p.to)
+	p.must(t, "prune", "--data", p.data, "--publish-to", p.to)
+	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to)
 
 	// The folder that build publishes to goes back, too; that needs no database.
-	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--signing-key", private)
+	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
 	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
 		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)
 	}
 	p.must(t, "verify", filepath.Join(p.data, "public"), "--key", public)
-	p.must(t, "publish", "--data", p.data, "--to", p.to, "--signing-key", private) // the bucket has it already
+	p.must(t, "publish", "--data", p.data, "--publish-to", p.to, "--publish-key", private) // the bucket has it already
 }
 
 // Serve goes on while the bucket is away, says so, and follows it when it is back.
@@ -533,7 +534,7 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	}))
 	defer proxy.Close()
 	env := p.server.Env(strings.TrimPrefix(proxy.URL, "http://"))
-	serve := command(t, env, "serve", "--from", p.to, "--listen", "127.0.0.1:0", "--rate-limit", "0").start(t)
+	serve := command(t, env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "+p.to+" on "))[0], "/")
 	if a := get(t, base+"/v1/services"); a.status != 200 || a.header.Get("X-Snapshot") != first || a.header.Get("X-Snapshot-Warning") != "" {
 		t.Fatalf("%d %v", a.status, a.header)
@@ -559,7 +560,7 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	serve.interrupt(t, os.Interrupt)
 
 	away.Store(true) // from the beginning
-	serve = command(t, env, "serve", "--from", p.to, "--listen", "127.0.0.1:0").start(t)
+	serve = command(t, env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0").start(t)
 	base = strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "+p.to+" on "))[0], "/")
 	if a := get(t, base+"/v1/services"); a.status != http.StatusServiceUnavailable {
 		t.Errorf("nothing is open: %d %s", a.status, a.body)
@@ -602,8 +603,8 @@ func TestVerifyPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second has a previous one
-		p.must(t, "build", "--data", p.data, "--signing-key", filepath.Join(dir, "key.pem"))
-		p.must(t, "publish", "--data", p.data, "--to", filepath.Join(dir, "www"), "--signing-key", filepath.Join(dir, "key.pem"))
+		p.must(t, "build", "--data", p.data, "--publish-key", filepath.Join(dir, "key.pem"))
+		p.must(t, "publish", "--data", p.data, "--publish-to", filepath.Join(dir, "www"), "--publish-key", filepath.Join(dir, "key.pem"))
 	}
 	sh := exec.Command("sh", "-eu", "-c", blocks[0])
 	sh.Dir = dir

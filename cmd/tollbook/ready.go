@@ -8,28 +8,31 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/tollbook/usage"
+
 	"github.com/spf13/cobra"
 )
 
-// readyPatience is how long a server may take to say that it is ready.
-const readyPatience = 4 * time.Second
+// readyTimeout is how long a server may take to answer.
+const readyTimeout = 4 * time.Second
 
-// newReadyCommand asks a server how it is: what a container without a shell runs as its health check.
+// newReadyCommand returns the health check of a container without a shell.
 func newReadyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    "ready ADDRESS",
-		Short:  "Ask a server whether it is ready",
+		Use:    "ready URL",
+		Short:  "Check whether a server is ready",
 		Hidden: true,
-		Long: `Ready asks ADDRESS once, such as http://127.0.0.1:4020/readyz, and says what it answers: a health check for containers,
-which need no other program for it. It waits four seconds at most, and follows no redirect.
+		Long: `Ready requests URL once, such as http://127.0.0.1:4020/readyz, and prints the response. It is a health
+check for containers that have no other program for it. It waits up to four seconds and follows no redirect.
 
 EXIT STATUS
 
-0 when the answer is 200, 1 for any other or none, 2 for a command line that is wrong.`,
-		Args: arguments("ADDRESS"),
+0 for a response with status 200, 1 for any other or none, 2 for an error in the command line.`,
+		Example: "  tollbook ready http://127.0.0.1:4020/readyz",
+		Args:    arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.HasPrefix(args[0], "http://") && !strings.HasPrefix(args[0], "https://") {
-				return usagef("%q is no address such as http://127.0.0.1:4020/readyz", args[0])
+				return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", args[0])
 			}
 			return runReady(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
@@ -38,24 +41,24 @@ EXIT STATUS
 }
 
 func runReady(ctx context.Context, address string, stdout io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return usagef("ADDRESS: %w", err)
+		return usage.Errorf("URL: %w", err)
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask whether it is ready: %w", err)
+		return fmt.Errorf("check whether %s is ready: %w", address, err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4096))
 	if err != nil {
-		return fmt.Errorf("ask whether it is ready: %w", err)
+		return fmt.Errorf("check whether %s is ready: %w", address, err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask whether it is ready: %s answers %s", address, res.Status)
+		return fmt.Errorf("check whether %s is ready: it answers %s", address, res.Status)
 	}
 	fmt.Fprintln(stdout, strings.TrimSpace(string(body)))
 	return nil

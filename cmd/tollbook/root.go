@@ -3,33 +3,27 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+
+	"tollbook/cmd/tollbook/completion"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/version"
 )
 
-// usageError is an error of the command line itself: exit status 2.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-// usagef says what is wrong with the command line.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
+// exitStatus returns 2 for an error of the command line and for a lint without a result, else 1.
 func exitStatus(err error) int {
-	if errors.As(err, new(usageError)) || errors.Is(err, errUnread) {
+	if errors.As(err, new(usage.Error)) || errors.Is(err, errUnread) {
 		return 2
 	}
 	return 1
 }
 
-// explain is err in words for whoever typed the command. What fails because it was told to stop is no riddle of
-// contexts.
+// explain returns the text of an error for whoever typed the command.
 func explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "interrupted"
@@ -38,53 +32,60 @@ func explain(ctx context.Context, err error) string {
 }
 
 func newRootCommand() *cobra.Command {
-	c := &config{} // filled before any command runs
-	cmd := group(&cobra.Command{
+	c := &settings.Configuration{} // read before a command runs
+	cmd := newGroup(&cobra.Command{
 		Use:   "tollbook",
-		Short: "A directory of network services that charge per request over HTTP 402",
-		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a schedule, and
-publishes what it measures as a tree of finished files: every response of its /v1 API and every page.
+		Short: "Run a directory of network services that charge per request over HTTP 402",
+		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a
+schedule, and publishes what it measures as a tree of files: every response of its /v1 API, and every page.
 
-Try "tollbook demo": everything offline, with sample services.
-
-What flags say can stand in a file too, ./tollbook.toml or that of --config (TOLLBOOK_CONFIG), and in variables: the key
-per_day of its section [synthesis] is --synthesis-per-day and TOLLBOOK_SYNTHESIS_PER_DAY. A flag wins over a variable, a
-variable over the file. Secrets are read from variables only.
+Settings can be flags, environment variables, or keys of a configuration file: ./tollbook.toml, or the one that
+--config or TOLLBOOK_CONFIG names. One rule gives all three names: the key per_day of the section [synthesis] is the
+flag --synthesis-per-day and the variable TOLLBOOK_SYNTHESIS_PER_DAY. A flag wins over a variable, and a variable
+over the file. Secrets are read from variables only. The page /configuration of every directory lists all settings.
 
 EXIT STATUS
 
-0 when all went well, 1 when something failed, 2 for a command line that cannot be understood.`,
-		Version:           versionLine(),
+0 for success, 1 for a failure, 2 for an error in the command line or the configuration.`,
+		Example: `  tollbook demo                          try it offline, with sample services
+  tollbook services import services.toml
+  tollbook up                            run a whole directory`,
+		Version:           version.Line(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}, newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(), newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(), newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(), newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand())
-	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml when it is there (TOLLBOOK_CONFIG)")
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	},
+		newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(),
+		newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
+		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
+		newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
+		newExportCommand(), newImportCommand(), newConfigCommand(c), newCompletionCommand())
+	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() {
-			return nil // it only explains itself
+			return nil // it only prints its help
 		}
-		return c.configure(cmd, os.Getenv)
+		return c.Configure(cmd, os.Getenv, cmd.ErrOrStderr())
 	}
-	cmd.AddCommand(newDoctorCommand(c), newExportCommand(), newImportCommand())
-	cmd.AddCommand(newConfigCommand(c, cmd))
-	complete(cmd)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
+	settings.AddOldFlags(cmd)
+	completion.Register(cmd)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
 	return cmd
 }
 
-// group makes cmd a command that only holds others: by itself it explains itself, and a name that it does not know is
-// an error.
-func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+// newGroup makes cmd a command that contains others. Alone it prints its help; an unknown name is an error.
+func newGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
 		hint := "see " + cmd.CommandPath() + " --help"
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+			hint = "did you mean " + strings.Join(similar, " or ") + "?"
 		}
-		return usagef("unknown command %q for %s; %s", args[0], cmd.CommandPath(), hint)
+		return usage.Errorf("unknown command %q for %s; %s", args[0], cmd.CommandPath(), hint)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.SuggestionsMinimumDistance = 2
@@ -92,28 +93,75 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// arguments takes exactly as many arguments as there are names: "FILE".
+// groupStatus is the last part of the help of a group.
+const groupStatus = `
+
+EXIT STATUS
+
+That of the subcommand: 0 for success, 1 for a failure, 2 for an error in the command line.`
+
+// arguments accepts exactly the named arguments, such as "FILE".
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usagef("%s is missing; see %s --help", names[len(args)], cmd.CommandPath())
+			return usage.Errorf("%s is missing; see %s --help", names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usagef("unexpected argument %q; see %s --help", args[len(names)], cmd.CommandPath())
+			return usage.Errorf("unexpected argument %q; see %s --help", args[len(names)], cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-// userAgent names Tollbook to the services it visits.
-func userAgent(contact string) string {
-	return "Tollbook/" + version() + " (+" + contact + ")"
+// optionalArgument accepts one argument or none.
+func optionalArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return arguments(name)(cmd, args)
+	}
 }
 
-// isTerminal says whether people watch f; then progress is a bar, else it is log lines.
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// newLogger writes to stderr: answers go to stdout, the rest here.
+// newLogger returns a logger to stderr. Results go to stdout.
 func newLogger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+func newCompletionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "Print a completion script for your shell",
+		Long: `Completion prints a script with which a shell completes commands, flags and their values when you press
+Tab.
+
+EXIT STATUS
+
+0 if the script is printed, 2 for an unknown shell.`,
+		Example:   "  source <(tollbook completion bash)\n  tollbook completion zsh > \"${fpath[1]}/_tollbook\"",
+		Args:      arguments("SHELL"),
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+	}
+	plain := cmd.Flags().Bool("no-descriptions", false, "leave out the descriptions of commands and flags")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		root, w := cmd.Root(), cmd.OutOrStdout()
+		switch args[0] {
+		case "bash":
+			return root.GenBashCompletionV2(w, !*plain)
+		case "zsh":
+			if *plain {
+				return root.GenZshCompletionNoDesc(w)
+			}
+			return root.GenZshCompletion(w)
+		case "fish":
+			return root.GenFishCompletion(w, !*plain)
+		case "powershell":
+			if *plain {
+				return root.GenPowerShellCompletion(w)
+			}
+			return root.GenPowerShellCompletionWithDesc(w)
+		}
+		return usage.Errorf("unknown shell %q: choose bash, zsh, fish or powershell", args[0])
+	}
+	return cmd
 }

@@ -18,6 +18,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/tollbook/appearance"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
@@ -69,14 +70,22 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 		t.Fatal(err)
 	}
 	var report bytes.Buffer
-	crawl := crawlOptions{dataOptions: data, Once: true, HostGap: time.Millisecond, AllowPrivate: []string{address}, Contact: "https://tollbook.example/bot", JSON: true}
+	crawl := crawlOptions{
+		dataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
+		visitOptions: visitOptions{AllowPrivate: []string{address}, Contact: "https://tollbook.example/bot"},
+	}
 	if err := runCrawl(t.Context(), crawl, &report); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(report.String(), `"online":1`) {
 		t.Errorf("the crawl says %s, want one service online", report.String())
 	}
-	build := buildOptions{dataOptions: data, siteOptions: siteOptions{lookOptions: lookOptions{Title: "Tollbook"}, BaseURL: "http://127.0.0.1:4020"}, Expand: string(output.ExpandAll), Every: 15 * time.Minute}
+	build := buildOptions{
+		dataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
+		siteOptions: siteOptions{
+			appearanceOptions: appearanceOptions{appearance.Options{Title: "Tollbook"}}, BaseURL: "http://127.0.0.1:4020",
+		},
+	}
 	if err := runBuild(t.Context(), build, io.Discard); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/output"
-	"tollbook/site"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/version"
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
 	"tollbook/site/serve"
 )
 
@@ -23,69 +26,65 @@ type serveOptions struct {
 	dataOptions
 	freeHostOptions
 	fromOptions
-	DownloadRate int // MB a second
-	Submissions  bool
-	MaxPending   int
-	Contact      string
+	downloadOptions
+	submissionOptions
+	Contact string
 }
 
 // AddFlags adds the flags of serve.
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
-	o.listenOptions.AddFlags(f, rateLimit)
-	o.proxyOptions.AddFlags(f)
+	o.listenOptions.AddServeFlags(f)
+	o.proxyOptions.AddServeFlags(f)
 	o.fromOptions.AddFlags(f)
 	o.dataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
-	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services; needs the database")
-	f.IntVar(&o.MaxPending, "max-pending", site.MaxPending, "`submissions` that may wait for review in all, before more are refused; 0 for any number")
-	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions, where submissions are probed")
-	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
+	o.downloadOptions.AddFlags(f)
+	o.submissionOptions.AddFlags(f)
+	settings.AddFlag(f, "crawl.contact", &o.Contact)
+}
+
+func (o *serveOptions) validate() error {
+	_, err := o.trusted()
+	return cmp.Or(o.downloadOptions.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
+		o.listenOptions.validate(), err)
 }
 
 func newServeCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer readers from the current snapshot",
-		Long: `Serve answers GET requests for the API under /v1 and for pages from the files of the current snapshot. It needs no
-database but for submissions. A new snapshot is taken up within a second, without a slow or torn answer; the ones before
-stay readable by their ids as long as they are kept.
+		Short: "Serve the API and pages of the current snapshot",
+		Long: `Serve answers GET requests for the API under /v1 and for pages, from the files of the current snapshot.
+It needs a database only for submissions. It uses a new snapshot within a second, without a slow or mixed response.
+Earlier snapshots can be requested by their ids until they are deleted.
 
-Each answer of the API tells its client how many requests he has left; who has none gets a 429 that says when to come
-back. A client is an IPv4 address or an IPv6 network of 64 bits. Behind a proxy name it with --trusted-proxies, or all who
-come through it share one limit.
+Each response of the API says how many requests the client has left. A client without any gets a 429 that says when
+to come back. A client is an IPv4 address or a /64 network of IPv6. Behind a proxy, name the proxy with
+--serve-trusted-proxies; otherwise all its clients share one limit.
 
-/checkpoint.json, /snapshots/<id>.zip and /packs/<hour>.zip are handed out as they are published, for whoever wants a copy
-of all: 8 at a time for a client and 32 for all, which the limit of the API does not count, and not faster than
---download-rate, so that readers do not wait for them.
+/checkpoint.json, /snapshots/<id>.zip and /packs/<hour>.zip can be downloaded for copies of the directory: 8 at a
+time by one client and 32 in all, and no faster than --download-rate, so that readers do not wait. The limit of the
+API does not count them.
 
-A bucket is read by ranges, and asked every two seconds whether there is a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN say where it is and who asks; without a key only what is
-public can be read. While it can't be reached, what is open goes on being served, with X-Snapshot-Warning: stale and a
-warning in /readyz.
+A bucket is read by ranges, and asked every two seconds for a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN give access to it; without a key only a public bucket
+can be read. While the bucket does not answer, serve continues with the snapshot that is open, and warns with
+X-Snapshot-Warning: stale and in /readyz.
 
-With --submissions it takes what owners send to POST /v1/submit, or with the form of /submit, and keeps it in Postgres
-(DATABASE_URL, or the private server of --data) before it asks the service's endpoints for their price. Nothing is listed
-before "tollbook submissions approve"; while --max-pending wait for that, more are refused with a 429. The database is for
-submissions alone: while it is away readers notice nothing.
+With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. It stores each in
+the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
+service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
+get a 429. If the database stops, readers notice nothing.
 
-/healthz answers while the process is up, /readyz while a snapshot is open; /metrics only on the address of --metrics.
+/healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 
 EXIT STATUS
 
-0 when it was told to stop, 1 when it could not listen or read.`,
-		Args: arguments(),
-		PreRunE: func(*cobra.Command, []string) error {
-			if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
-				return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
-			}
-			if o.MaxPending < 0 {
-				return usagef("--max-pending %d: it is 0, for any number, or more", o.MaxPending)
-			}
-			_, err := o.trusted()
-			return cmp.Or(o.fromOptions.validate(), o.listenOptions.validate(), err)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
+0 if it was stopped, 1 if it could not listen or read.`,
+		Example: "  tollbook serve --serve-listen :8080\n  tollbook serve --from s3://bucket/directory",
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
@@ -98,7 +97,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer l.Close()
-	port, err := openMetrics(o.Metrics)
+	port, err := o.openMetrics()
 	if err != nil {
 		return err
 	}
@@ -112,24 +111,47 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer source.Close()
-	options := serve.Options{Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted}
+	options := serve.Options{
+		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+	}
 	if o.Submissions {
-		stop, err := o.takeSubmissions(ctx, &options)
+		stop, err := o.receiveSubmissions(ctx, &options)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
-	port.announce(stdout)
-	return serveSource(ctx, l, port, source, options)
+	port.Announce(stdout)
+	return server.Run(ctx, l, port, source, options)
 }
 
-// prune drops snapshots and packs that nobody can ask for any more.
-func prune(folder *output.Folder, now time.Time, needed []string) (output.Pruned, error) {
-	pruned, err := folder.Prune(now, site.PackHour(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)), needed...)
+// receiveSubmissions opens the database for submissions, and probes those that wait for a probe, until stop is called.
+// An end of the database is logged and ends nothing, because readers do not need it.
+func (o *serveOptions) receiveSubmissions(ctx context.Context, to *serve.Options) (stop func(), err error) {
+	free, err := o.freeHosts()
 	if err != nil {
-		return pruned, fmt.Errorf("prune published folder: %w", err)
+		return nil, err
 	}
-	return pruned, nil
+	logger := to.Logger
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
+	if err != nil {
+		return nil, err
+	}
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger},
+		probe.Options{UserAgent: version.UserAgent(o.Contact)})
+	to.Submit = server.SubmitOptions(db.DB, submissions, free)
+	to.Submit.MaxPending = o.MaxPending
+	ctx, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { submissions.Run(ctx) })
+	parts.Go(func() { db.KeepRunning(ctx, logger) })
+	return func() {
+		cancel()
+		parts.Wait()
+		submissions.Close()
+		if err := db.Close(); err != nil {
+			logger.Error("close the database", "err", err)
+		}
+	}, nil
 }

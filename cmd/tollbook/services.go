@@ -2,104 +2,31 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tollbook/crawl"
-	"tollbook/site"
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/site/postgres"
 )
 
 func newServicesCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "services",
-		Short: "Import, list, show, verify and remove the services of the directory",
-		Long: `Services changes and shows which services the directory lists.
-
-EXIT STATUS
-
-That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
-	}, newServicesImportCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesVerifyCommand(), newServicesRemoveCommand())
+		Short: "Add, list, show, verify and remove services",
+		Long:  `Services changes and shows which services the directory lists.` + groupStatus,
+	},
+		newServicesImportCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesVerifyCommand(),
+		newServicesRemoveCommand())
 }
 
-func newServicesImportCommand() *cobra.Command {
-	var o importOptions
-	cmd := &cobra.Command{
-		Use:   "import FILE|URL",
-		Short: "List the services of a JSON or TOML file, or of a facilitator's catalogue",
-		Long: `Import lists every service of a file, or none: a wrong entry refuses the whole file and is named with its line. A JSON file
-is a list of objects, a TOML file has [[service]] tables, both with the names of a submission:
-
-    [[service]]
-    service_name = "Acme Quotes"
-    description  = "Share prices, a call at a time."
-    url          = "https://api.acme.example"
-    website_url  = "https://acme.example"
-    category     = "Finance"
-    endpoints    = ["/quote", "POST /search"]
-
-slug and source (default imported:file) may be given too. Syntax is checked here; whether an address may be visited is
-decided when it is.
-
-An address whose path ends in .json or .toml is such a list. Any other is a facilitator's catalogue, such as
-https://facilitator.example/discovery/resources: it is read page after page and put together by host. Services that are
-listed already get the endpoints that they lack, and nothing that is listed is ever changed otherwise or removed, so that
-an import may be repeated.
-
-With --dry-run nothing is changed: each line says what would be, "+" a service or an endpoint that comes, "!" one that keeps a
-file from being imported, since its slug or address is listed already, and in what it differs from what is listed.
-
-EXIT STATUS
-
-0 when every service is listed, or with --dry-run would be; 1 when none is.`,
-		Args: arguments("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if isAddress(args[0]) {
-				return runServicesImportFrom(cmd.Context(), o, args[0], cmd.OutOrStdout())
-			}
-			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
-		},
-	}
-	o.AddFlags(cmd.Flags())
-	return cmd
-}
-
-func runServicesImport(ctx context.Context, o importOptions, path string, stdout io.Writer) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	defer f.Close()
-	listings, err := crawl.ReadListings(path, f, time.Now())
-	if err != nil {
-		return fmt.Errorf("nothing was imported:\n%w", err)
-	}
-	var before []postgres.Service
-	err = withDatabase(ctx, o.dataOptions, func(db *database) error {
-		if err := db.refuseSample(ctx); err != nil {
-			return err
-		}
-		if !o.DryRun {
-			return db.AddListings(ctx, listings)
-		}
-		before, err = db.Services(ctx)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("nothing was imported: %w", err)
-	}
-	if o.DryRun {
-		return printImportPlan(crawl.NewImportPlan(crawl.ImportReport{New: listings}, before), stdout, o.JSON)
-	}
-	if o.JSON {
-		return printJSON(stdout, map[string]int{"listed": len(listings)})
-	}
-	_, err = fmt.Fprintf(stdout, "%d services listed; tollbook crawl visits them\n", len(listings))
-	return err
+// errNoService returns the error for a slug that is not listed.
+func errNoService(slug string) error {
+	return fmt.Errorf("no service %q is listed; tollbook services list shows all", slug)
 }
 
 func newServicesListCommand() *cobra.Command {
@@ -107,13 +34,15 @@ func newServicesListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Print the listed services",
-		Long: `List prints the listed services as a table, or as JSON with all that is known of their visits.
+		Short: "List all services with their state",
+		Long: `List prints the listed services: a table with the result of the last visit (online, degraded, offline or
+unknown), or JSON. The status that readers see is judged from many visits, by build.
 
 EXIT STATUS
 
-0 when they are printed, 1 when the database could not be asked.`,
-		Args: arguments(),
+0 if they are printed, 1 if the database could not be read.`,
+		Example: "  tollbook services list\n  tollbook services list --json | jq '.[] | select(.state == \"offline\") | .slug'",
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServicesList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},
@@ -125,42 +54,97 @@ EXIT STATUS
 
 func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
 	var services []postgres.Service
-	err := withDatabase(ctx, o, func(db *database) (err error) {
+	err := withDatabase(ctx, o, func(db *database.DB) (err error) {
 		services, err = db.Services(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		type line struct {
-			Slug          string     `json:"slug"`
-			Name          string     `json:"name"`
-			BaseURL       string     `json:"base_url"`
-			Category      string     `json:"category"`
-			LastCheckedAt *site.Time `json:"last_checked_at"`
-			NextCheckAt   site.Time  `json:"next_check_at"`
-		}
-		lines := make([]line, len(services))
-		for i, s := range services {
-			lines[i] = line{Slug: s.Slug, Name: s.Name, BaseURL: s.BaseURL, Category: s.Category, NextCheckAt: site.NewTime(s.NextCheckAt)}
-			if s.LastCheckedAt != nil {
-				lines[i].LastCheckedAt = site.TimeOrNull(*s.LastCheckedAt)
-			}
-		}
-		return printLines(stdout, lines)
+	return report.Services(stdout, services, asJSON)
+}
+
+func newServicesShowCommand() *cobra.Command {
+	var o dataOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SLUG",
+		Short: "Show everything that is stored about one service",
+		Long: `Show prints the facts of one service: its listing, the times of its last and next visit, and each
+endpoint with its last response and current prices. Status, grade and uptime, which readers see, are judged by
+build.
+
+EXIT STATUS
+
+0 if it is printed, 1 if there is no such service.`,
+		Example: "  tollbook services show acme-quotes",
+		Args:    arguments("SLUG"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runServicesShow(cmd.Context(), o, args[0], asJSON, cmd.OutOrStdout())
+		},
 	}
-	if len(services) == 0 {
-		_, err := fmt.Fprintln(stdout, "No services are listed: tollbook services import FILE")
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func runServicesShow(ctx context.Context, o dataOptions, slug string, asJSON bool, stdout io.Writer) error {
+	var r report.Service
+	err := withDatabase(ctx, o, func(db *database.DB) error {
+		s, err := db.ServiceBySlug(ctx, slug)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			return errNoService(slug)
+		}
+		prices, err := db.CurrentPrices(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		r = report.NewService(s, prices)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	t := newTable(stdout, "SLUG", "CATEGORY", "LAST CHECK", "ADDRESS")
-	for _, s := range services {
-		last := "never"
-		if s.LastCheckedAt != nil {
-			last = s.LastCheckedAt.UTC().Format(time.DateTime)
-		}
-		t.row(s.Slug, s.Category, last, s.BaseURL)
+	return r.Print(stdout, asJSON)
+}
+
+func newServicesRemoveCommand() *cobra.Command {
+	var o dataOptions
+	cmd := &cobra.Command{
+		Use:   "remove SLUG",
+		Short: "Remove a service and erase everything stored about it",
+		Long: `Remove erases a service: its listing, measurements, endpoints, prices and records. The next build no
+longer lists it. That build also empties its rows in the packs of the logs; each row keeps only its number and time.
+Nothing else ever changes a pack, and the checkpoint says that it happened. Caches in front of a bucket may still
+have old packs: purge packs/ there. Snapshots that were published before contain the service until prune deletes
+them.
+
+If the same service is imported again, it starts without a history.
+
+EXIT STATUS
+
+0 if it is erased, 1 if there is no such service.`,
+		Example: "  tollbook services remove acme-quotes && tollbook build",
+		Args:    arguments("SLUG"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runServicesRemove(cmd.Context(), o, args[0], cmd.OutOrStdout())
+		},
 	}
-	return t.flush()
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runServicesRemove(ctx context.Context, o dataOptions, slug string, stdout io.Writer) error {
+	err := withDatabase(ctx, o, func(db *database.DB) error { return db.EraseService(ctx, slug, time.Now()) })
+	if errors.Is(err, postgres.ErrNotFound) {
+		return errNoService(slug)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "Erased %s. Next: tollbook build publishes the directory without it\n", slug)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
 
 	"tollbook/site/postgres/postgrestest"
@@ -18,7 +19,7 @@ func TestImportDryRun(t *testing.T) {
 	file := writeFile(t, "two.json", directory(2, "Old words."))
 	before := ran(t, env, "export")
 	if out := ran(t, env, "services", "import", "--dry-run", file); out != "+ service-0000 https://s0000.example: /a, POST /b\n+ service-0001 https://s0001.example: /a, POST /b\n"+
-		"2 services would be listed, 0 get endpoints, 0 are listed already, 0 at addresses that are not visited\n" {
+		"2 services would be listed, 0 would get endpoints, 0 are listed already, 0 have an address that is never visited\n" {
 		t.Errorf("of an empty directory:\n%s", out)
 	}
 	if after := ran(t, env, "export"); after != before {
@@ -31,7 +32,7 @@ func TestImportDryRun(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "nothing would be imported") || out != "+ service-0002 https://s0002.example: /a, POST /b\n"+
 		"! service-0000 https://s0000.example is listed as service-0000\n    description: Old words. → New words.\n"+
 		"! service-0001 https://s0001.example is listed as service-0001\n    description: Old words. → New words.\n"+
-		"1 services would be listed, 0 get endpoints, 2 are listed already, 0 at addresses that are not visited\n" {
+		"1 services would be listed, 0 would get endpoints, 2 are listed already, 0 have an address that is never visited\n" {
 		t.Errorf("of one that has two of three: exit %d\n%s%s", code, out, stderr)
 	}
 	code, out, _ = run(t, env, "services", "import", "--dry-run", "--json", three)
@@ -52,7 +53,7 @@ func TestServicesShow(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	ran(t, env, "services", "import", writeFile(t, "one.json", directory(1, "It\u202esays \\u001b[31mthis.")))
-	var f serviceFacts
+	var f report.Service
 	if err := json.Unmarshal([]byte(ran(t, env, "services", "show", "service-0000", "--json")), &f); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestServicesShow(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	out := ran(t, env, "services", "show", "service-0000")
-	for _, want := range []string{"Address     https://s0000.example\n", "Last visit  never, -\n", "Endpoint    POST /b (import)\n"} {
+	for _, want := range []string{"URL         https://s0000.example\n", "Last visit  never, -\n", "Endpoint    POST /b (import)\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}

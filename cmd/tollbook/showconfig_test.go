@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/cmd/tollbook/settings"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -45,7 +47,7 @@ start = "2025-10-01"
 		"DATABASE_URL=postgres://me:s3cret@db.example/x?application_name=s3cret", "AWS_ENDPOINT_URL=https://u:s3cret@s3.example/s3cret", "AWS_REGION=eu-1",
 		"AWS_SECRET_ACCESS_KEY=s3cret", "OPENAI_API_KEY=s3cret", "TOLLBOOK_SERVE_LISTEN=127.0.0.1:8", "TOLLBOOK_CRAWL_WORKERS=6", "TOLLBOOK_SIGNING_KEY=s3cret",
 	}
-	told := func(args ...string) (stdout string) {
+	runConfig := func(args ...string) (stdout string) {
 		t.Helper()
 		p := command(t, env, append([]string{"config"}, args...)...)
 		p.Dir = dir
@@ -55,14 +57,14 @@ start = "2025-10-01"
 		}
 		return p.said()
 	}
-	text := told("--workers", "7", "--rate-limit", "0")
-	asJSON := told("--workers", "7", "--rate-limit", "0", "--json")
+	text := runConfig("--crawl-workers", "7", "--serve-rate-limit", "0")
+	asJSON := runConfig("--crawl-workers", "7", "--serve-rate-limit", "0", "--json")
 	for _, out := range []string{text, asJSON} {
 		if strings.Contains(out, "s3cret") {
 			t.Errorf("a secret is told:\n%s", out)
 		}
 	}
-	var list []shownSetting
+	var list []settings.Value
 	if err := json.Unmarshal([]byte(asJSON), &list); err != nil {
 		t.Fatalf("%v: %s", err, asJSON)
 	}
@@ -76,7 +78,7 @@ start = "2025-10-01"
 			s.Value = texts
 		}
 		if _, wanted := wantedSettings(dir)[s.Key]; wanted {
-			got[s.Key] = [2]string{s.text(), s.from()}
+			got[s.Key] = [2]string{s.Text(), s.Source()}
 		}
 		if s.Flag != nil && !strings.Contains(text, s.Key) {
 			t.Errorf("%s is not in the table", s.Key)
@@ -89,13 +91,13 @@ start = "2025-10-01"
 
 func wantedSettings(dir string) map[string][2]string {
 	return map[string][2]string{
-		"site.title":                       {"Inline", "tollbook.toml"},
+		"site.title":                       {"Inline", "tollbook.toml:2"},
 		"site.contact":                     {"-", "default"},
-		"crawl.workers":                    {"7", "--workers"},
+		"crawl.workers":                    {"7", "--crawl-workers"},
 		"crawl.free_hosts":                 {"more.txt", "tollbook.toml:6"},
 		"crawl.host_gap":                   {"1s", "default"},
 		"serve.listen":                     {"127.0.0.1:8", "TOLLBOOK_SERVE_LISTEN"},
-		"serve.rate_limit":                 {"0", "--rate-limit"},
+		"serve.rate_limit":                 {"0", "--serve-rate-limit"},
 		"serve.trusted_proxies":            {"10.0.0.0/8", "tollbook.toml:12"},
 		"serve.submissions":                {"false", "default"},
 		"synthesis.base_url":               {"https://model.example/v1", "tollbook.toml:15"},
@@ -119,11 +121,11 @@ func TestConfigCommandRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, variable, args, want string }{
 		{"[serve]\nlistenn = \"x\"\n", "", "", `tollbook.toml:2:1: unknown key "serve.listenn"; did you mean "serve.listen"?`},
-		{"[crawl]\nhost_gap = \"soon\"\n", "", "", "tollbook.toml: crawl.host_gap: "},
-		{"[[network]]\ncaip2 = \"moon\"\n", "", "", `[[network]] caip2 "moon": it is a CAIP-2 id`},
+		{"[crawl]\nhost_gap = \"soon\"\n", "", "", "tollbook.toml:2:1: crawl.host_gap must be a duration in quotes"},
+		{"[[network]]\ncaip2 = \"moon\"\n", "", "", `[[network]] caip2 "moon": give a CAIP-2 id`},
 		{"", "TOLLBOOK_SERVE_RATELIMIT=1", "", `unknown variable TOLLBOOK_SERVE_RATELIMIT; did you mean "TOLLBOOK_SERVE_RATE_LIMIT"?`},
-		{"", "TOLLBOOK_CRAWL_WORKERS=many", "", "TOLLBOOK_CRAWL_WORKERS: invalid value for --workers"},
-		{"", "", "--workers many", `invalid argument "many" for "--workers" flag`},
+		{"", "TOLLBOOK_CRAWL_WORKERS=many", "", "TOLLBOOK_CRAWL_WORKERS: invalid value for --crawl-workers"},
+		{"", "", "--crawl-workers many", `invalid argument "many" for "--crawl-workers" flag`},
 	} {
 		p := command(t, []string{tt.variable}, append([]string{"config"}, strings.Fields(tt.args)...)...)
 		p.Dir = t.TempDir()

@@ -150,7 +150,7 @@ func TestOperatorVariable(t *testing.T) {
 	const colours = "link=#000000,dark.link=#000000"
 	for name, tt := range map[string]struct{ env, args []string }{
 		"a variable": {env: []string{"TOLLBOOK_SITE_COLOURS=" + colours}},
-		"a flag":     {args: []string{"--colours", colours}},
+		"a flag":     {args: []string{"--site-colours", colours}},
 	} {
 		env := append([]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, tt.env...)
 		code, _, stderr := run(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")}, tt.args...)...)
@@ -187,7 +187,7 @@ func TestOperatorBrokenService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--templates", own, "--listen", "127.0.0.1:0")
+		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own, "--listen", "127.0.0.1:0")
 		if code != 1 || !strings.Contains(stderr, "service.html:2:") || strings.Contains(stderr, "panic") {
 			t.Errorf("exit %d, want 1; stderr\n%swant service.html:2:", code, stderr)
 		}

@@ -28,6 +28,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
@@ -115,7 +116,7 @@ func taken(t *testing.T, a answer) site.SubmissionResult {
 // serving is a real directory that takes submissions.
 func serving(t *testing.T, env []string, data string, more ...string) (base string, p *program) {
 	t.Helper()
-	args := append([]string{"serve", "--submissions", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0"}, more...)
+	args := append([]string{"serve", "--serve-submissions", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0"}, more...)
 	p = command(t, env, args...).start(t)
 	return strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/"), p
 }
@@ -214,10 +215,10 @@ func TestSubmissionContract(t *testing.T) {
 	if out := ran(t, env, "submissions", "reject", result.SubmissionID, "--reason", "It asks for nothing.", "--as", "bob", "--json"); out != `{"id":"`+result.SubmissionID+`","state":"rejected","reason":"It asks for nothing."}`+"\n" {
 		t.Errorf("rejected: %s", out)
 	}
-	if out := ran(t, env, "submissions", "approve", other.SubmissionID); !strings.HasPrefix(out, "listed as acme-arzte;") {
+	if out := ran(t, env, "submissions", "approve", other.SubmissionID); !strings.HasPrefix(out, "Listed as acme-arzte.") {
 		t.Errorf("approved: %s", out)
 	}
-	if code, _, stderr := run(t, env, "submissions", "approve", result.SubmissionID); code != 1 || !strings.Contains(stderr, "is decided: it was rejected on ") || !strings.Contains(stderr, " by bob") {
+	if code, _, stderr := run(t, env, "submissions", "approve", result.SubmissionID); code != 1 || !strings.Contains(stderr, "is decided already: it was rejected on ") || !strings.Contains(stderr, " by bob") {
 		t.Errorf("approved after that: exit %d, %s", code, stderr)
 	}
 	if code, _, stderr := run(t, env, "submissions", "show", "00000000-0000-4000-8000-000000000000"); code != 1 || !strings.Contains(stderr, "no submission has the id") {
@@ -235,7 +236,7 @@ func TestSubmissionContract(t *testing.T) {
 			t.Errorf("its submitter is told %s, want %q", a.body, want)
 		}
 	}
-	var shown reviewed
+	var shown report.Submission
 	if err := json.Unmarshal([]byte(ran(t, env, "submissions", "show", other.SubmissionID, "--json")), &shown); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +260,7 @@ func TestNoSubmissions(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	ran(t, env, "build", "--data", data)
-	p := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	p := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")
 	a := post(t, base+"/v1/submit", jsonBody, submission("acme"))
 	if a.status != 405 || !strings.Contains(a.body, "takes no submissions") || a.header.Get("Allow") != "GET, HEAD, OPTIONS" {
@@ -489,8 +490,8 @@ func TestServicesVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran(t, env, "services", "import", writeFile(t, "list.json", list))
-	args := []string{"services", "verify", "acme", "--allow-private", strings.TrimPrefix(shop.URL, "http://"), "--json"}
-	look := func(text string, want int) (found ownership) {
+	args := []string{"services", "verify", "acme", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"), "--json"}
+	look := func(text string, want int) (found report.Ownership) {
 		t.Helper()
 		shown.Store(text)
 		code, stdout, stderr := run(t, env, args...)
@@ -507,7 +508,7 @@ func TestServicesVerify(t *testing.T) {
 	if code, _, stderr := run(t, env, "services", "verify", "acme"); code != 1 || !strings.Contains(stderr, "refused") {
 		t.Errorf("a private host without leave: exit %d, %s", code, stderr)
 	}
-	if out := ran(t, env, "services", "verify", "--all", "--allow-private", args[4]); out != "acme is verified, for 30 days from now\n" {
+	if out := ran(t, env, "services", "verify", "--all", "--crawl-allow-private", args[4]); out != "acme is verified for 30 days\n" {
 		t.Errorf("all: %s", out)
 	}
 	data := t.TempDir()

@@ -11,7 +11,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tollbook/crawl"
 	"tollbook/crawl/model/modeltest"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
@@ -53,8 +52,8 @@ func TestSynthesisArrives(t *testing.T) {
 		return stdout
 	}
 	do("services", "import", filepath.Join(dir, "services.toml"))
-	crawl := []string{"crawl", "--once", "--host-gap", "1ms", "--allow-private", strings.TrimPrefix(seller.URL, "http://")}
-	if got := do(crawl...); !strings.HasSuffix(got, "\n1 questions to the model: 1 answers kept\n") {
+	crawl := []string{"crawl", "--once", "--crawl-host-gap", "1ms", "--crawl-allow-private", strings.TrimPrefix(seller.URL, "http://")}
+	if got := do(crawl...); !strings.HasSuffix(got, "\n1 questions to the model: 1 answers accepted\n") {
 		t.Errorf("the first crawl says\n%s", got)
 	}
 	report := decode[struct{ Synthesis map[string]any }](t, do(append(crawl, "--json")...))
@@ -84,23 +83,5 @@ func TestSynthesisArrives(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("no published service among %q", files)
-	}
-}
-
-// TestSynthesisText: a round in one line, its reasons in order.
-func TestSynthesisText(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		round *crawl.SynthesisReport
-		want  string
-	}{
-		{nil, ""},
-		{&crawl.SynthesisReport{Asked: 2, Accepted: 2}, "2 questions to the model: 2 answers kept\n"},
-		{&crawl.SynthesisReport{Asked: 5, Accepted: 1, Refused: map[string]int{"link": 3, "cut": 1}, Spent: true}, "5 questions to the model: 1 answers kept, 4 dropped (cut 1, link 3); the day's questions are all asked\n"},
-		{&crawl.SynthesisReport{Asked: 1, Refused: map[string]int{"status-401": 1}, Stopped: "ask the model: status-401"}, "1 questions to the model: 0 answers kept, 1 dropped (status-401 1); no more were asked: ask the model: status-401\n"},
-	} {
-		if got := synthesisText(tt.round); got != tt.want {
-			t.Errorf("%+v:\n%swant\n%s", tt.round, got, tt.want)
-		}
 	}
 }

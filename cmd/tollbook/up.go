@@ -14,10 +14,14 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
-	"tollbook/site"
 	"tollbook/site/serve"
 )
 
@@ -26,81 +30,73 @@ type upOptions struct {
 	directoryOptions
 	listenOptions
 	proxyOptions
-	DownloadRate int // MB a second
-	Submissions  bool
-	MaxPending   int
-
-	ownAddress bool // nobody said how readers reach the directory: as we listen
+	downloadOptions
+	submissionOptions
 }
 
-// upDrain is how long jobs under way may go on: Ctrl-C is over within five seconds.
+// upDrain is how long running jobs may continue after Ctrl-C, which ends up within five seconds.
 const upDrain = time.Second
 
 // AddFlags adds the flags of up.
 func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 	o.directoryOptions.AddFlags(f)
-	o.listenOptions.AddFlags(f, rateLimit)
-	o.proxyOptions.AddFlags(f)
-	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
-	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services")
-	f.IntVar(&o.MaxPending, "max-pending", site.MaxPending, "`submissions` that may wait for review in all, before more are refused; 0 for any number")
+	o.listenOptions.AddServeFlags(f)
+	o.proxyOptions.AddServeFlags(f)
+	o.downloadOptions.AddFlags(f)
+	o.submissionOptions.AddFlags(f)
 }
 
 func (o *upOptions) validate() error {
-	if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
-		return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
-	}
-	if o.MaxPending < 0 {
-		return usagef("--max-pending %d: it is 0, for any number, or more", o.MaxPending)
-	}
-	if len(o.AllowPrivate) > 0 && !onLoopback(o.Listen) {
-		return usagef("--allow-private together with --listen %s: what is let through for tests is not shown to others", o.Listen)
+	if len(o.AllowPrivate) > 0 && !isLoopback(o.Listen) {
+		return usage.Errorf("--crawl-allow-private with --serve-listen %s: private services must not be shown to "+
+			"other machines", o.Listen)
 	}
 	_, err := o.trusted()
-	return cmp.Or(o.directoryOptions.validate(), o.listenOptions.validate(), err)
+	return cmp.Or(o.downloadOptions.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
+		o.listenOptions.validate(), err)
 }
 
-// onLoopback says whether only this machine reaches a listening address.
-func onLoopback(address string) bool {
+// isLoopback reports whether only this machine reaches a listening address.
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return true // listen says what is wrong with it
+		return true // listen reports the error
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func newUpCommand(c *config) *cobra.Command {
+func newUpCommand(c *settings.Configuration) *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole directory in one process",
-		Long: `Up does all that a directory needs in one process: it starts the private Postgres of --data (or uses DATABASE_URL), visits
-what is due, reads the chains of the configuration, builds every --schedule-build into <data>/public, publishes each build
-to --to if that is given, drops what is old, and answers readers on --listen. What each part does is what the commands of
-its name do: crawl, index, build, publish, prune, serve, services verify --all.
+		Long: `Up does everything that a directory needs, in one process. It starts the private Postgres of --data (or
+uses DATABASE_URL), visits services, reads the chains of the configuration, builds every --schedule-build into
+<data>/public, publishes each build to --publish-to if that is set, deletes old data, and answers readers on
+--serve-listen. Each part works as its own command does: crawl, index, build, publish, prune, serve, services verify
+--all.
 
-Services come from "tollbook services import" and, with --submissions, from their owners; with a private Postgres import
-them before, or set DATABASE_URL.
+Add services with "tollbook services import" before the start, or at any time if DATABASE_URL is set. With
+--serve-submissions their owners can submit them.
 
-When the private Postgres ends, up starts it again by itself and goes on; readers notice nothing. Ctrl-C stops all of it; a
-second start goes on where the first ended. More workers on the same DATABASE_URL, "tollbook work", share what is visited.
+If the private Postgres ends, up restarts it, and readers notice nothing. Ctrl-C stops everything; the next start
+continues. More workers with the same DATABASE_URL ("tollbook work") share the visits.
 
 EXIT STATUS
 
-0 when it was told to stop, 1 when something failed, 2 for a command line or configuration that is wrong.`,
+0 if it was stopped, 1 if something failed, 2 for an error in the command line or the configuration.`,
+		Example: "  tollbook up\n  tollbook up --schedule-build 5m --publish-to s3://bucket/directory",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			networks, err := o.chains(c.Networks)
+			list, err := o.networks(c.Networks)
 			if err != nil {
 				return err
 			}
-			f := cmd.Flags().Lookup("base-url")
-			o.ownAddress = f.Value.String() == f.DefValue
-			err = runUp(cmd.Context(), o, networks, cmd.OutOrStdout())
+			err = runUp(cmd.Context(), o, list, cmd.OutOrStdout())
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // told to stop before it had begun
+				return nil // stopped during the start
 			}
 			return err
 		},
@@ -109,66 +105,69 @@ EXIT STATUS
 	return cmd
 }
 
-func runUp(ctx context.Context, o upOptions, networks []measuredNetwork, stdout io.Writer) error {
+func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
-	l, err := o.listen() // first: a port that is taken stops everything before it has begun
+	l, err := o.listen() // first, because a used port must stop up before it starts anything
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	port, err := openMetrics(o.Metrics)
+	port, err := o.openMetrics()
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	if o.ownAddress {
-		o.BaseURL = reachable(l.Addr())
+	if o.BaseURL == settings.DefaultBaseURL {
+		o.BaseURL = server.URL(l.Addr())
 	}
-	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(networks)), logger)
+	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(list)), logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	d, err := o.direct(ctx, db, networks, true, upDrain, logger)
+	w, err := o.newWorker(ctx, db, list, workerOptions{builds: true, drain: upDrain, logger: logger})
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer w.Close()
 	source, err := output.OpenSource(o.public(), logger)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	options, stop, err := o.serving(db, logger)
+	options, stop, err := o.serveOptions(db, logger)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.public(), l.Addr())
-	port.announce(stdout)
+	port.Announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { db.revive(ctx, o.dataOptions, logger); return nil })
-	g.Go(func() error { return db.outlast(ctx, d.worker.Run) })
-	g.Go(func() error { return serveSource(ctx, l, port, source, options, d.metrics...) })
+	g.Go(func() error { db.KeepRunning(ctx, logger); return nil })
+	g.Go(func() error { return db.Retry(ctx, w.Run) })
+	g.Go(func() error { return server.Run(ctx, l, port, source, options, w.Metrics...) })
 	return g.Wait()
 }
 
-// serving is how readers are answered; stop drops kept connections.
-func (o *upOptions) serving(db *database, logger *slog.Logger) (options serve.Options, stop func(), err error) {
+// serveOptions returns how readers are answered. stop closes idle connections.
+func (o *upOptions) serveOptions(db *database.DB, logger *slog.Logger) (so serve.Options, stop func(), err error) {
 	trusted, err := o.trusted()
 	if err != nil {
-		return options, nil, err
+		return so, nil, err
 	}
-	options = serve.Options{Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted}
+	so = serve.Options{
+		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+	}
 	if !o.Submissions {
-		return options, func() {}, nil
+		return so, func() {}, nil
 	}
 	free, err := o.freeHosts()
 	if err != nil {
-		return options, nil, err
+		return so, nil, err
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
-	options.Submit = submitOptions(db, submissions, free)
-	options.Submit.MaxPending = o.MaxPending
-	return options, submissions.Close, nil
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger},
+		probe.Options{UserAgent: o.userAgent()})
+	so.Submit = server.SubmitOptions(db.DB, submissions, free)
+	so.Submit.MaxPending = o.MaxPending
+	return so, submissions.Close, nil
 }

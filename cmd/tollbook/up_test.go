@@ -45,9 +45,9 @@ func TestUp(t *testing.T) {
 	}
 	var last string
 	for _, start := range []string{"first", "second", "third"} {
-		p := at("up", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--rate-limit", "0")
+		p := at("up", "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0", "--serve-rate-limit", "0")
 		base := strings.Fields(p.await(t, "Serving tollbook-data/public on "))[0]
-		figures := p.await(t, "Figures on ")
+		figures := p.await(t, "Metrics on ")
 		if last != "" {
 			if got := get(t, base+"v1/services").header.Get("X-Snapshot"); secondOf(t, got).Before(secondOf(t, last)) {
 				t.Errorf("the %s start shows snapshot %s, before it was %s", start, got, last)
@@ -111,7 +111,7 @@ func TestOnLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, ":1": false, "0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false,
 	} {
-		if got := onLoopback(address); got != want {
+		if got := isLoopback(address); got != want {
 			t.Errorf("%s is on loopback: %t, want %t", address, got, want)
 		}
 	}

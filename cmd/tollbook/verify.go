@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/build"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -26,31 +27,33 @@ type verifyOptions struct {
 
 // AddFlags adds the flags of verify.
 func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Key, "key", "", "`file` of the public key that the checkpoint must be signed with")
-	f.BoolVar(&o.Files, "files", false, "of a place that does not list its single files, as tollbook serve, ask for each of them, too")
+	f.StringVar(&o.Key, "key", "", "`file` of the public key that must have signed the checkpoint")
+	f.BoolVar(&o.Files, "files", false,
+		"request every single file too, from a place that does not list them, such as tollbook serve")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
-// errWrong is a publication that is not what its sums say.
-var errWrong = errors.New("the publication is damaged")
+// errDamaged is returned for a publication that differs from its sums.
+var errDamaged = errors.New("the publication is damaged")
 
 func newVerifyCommand() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
-		Use:   "verify ADDRESS|BUCKET|FOLDER",
-		Short: "Read a publication as its readers do, and recompute every sum",
-		Long: `Verify reads a published directory, its own or a copy, and prints a line for everything that is wrong: the pointer and its
-signature, the snapshot's zip with every file in it, each pack of the logs, each object that is expanded. The place is
-https://tollbook.example (a bucket's public address, a web server, or tollbook serve), s3://bucket/prefix, or a folder.
-With --files a running serve is asked for every file by itself, too, no faster than it allows: 200 a minute, unless its
-operator says otherwise.
+		Use:   "verify URL|BUCKET|FOLDER",
+		Short: "Check every file of a published directory against its sums",
+		Long: `Verify reads a published directory, yours or a copy, and prints a line for each fault: in the pointer
+and its signature, the snapshot's zip with every file in it, each pack of the logs, each expanded object. The place
+is a URL such as https://tollbook.example (a public bucket, a web server, or tollbook serve), s3://bucket/prefix, or
+a folder. With --files it also requests every file from a running serve, within the server's limit: 200 requests a
+minute by default.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 when all is whole, 1 when something is wrong or could not be read.`,
-		Args: arguments("ADDRESS"),
+0 if everything is intact, 1 if something is damaged or could not be read.`,
+		Example: "  tollbook verify https://tollbook.example --key tollbook-key.pem",
+		Args:    arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerify(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -74,36 +77,27 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	type wrong struct {
-		Name string `json:"name"`
-		What string `json:"what"`
-	}
-	list := []wrong{}
+	faults := []report.Fault{}
 	v.Report = func(name string, err error) {
-		list = append(list, wrong{name, err.Error()})
+		faults = append(faults, report.Fault{Name: name, What: err.Error()})
 		if !o.JSON {
 			fmt.Fprintf(stdout, "%s: %s\n", name, err)
 		}
 	}
-	found, err := output.VerifyStore(ctx, store, v)
+	result, err := output.VerifyStore(ctx, store, v)
 	if err != nil {
 		return err
 	}
-	if o.JSON {
-		err = printJSON(stdout, struct {
-			output.Verified
-			List []wrong `json:"list"`
-		}{found, list})
-	} else {
-		_, err = fmt.Fprintf(stdout, "snapshot %s, digest %s: %d files, %d packs, %d objects, %d wrong\n", found.Snapshot, found.Digest, found.Files, found.Packs, found.Objects, found.Wrong)
+	if err := report.Verified(stdout, result, faults, o.JSON); err != nil {
+		return err
 	}
-	if err == nil && found.Wrong > 0 {
-		err = errWrong
+	if result.Wrong > 0 {
+		return errDamaged
 	}
-	return err
+	return nil
 }
 
-// openPlace opens what can be read.
+// openPlace opens a published directory for reading.
 func openPlace(place string) (objects.Store, error) {
 	if strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://") {
 		return objects.OpenWeb(place)

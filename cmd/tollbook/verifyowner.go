@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl/facts"
-	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
 )
 
@@ -20,19 +21,17 @@ import (
 type verifyOwnerOptions struct {
 	dataOptions
 	actorOptions
-	All          bool
-	AllowPrivate []string
-	Contact      string
-	JSON         bool
+	visitOptions
+	All  bool
+	JSON bool
 }
 
 // AddFlags adds the flags of services verify.
 func (o *verifyOwnerOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.actorOptions.AddFlags(f)
-	f.BoolVar(&o.All, "all", false, "look again at every service that was ever given a token")
-	f.StringSliceVar(&o.AllowPrivate, "allow-private", nil, "`HOST[:PORT]` that may be visited although it is private; for tests")
-	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions")
+	o.visitOptions.AddFlags(f)
+	f.BoolVar(&o.All, "all", false, "check every service that has a token")
 	f.BoolVar(&o.JSON, "json", false, "print the result as JSON")
 }
 
@@ -40,16 +39,17 @@ func newServicesVerifyCommand() *cobra.Command {
 	var o verifyOwnerOptions
 	cmd := &cobra.Command{
 		Use:   "verify SLUG",
-		Short: "See whether the owner of a service shows its token",
-		Long: `Verify prints the token of a service and where its owner is to place it, a line of /.well-known/tollbook on the service's
-own host, then looks whether it is there. If so the service is published as verified for 30 days from now. The token stays
-the same however often it is asked for.
+		Short: "Check whether a service shows its owner's token",
+		Long: `Verify prints the token of a service, and the URL where its owner must publish it: a line of
+/.well-known/tollbook on the service's own host. Then it requests that URL. If it finds the token, the service is
+published as verified for 30 days. A service always has the same token.
 
-With --all, made for a daily cron, it looks again at every service that was ever given a token.
+With --all it checks every service that has a token; run that once a day.
 
 EXIT STATUS
 
-0 when the token is there, 1 when it is not. With --all 0 when every service was looked at, whatever was found.`,
+0 if the token is found, 1 if not. With --all 0 if every service was checked, whatever the results.`,
+		Example: "  tollbook services verify acme-quotes\n  tollbook services verify --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.All {
 				return arguments()(cmd, args)
@@ -65,22 +65,12 @@ EXIT STATUS
 	return cmd
 }
 
-// ownership is what a look for a token found.
-type ownership struct {
-	Slug     string `json:"slug"`
-	Address  string `json:"address"`
-	Token    string `json:"token"`
-	Verified bool   `json:"verified"`
-	Fault    string `json:"fault,omitempty"`
-}
-
 func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string, stdout io.Writer) error {
-	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
-	if err := guard.Validate(); err != nil {
-		return usagef("%w", err)
+	guard, err := o.guard()
+	if err != nil {
+		return err
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, logger)
+	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}
@@ -90,57 +80,49 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 			return err
 		}
 	}
-	fetcher := facts.New(facts.Options{Guard: guard, UserAgent: userAgent(o.Contact)})
+	fetcher := facts.New(facts.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer fetcher.Close()
-	var last error
 	for _, slug := range slugs {
-		token, base, err := db.OwnershipToken(ctx, slug)
-		if errors.Is(err, postgres.ErrNotFound) {
-			return fmt.Errorf("no service %q is listed; tollbook services list shows all", slug)
-		}
+		r, err := o.verify(ctx, db, fetcher, slug, stdout)
 		if err != nil {
 			return err
 		}
-		address, err := facts.OwnershipURL(base)
-		if err != nil {
+		if err := r.Print(stdout, o.JSON); err != nil {
 			return err
 		}
-		if !o.All && !o.JSON {
-			fmt.Fprintf(stdout, "The owner of %s places this line at %s:\n\n    %s\n\n", slug, address, token)
+		if !o.All && !r.Verified {
+			return fmt.Errorf("%s is not verified: %s", slug, r.Fault)
 		}
-		found := ownership{Slug: slug, Address: address, Token: token}
-		if last = fetcher.CheckToken(ctx, base, token); last != nil {
-			if ctx.Err() != nil {
-				return last
-			}
-			found.Fault = last.Error()
-		} else if err := db.Verify(ctx, slug, o.As, time.Now()); err != nil {
-			return err
-		} else {
-			found.Verified = true
-		}
-		if err := found.print(stdout, o.JSON); err != nil {
-			return err
-		}
-	}
-	if o.All {
-		return nil
-	}
-	if last != nil {
-		return fmt.Errorf("%s is not verified: %w", slugs[0], last)
 	}
 	return nil
 }
 
-// print writes a line, of a failure only as JSON or among others.
-func (f ownership) print(w io.Writer, asJSON bool) (err error) {
-	switch {
-	case asJSON:
-		err = printJSON(w, f)
-	case f.Verified:
-		_, err = fmt.Fprintf(w, "%s is verified, for 30 days from now\n", f.Slug)
-	default:
-		_, err = fmt.Fprintf(w, "%s is not verified now\n", f.Slug)
+// verify checks one service and stores that it is verified.
+func (o *verifyOwnerOptions) verify(
+	ctx context.Context, db *database.DB, fetcher *facts.Fetcher, slug string, stdout io.Writer,
+) (report.Ownership, error) {
+	r := report.Ownership{Slug: slug}
+	token, base, err := db.OwnershipToken(ctx, slug)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return r, errNoService(slug)
 	}
-	return err
+	if err != nil {
+		return r, err
+	}
+	r.Token = token
+	if r.Address, err = facts.OwnershipURL(base); err != nil {
+		return r, err
+	}
+	if !o.All && !o.JSON {
+		fmt.Fprintf(stdout, "The owner of %s publishes this line at %s:\n\n    %s\n\n", slug, r.Address, token)
+	}
+	if err := fetcher.CheckToken(ctx, base, token); err != nil {
+		if ctx.Err() != nil {
+			return r, err
+		}
+		r.Fault = err.Error()
+		return r, nil
+	}
+	r.Verified = true
+	return r, db.Verify(ctx, slug, o.As, time.Now())
 }

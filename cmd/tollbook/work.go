@@ -11,6 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
+
+	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 )
 
 // workOptions are the flags of work.
@@ -24,78 +29,83 @@ type workOptions struct {
 // AddFlags adds the flags of work.
 func (o *workOptions) AddFlags(f *pflag.FlagSet) {
 	o.directoryOptions.AddFlags(f)
-	f.BoolVar(&o.Build, "build", false, "build too, into <data>/public, and publish to --to; for one worker of a fleet")
-	f.DurationVar(&o.Drain, "drain", 7*time.Second, "how long jobs under way may go on after the worker was told to stop")
-	f.StringVar(&o.Metrics, "metrics", "", "`address` of its own to answer /metrics (Prometheus) and /healthz on; none by default")
+	f.BoolVar(&o.Build, "build", false,
+		"build into <data>/public too, and publish to --publish-to; for one worker of a directory")
+	f.DurationVar(&o.Drain, "drain", 7*time.Second, "`time` for running jobs to end after the worker is stopped")
+	settings.AddFlag(f, "serve.metrics", &o.Metrics)
 }
 
 func (o *workOptions) validate() error {
 	if o.Drain < 0 {
-		return usagef("--drain %s: it is nothing or more", o.Drain)
+		return usage.Errorf("--drain %s: use 0s or more", o.Drain)
 	}
 	if err := o.directoryOptions.validate(); err != nil {
 		return err
 	}
 	if os.Getenv("DATABASE_URL") == "" {
-		return usagef("work needs DATABASE_URL: a private Postgres serves one program; that is tollbook up")
+		return usage.Errorf("work needs DATABASE_URL, because a private Postgres serves one program; " +
+			"use tollbook up instead")
 	}
 	return nil
 }
 
-func newWorkCommand(c *config) *cobra.Command {
+func newWorkCommand(c *settings.Configuration) *cobra.Command {
 	var o workOptions
 	cmd := &cobra.Command{
 		Use:   "work",
-		Short: "Be one of many workers of a directory",
-		Long: `Work does what is due: it visits services, looks at their sites, asks registries about domains, reads the chains of the
-configuration, probes submissions, looks for the tokens of owners, and drops what is old. Any number of workers, on any
-number of machines, share one database (DATABASE_URL); give them all the same configuration. What is due is done by one
-of them; no host is asked by two at once, or sooner after the last request than --host-gap, however many there are.
+		Short: "Run one of several workers of a directory",
+		Long: `Work does what is due: it visits services, reads their sites, asks registries about domains, reads the
+chains of the configuration, probes submissions, looks for the tokens of owners, and deletes old data. Any number of
+workers, on any number of machines, share one database (DATABASE_URL); give all of them the same configuration. Each
+job is done by one of them. No host gets requests from two at once, or sooner than --crawl-host-gap after the last
+request.
 
-One of them, with --build, builds into its own --data every --schedule-build, and publishes each build to --to. It must
-stay the same one: its folder holds the older rows of the logs. Readers are served by "tollbook serve".
+One of them, with --build, builds into its own --data every --schedule-build, and publishes each build to
+--publish-to. It must always be the same one, because its folder contains the older rows of the logs. Readers need
+"tollbook serve".
 
-Told to stop, a worker takes nothing new, lets what runs go on for --drain, and gives the rest back. What a worker that
-was killed had under way is given to others within seconds; of a machine that hangs, when its jobs have taken too long.
+On SIGTERM a worker starts no new job, finishes running jobs for up to --drain, and releases the rest. If a worker
+is killed, the others get its jobs within seconds; if its machine hangs, when the jobs exceed their time limit.
 
 EXIT STATUS
 
-0 when it was told to stop, 1 when it could not begin, 2 for a command line or configuration that is wrong.`,
+0 if it was stopped, 1 if it could not start, 2 for an error in the command line or the configuration.`,
+		Example: "  DATABASE_URL=postgres://db.example/tollbook tollbook work",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			networks, err := o.chains(c.Networks)
+			list, err := o.networks(c.Networks)
 			if err != nil {
 				return err
 			}
-			return runWork(cmd.Context(), o, networks, cmd.OutOrStdout())
+			return runWork(cmd.Context(), o, list, cmd.OutOrStdout())
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runWork(ctx context.Context, o workOptions, networks []measuredNetwork, stdout io.Writer) error {
+func runWork(ctx context.Context, o workOptions, list []networks.Network, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
-	port, err := openMetrics(o.Metrics)
+	port, err := server.OpenMetrics("--serve-metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(networks)), logger)
+	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(list)), logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	d, err := o.direct(ctx, db, networks, o.Build, o.Drain, logger)
+	w, err := o.newWorker(ctx, db, list, workerOptions{builds: o.Build, drain: o.Drain, logger: logger})
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	port.announce(stdout)
+	defer w.Close()
+	port.Announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return port.serve(ctx, metricsHandler(d.metrics...), logger) })
+	g.Go(func() error { return port.Serve(ctx, server.MetricsHandler(w.Metrics...), logger) })
 	fmt.Fprintln(stdout, "Working (Ctrl-C stops)")
-	g.Go(func() error { return d.worker.Run(ctx) })
+	g.Go(func() error { return w.Run(ctx) })
 	return g.Wait()
 }

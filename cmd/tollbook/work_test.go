@@ -121,9 +121,9 @@ func TestWork(t *testing.T) {
 	}))
 	t.Cleanup(shop.Close)
 	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":%q,"category":"AI","endpoints":["GET /x"]}]`, shop.URL)
-	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)), "--allow-private", shop.Listener.Addr().String())
-	p := command(t, env, "work", "--allow-private", shop.Listener.Addr().String(), "--host-gap", "1ms", "--metrics", "127.0.0.1:0").start(t)
-	until(t, p.await(t, "Figures on "), "visit", func(a answer) bool {
+	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)), "--crawl-allow-private", shop.Listener.Addr().String())
+	p := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms", "--serve-metrics", "127.0.0.1:0").start(t)
+	until(t, p.await(t, "Metrics on "), "visit", func(a answer) bool {
 		return strings.Contains(a.body, "\ntollbook_jobs_done_total{kind=\"visit\"} 1\n")
 	})
 	if shown := ran(t, env, "services", "show", "acme"); !strings.Contains(shown, "online") {
@@ -166,8 +166,8 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := func(name string) *program {
-		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--allow-private", "127.0.0.1", "--host-gap", fleetGap.String(),
-			"--visit-limit", "5s", "--workers", "16", "--contact", "worker-"+name)
+		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--crawl-allow-private", "127.0.0.1", "--crawl-host-gap", fleetGap.String(),
+			"--visit-limit", "5s", "--crawl-workers", "16", "--crawl-contact", "worker-"+name)
 		p.Dir = t.TempDir()
 		return p.start(t)
 	}

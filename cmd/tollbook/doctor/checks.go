@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
@@ -129,7 +130,7 @@ func (o *Options) database(ctx context.Context, clocks *skews) Finding {
 		}()
 		dsn = server.DSN()
 	} else {
-		where = DatabaseHost(dsn)
+		where = redact.DatabaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
 	if errors.Is(err, postgres.ErrOlderSchema) {

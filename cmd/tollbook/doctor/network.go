@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 )
 
 func node(ctx context.Context, network, address string) Finding {
-	host := SchemeAndHost(address)
+	host := redact.SchemeAndHost(address)
 	h, err := crawl.InspectNode(ctx, network, address, chain.Options{Timeout: 10 * time.Second})
 	if err != nil {
 		return wrong("try another address of this network: rpc of its [[network]]", "%s", oneLine(err))
@@ -49,7 +50,7 @@ func (o *Options) readers(ctx context.Context, clocks *skews) Finding {
 	if o.BaseURL == "" {
 		return none("site.base_url does not say where readers come")
 	}
-	host := SchemeAndHost(o.BaseURL)
+	host := redact.SchemeAndHost(o.BaseURL)
 	began := time.Now()
 	header, state, err := head(ctx, strings.TrimSuffix(o.BaseURL, "/")+"/"+checkpointName)
 	invalid := new(tls.CertificateVerificationError)

@@ -76,12 +76,21 @@ func page(cmd *cobra.Command, date, version string) string {
 	} else {
 		writeFlags(&b, "OPTIONS OF EVERY COMMAND", cmd.PersistentFlags())
 	}
+	if cmd.Example != "" {
+		b.WriteString(".SH EXAMPLES\n")
+		writeProse(&b, indentExample(cmd.Example))
+	}
 	b.WriteString(".SH EXIT STATUS\n")
 	writeProse(&b, status)
 	if cmd.HasParent() {
 		fmt.Fprintf(&b, ".SH SEE ALSO\n\\fB%s\\fR(1)\n", roffText(PageName(cmd.Parent())))
 	}
 	return b.String()
+}
+
+// indentExample indents examples by four columns, as commands in the long help are. Help indents them by two.
+func indentExample(text string) string {
+	return "  " + strings.ReplaceAll(text, "\n  ", "\n    ")
 }
 
 // writeProse writes paragraphs; lines that are indented stand as they are.

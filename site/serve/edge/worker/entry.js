@@ -13,7 +13,7 @@
 //
 //     [[r2_buckets]]
 //     binding = "«.Bucket»"
-//     bucket_name = "the bucket that publish --to names"
+//     bucket_name = "the bucket that publish --publish-to names"
 //
 //     [[ratelimits]]                # the API's requests of a client: an IPv4 address or an IPv6 network of 64 bits
 //     name = "«.Limiter»"
@@ -102,7 +102,7 @@ function callOf(path) {
   }) ?? "";
 }
 
-// forward hands a request to a tollbook serve, which names this worker's addresses as --trusted-proxies.
+// forward hands a request to a tollbook serve, which names this worker's addresses as --serve-trusted-proxies.
 function forward(r, serve) {
   const headers = new Headers(r.request.headers);
   headers.set("X-Forwarded-For", headers.get("CF-Connecting-IP") ?? "");

@@ -1,0 +1,101 @@
+// Package appearance reads what an operator changes about a directory's pages: words, colours, pages in Markdown and
+// templates from the operator's folders. It must never know what a page shows.
+package appearance
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/render"
+)
+
+// Options are what the operator changes.
+type Options struct {
+	Title, Contact, Description string
+	Footer                      string // Markdown
+	Colours                     []string
+	Pages, Templates            string // folders; "" for none
+}
+
+// Limits of an operator's words and folders.
+const (
+	maxFiles       = 200     // of a folder
+	maxBytes       = 1 << 20 // of a file
+	maxDescription = 300     // bytes
+	maxFooter      = 4 << 10 // bytes
+)
+
+// Read reads the folders and renders their pages and templates once, so that an error in one of them is reported before
+// a build starts. baseURL is where readers find the directory.
+func (o *Options) Read(baseURL string) (render.Site, error) {
+	s := render.Site{
+		Title: o.Title, BaseURL: baseURL, Contact: o.Contact, Description: o.Description, Colours: o.Colours,
+		Footer: o.Footer,
+	}
+	if len(o.Description) > maxDescription {
+		return s, usage.Errorf("--site-description: use at most %d bytes", maxDescription)
+	}
+	if len(o.Footer) > maxFooter {
+		return s, usage.Errorf("--site-footer: use at most %d bytes", maxFooter)
+	}
+	pages, err := readFolder(o.Pages, func(name string) error {
+		if filepath.Ext(name) != ".md" || strings.Contains(name, "/") {
+			return errors.New("a folder of pages may contain only Markdown files such as imprint.md")
+		}
+		return nil
+	})
+	if err != nil {
+		return s, usage.Errorf("--site-pages: %w", err)
+	}
+	for name, source := range pages {
+		s.OperatorPages = append(s.OperatorPages, render.OperatorPage{Name: strings.TrimSuffix(name, ".md"), Source: source})
+	}
+	slices.SortFunc(s.OperatorPages, func(a, b render.OperatorPage) int { return strings.Compare(a.Name, b.Name) })
+	names := render.TemplateNames()
+	s.Templates, err = readFolder(o.Templates, func(name string) error {
+		if _, ok := slices.BinarySearch(names, name); !ok {
+			return fmt.Errorf("Tollbook has no template of this name%s", settings.Suggestion(name, names))
+		}
+		return nil
+	})
+	if err != nil {
+		return s, usage.Errorf("--site-templates: %w", err)
+	}
+	_, err = render.NewPages(s)
+	return s, err
+}
+
+// readFolder returns the files of a folder by their names with slashes; "" is no folder. It skips files of editors and
+// systems, which begin with a dot or end in ~. accept returns an error for a name that is not allowed.
+func readFolder(folder string, accept func(name string) error) (map[string][]byte, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	files := map[string][]byte{}
+	return files, fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case strings.HasPrefix(d.Name(), ".") && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir(), strings.HasPrefix(d.Name(), "."), strings.HasSuffix(d.Name(), "~"):
+			return nil
+		}
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := accept(name); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if len(files) >= maxFiles {
+			return fmt.Errorf("%s: the folder has more than %d files", folder, maxFiles)
+		}
+		files[name], err = settings.ReadFile(path, maxBytes)
+		return err
+	})
+}

@@ -1,0 +1,27 @@
+package completion
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tollbook/site/leaktest"
+	"tollbook/site/x402"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// TestNetworkNames checks that networks are offered by names without a colon, because bash splits words at colons.
+func TestNetworkNames(t *testing.T) {
+	t.Parallel()
+	list := networkNames()
+	if !slices.Contains(list, "base\teip155:8453") {
+		t.Errorf("base is not offered: %q", list)
+	}
+	for _, line := range list {
+		name, id, _ := strings.Cut(line, "\t")
+		if got, ok := x402.ResolveNetwork(name); !ok || got != id || strings.Contains(name, ":") {
+			t.Errorf("%q is no name of %s without a colon", name, id)
+		}
+	}
+}

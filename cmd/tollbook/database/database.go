@@ -1,0 +1,111 @@
+// Package database opens the database of a directory: the one that a URL names, or the private Postgres in the
+// directory's data folder, which it starts, watches, restarts and stops. It must never know what is stored there.
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/private"
+)
+
+// Options say which database to open.
+type Options struct {
+	URL         string       // of a server of the operator's; "" for the private Postgres
+	Data        string       // folder of the directory; the private Postgres is in its subfolder postgres
+	Connections int32        // that the program uses at once; 0 is the default
+	Say         func(string) // called with a line on each step that takes long; nil for none
+}
+
+// DB is an open database, with the private server behind it if there is one.
+type DB struct {
+	*postgres.DB
+
+	data string // folder of the directory
+
+	mu     sync.Mutex
+	server *private.Server // nil with a URL
+}
+
+// Open connects to the URL, or starts the private Postgres and connects to it.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	if o.URL != "" {
+		db, err := postgres.OpenFor(ctx, o.URL, o.Connections)
+		if err != nil {
+			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
+		}
+		return &DB{DB: db}, nil
+	}
+	server, err := startServer(ctx, o.Data, o.Say)
+	if err != nil {
+		return nil, err
+	}
+	db, err := postgres.OpenFor(ctx, server.DSN(), o.Connections)
+	if err != nil {
+		return nil, errors.Join(err, stopServer(server))
+	}
+	return &DB{DB: db, data: o.Data, server: server}, nil
+}
+
+func startServer(ctx context.Context, data string, say func(string)) (*private.Server, error) {
+	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(data, "postgres"), Say: say})
+	if err != nil {
+		return nil, fmt.Errorf("start private Postgres: %w", err)
+	}
+	return server, nil
+}
+
+// RefuseSample returns an error if the database contains the sample services of a demo. Every page of such a directory
+// says that all of it is made up, and only the demo can reach its services.
+func (d *DB) RefuseSample(ctx context.Context) error {
+	source, err := d.Setting(ctx, "source")
+	if err != nil {
+		return err
+	}
+	if source != "" {
+		return errors.New("this database contains the sample services of a demo; " +
+			"use another --data folder or DATABASE_URL")
+	}
+	return nil
+}
+
+// Time for an end, so that Ctrl-C takes at most five seconds on the slowest disk.
+const (
+	closeGrace = 250 * time.Millisecond // for queries that run
+	// stopGrace is the time for Postgres to stop. It takes up to 2 s more to write a checkpoint; if it is killed, it
+	// recovers at the next start.
+	stopGrace = 1 * time.Second
+)
+
+// Close closes the connections and stops the private server.
+func (d *DB) Close() error {
+	server := d.privateServer()
+	if server == nil {
+		d.DB.Close()
+		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		d.DB.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeGrace): // the server closes the other connections
+	}
+	return stopServer(server)
+}
+
+func stopServer(s *private.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		return fmt.Errorf("stop private Postgres: %w", err)
+	}
+	return nil
+}

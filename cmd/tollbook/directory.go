@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/worker"
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+	"tollbook/output"
+	"tollbook/output/objects"
+)
+
+// directoryOptions are the flags of the commands that run a directory on a schedule: up and work.
+type directoryOptions struct {
+	dataOptions
+	siteOptions
+	keyOptions
+	visitOptions
+	paceOptions
+	freeHostOptions
+	synthesisOptions
+	networkOptions
+	Schedule   worker.Schedule
+	VisitLimit time.Duration
+	To, Expand string
+}
+
+// AddFlags adds the flags that up and work share.
+func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
+	o.dataOptions.AddFlags(f)
+	o.siteOptions.AddFlags(f)
+	o.keyOptions.AddFlags(f)
+	o.visitOptions.AddFlags(f)
+	o.paceOptions.AddFlags(f)
+	o.freeHostOptions.AddFlags(f)
+	o.synthesisOptions.AddFlags(f)
+	o.networkOptions.AddFlags(f)
+	settings.AddFlag(f, "schedule.build", &o.Schedule.Build)
+	settings.AddFlag(f, "schedule.publish", &o.Schedule.Publish)
+	settings.AddFlag(f, "schedule.index", &o.Schedule.Index)
+	settings.AddFlag(f, "schedule.retention", &o.Schedule.Retention)
+	settings.AddFlag(f, "publish.to", &o.To)
+	f.StringVar(&o.Expand, "expand", "all",
+		"files to write to --publish-to as objects of their own beside the zip: all, contract or none")
+	f.DurationVar(&o.VisitLimit, "visit-limit", 90*time.Second,
+		"longest `time` of a visit; the next visit begins with the endpoints that this one did not reach")
+}
+
+func (o *directoryOptions) validate() error {
+	if err := o.paceOptions.validate(); err != nil {
+		return err
+	}
+	if o.VisitLimit < time.Second {
+		return usage.Errorf("--visit-limit %s: use 1s or more", o.VisitLimit)
+	}
+	if _, ok := publication.Expansions[o.Expand]; !ok {
+		return usage.Errorf("--expand %q: use all, contract or none", o.Expand)
+	}
+	if o.To != "" && objects.SameFolder(o.To, o.public()) {
+		return usage.Errorf("--publish-to %s: builds are published to this folder already", o.To)
+	}
+	for _, d := range []struct {
+		name           string
+		value, minimum time.Duration
+	}{
+		{"build", o.Schedule.Build, time.Second}, {"publish", o.Schedule.Publish, 0},
+		{"index", o.Schedule.Index, time.Second}, {"retention", o.Schedule.Retention, time.Second},
+	} {
+		if d.value < d.minimum {
+			return usage.Errorf("--schedule-%s %s: use %s or more", d.name, d.value, d.minimum)
+		}
+	}
+	return cmp.Or(o.siteOptions.validate(), o.synthesisOptions.validate())
+}
+
+// networks returns the networks to index, which may be none.
+func (o *directoryOptions) networks(tables []networks.Table) ([]networks.Network, error) {
+	if o.Networks.IsEmpty(tables) {
+		return nil, nil
+	}
+	return o.Networks.Read(tables)
+}
+
+// connections returns how many connections to the database a worker uses at once.
+func (o *directoryOptions) connections(networks int) int32 { return int32(16 + networks) }
+
+// workerOptions are what up and work set differently.
+type workerOptions struct {
+	builds bool // into <data>/public, and publishes
+	drain  time.Duration
+	logger *slog.Logger
+}
+
+func (o *directoryOptions) newWorker(
+	ctx context.Context, db *database.DB, list []networks.Network, wo workerOptions,
+) (*worker.Worker, error) {
+	guard, err := o.guard()
+	if err != nil {
+		return nil, err
+	}
+	free, err := o.freeHosts()
+	if err != nil {
+		return nil, err
+	}
+	options := worker.Options{
+		Crawl: crawl.Options{
+			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
+		},
+		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
+		Networks: list, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,
+	}
+	if wo.builds {
+		if err := o.addBuilder(&options); err != nil {
+			return nil, err
+		}
+	}
+	return worker.New(ctx, db, options)
+}
+
+func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
+	if to.Folder, err = o.openPublic(); err != nil {
+		return err
+	}
+	b := buildOptions{
+		dataOptions: o.dataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
+		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
+	}
+	if to.Builder, err = b.newBuilder(); err != nil {
+		return err
+	}
+	key, err := o.signingKey()
+	to.Publish = publication.PublishOptions{To: o.To, Key: key, Expand: o.Expand}
+	return err
+}

@@ -1,0 +1,95 @@
+// Package progress draws the bars that a terminal shows while a command works. Without a terminal it draws nothing, and
+// log lines say the same. It must never know what is counted.
+package progress
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"tollbook/output"
+)
+
+// interval is the shortest time between two drawings of a bar.
+const interval = 100 * time.Millisecond
+
+// isTerminal reports whether people watch a file.
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// newBar returns a bar on stderr that is removed when it is finished.
+func newBar(total int64, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append([]progressbar.Option{
+		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionThrottle(interval),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
+	}, more...)...)
+}
+
+// Counter is a bar of things that are counted. The methods of a nil Counter do nothing.
+type Counter struct {
+	verb string
+	bar  *progressbar.ProgressBar
+}
+
+// NewCounter returns a bar with a verb such as "visited", or nil without a terminal.
+func NewCounter(verb string) *Counter {
+	if !isTerminal(os.Stderr) {
+		return nil
+	}
+	return &Counter{verb: verb}
+}
+
+// Set draws how many of a total are done.
+func (c *Counter) Set(done, total int) {
+	if c == nil {
+		return
+	}
+	if c.bar == nil {
+		c.bar = newBar(int64(total), progressbar.OptionSetDescription(c.verb), progressbar.OptionShowCount())
+	}
+	c.bar.ChangeMax(total)
+	_ = c.bar.Set(done) // a bar that can't be drawn is no reason to stop
+}
+
+// Finish removes the bar.
+func (c *Counter) Finish() {
+	if c != nil && c.bar != nil {
+		_ = c.bar.Finish()
+	}
+}
+
+// Transfer is a bar of bytes and objects that are sent to a store. The methods of a nil Transfer do nothing.
+type Transfer struct {
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar
+}
+
+// NewTransfer returns a bar, or nil without a terminal.
+func NewTransfer() *Transfer {
+	if !isTerminal(os.Stderr) {
+		return nil
+	}
+	return &Transfer{bar: newBar(1, progressbar.OptionShowBytes(true))}
+}
+
+// Set draws the progress of a transfer. Several goroutines may call it.
+func (t *Transfer) Set(p output.Progress) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bar.ChangeMax64(max(1, p.TotalBytes))
+	t.bar.Describe(fmt.Sprintf("%d of %d objects", p.Objects, p.TotalObjects))
+	_ = t.bar.Set64(p.Bytes) // a bar that can't be drawn is no reason to stop
+}
+
+// Finish removes the bar.
+func (t *Transfer) Finish() {
+	if t != nil {
+		_ = t.bar.Finish()
+	}
+}

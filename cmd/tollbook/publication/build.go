@@ -1,0 +1,82 @@
+// Package publication makes snapshots of a directory and publishes them: one build into the published folder, one
+// publisher for a place beyond it. It must never know when that is due.
+package publication
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"tollbook/build"
+	"tollbook/cmd/tollbook/appearance"
+	"tollbook/cmd/tollbook/version"
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// LogDelay is the time from a check to its entry in the logs. It is longer than a visit takes to be stored.
+const LogDelay = 2 * time.Minute
+
+// BuildOptions are the settings of a build.
+type BuildOptions struct {
+	Appearance appearance.Options
+	BaseURL    string             // where readers find the directory
+	Key        ed25519.PrivateKey // signs checkpoints; nil for none
+	FreeHosts  site.FreeHosts
+	Expand     output.Expand
+	Gzip       bool          // write name.gz beside each expanded file
+	Every      time.Duration // to the next build
+}
+
+// Builder makes snapshots.
+type Builder struct {
+	options BuildOptions
+	site    render.Site
+}
+
+// NewBuilder reads the operator's folders.
+func NewBuilder(o BuildOptions) (*Builder, error) {
+	s, err := o.Appearance.Read(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	return &Builder{o, s}, nil
+}
+
+// Build makes a snapshot of what db contains now, publishes it to folder, and prunes the folder. progress may be nil.
+func (b *Builder) Build(
+	ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int),
+) (build.Report, error) {
+	source, err := db.Setting(ctx, "source")
+	if err != nil {
+		return build.Report{}, err
+	}
+	s := b.site
+	s.Sample = source != ""
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(build.GCPercent))
+	}
+	now := time.Now()
+	report, err := build.Run(ctx, db, folder, build.Options{
+		Now: now, Every: b.options.Every, LogDelay: LogDelay, Expand: b.options.Expand, Packed: b.options.Gzip,
+		Key: b.options.Key, Progress: progress, FreeHosts: b.options.FreeHosts, Site: s, Program: version.ProgramSum(),
+	})
+	if err != nil {
+		return report, err
+	}
+	return report, Prune(folder, now, report.Needed)
+}
+
+// Prune removes snapshots and packs that no reader can request any more from the published folder.
+func Prune(folder *output.Folder, now time.Time, needed []string) error {
+	oldest := site.PackHour(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays))
+	if _, err := folder.Prune(now, oldest, needed...); err != nil {
+		return fmt.Errorf("prune published folder: %w", err)
+	}
+	return nil
+}

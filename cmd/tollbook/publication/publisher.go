@@ -1,0 +1,101 @@
+package publication
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tollbook/build"
+	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
+// function is none.
+var Expansions = map[string]func(name string) bool{
+	"all":      func(string) bool { return true },
+	"contract": func(name string) bool { return site.IsContract(name) || name == archive.KeyFile },
+	"none":     nil,
+}
+
+// PublishOptions are the settings of a publisher.
+type PublishOptions struct {
+	To       string             // s3://bucket/prefix, or a folder
+	Key      ed25519.PrivateKey // signs the pointer; nil for none
+	Expand   string             // a name of Expansions
+	Force    bool               // skip the comparison with the published snapshot
+	Full     bool               // write every object again
+	Progress func(output.Progress)
+}
+
+// NewPublisher returns a publisher to a place. It uses the time of this call as the present.
+func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*output.Publisher, error) {
+	store, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	removed, err := db.RemovedServices(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return output.NewPublisher(store, &Register{db, store.String(), now}, output.PublishOptions{
+		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, Expand: Expansions[o.Expand], Phase: site.ExpandPhase,
+		Header:   objectHeader,
+		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
+		Listed:   build.ListSnapshots,
+		Progress: o.Progress,
+	}), nil
+}
+
+// objectHeader returns the headers of a single object. Caches ask again after a minute, because an object does not say
+// when the next build is due.
+func objectHeader(name string) objects.Header {
+	h := objects.Header{
+		Type: site.ContentType(name), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400",
+	}
+	if site.IsHashed(name) {
+		h.Cache = "public, max-age=31536000, immutable"
+	}
+	return h
+}
+
+// Register is the row of a place in the database, and the advisory lock of that place.
+type Register struct {
+	DB     *postgres.DB
+	Target string
+	Now    time.Time
+}
+
+// Lock implements output.Register.
+func (r *Register) Lock(ctx context.Context) (func(context.Context) error, func(), error) {
+	l, err := r.DB.LockPublication(ctx, r.Target)
+	if errors.Is(err, postgres.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: %w", output.ErrBusy, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Check, l.Release, nil
+}
+
+// Read implements output.Register.
+func (r *Register) Read(ctx context.Context) (output.Record, error) {
+	p, err := r.DB.Publication(ctx, r.Target)
+	return output.Record(p), err
+}
+
+// Replace implements output.Register.
+func (r *Register) Replace(ctx context.Context, was int64, next output.Record) error {
+	err := r.DB.ReplacePublication(ctx, r.Target, was, postgres.Publication(next), r.Now)
+	if errors.Is(err, postgres.ErrConflict) {
+		return fmt.Errorf("%w: %w", output.ErrConflict, err)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"tollbook/build"
+	"tollbook/output"
+	"tollbook/site/display"
+)
+
+// Build prints what a build wrote.
+func Build(w io.Writer, r build.Report, asJSON bool) error {
+	if asJSON {
+		return JSON(w, struct {
+			build.Report
+			Seconds float64 `json:"seconds"`
+		}{r, r.Took.Seconds()})
+	}
+	_, err := fmt.Fprintf(w, "Built %s services: %s files, %.1f MB; %s reused\n"+
+		"Snapshot %s: zip %.1f MB, %d new packs, %.1f s\n", display.Number(int64(r.Services)),
+		display.Number(int64(r.Files)), megabytes(r.Bytes), display.Number(int64(r.Copied)), r.Snapshot,
+		megabytes(r.Zip), r.Packs, r.Took.Seconds())
+	return err
+}
+
+// Publication prints what a publication or a rollback changed.
+func Publication(w io.Writer, p output.Published, asJSON bool) error {
+	if asJSON {
+		return JSON(w, p)
+	}
+	_, err := fmt.Fprintf(w, "Published snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, "+
+		"%d unchanged; %.1f MB sent\n", p.Checkpoint.Snapshot, p.Checkpoint.Generation, p.Packs, p.Written, p.Deleted,
+		p.Unchanged, megabytes(p.Bytes))
+	return err
+}
+
+// Pruned prints what was removed from a place.
+func Pruned(w io.Writer, p output.Pruned, asJSON bool) error {
+	if asJSON {
+		return JSON(w, struct {
+			Snapshots int `json:"snapshots"`
+			Packs     int `json:"packs"`
+		}{p.Snapshots, p.Packs})
+	}
+	_, err := fmt.Fprintf(w, "Removed %d snapshots and %d packs\n", p.Snapshots, p.Packs)
+	return err
+}
+
+func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+// Fault is a damaged file of a publication.
+type Fault struct {
+	Name string `json:"name"`
+	What string `json:"what"`
+}
+
+// Verified prints the result of a verification. In text, its faults have been printed already.
+func Verified(w io.Writer, v output.Verified, faults []Fault, asJSON bool) error {
+	if asJSON {
+		return JSON(w, struct {
+			output.Verified
+			List []Fault `json:"list"`
+		}{v, faults})
+	}
+	_, err := fmt.Fprintf(w, "Snapshot %s, digest %s: checked %d files, %d packs and %d objects; %d faults\n",
+		v.Snapshot, v.Digest, v.Files, v.Packs, v.Objects, v.Wrong)
+	return err
+}

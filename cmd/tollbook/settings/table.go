@@ -1,0 +1,127 @@
+// Package settings is the one table of what an operator configures, and reads it: from flags, variables and the
+// configuration file. Key name of section [section] is the flag --section-name and the variable TOLLBOOK_SECTION_NAME. It
+// must never know what a command does with a setting.
+package settings
+
+import (
+	"strings"
+	"time"
+
+	"tollbook/site"
+)
+
+// Setting is a row of the table.
+type Setting struct {
+	Key     string // section.name
+	Default any    // a string, int, bool, time.Duration or []string, which is the type of the setting
+	Meaning string // one line; the word in backquotes names the value
+	OldFlag string // the flag's name in older versions, which still works; "" for none
+	IsPath  bool   // in the configuration file, relative to the file's folder
+}
+
+// Flag returns the name of the flag, without its dashes.
+func (s Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.Key) }
+
+// Variable returns the name of the environment variable.
+func (s Setting) Variable() string {
+	return "TOLLBOOK_" + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
+}
+
+// Default values that commands compare with.
+const (
+	DefaultBaseURL = "http://127.0.0.1:4020"
+	DefaultListen  = "127.0.0.1:4020"
+	// DefaultRateLimit is the number of requests a minute that a client may send.
+	DefaultRateLimit = 200
+)
+
+// Table contains all settings, in the order of the documentation.
+var Table = []Setting{
+	{Key: "site.title", Default: "Tollbook", OldFlag: "title", Meaning: "`name` of the directory on its pages"},
+	{Key: "site.base_url", Default: DefaultBaseURL, OldFlag: "base-url",
+		Meaning: "`URL` at which readers find the directory"},
+	{Key: "site.contact", Default: "",
+		Meaning: "e-mail address or `URL` for questions, on pages and in security.txt"},
+	{Key: "site.description", Default: "", OldFlag: "description",
+		Meaning: "the directory in one `sentence`, for search engines and shared links"},
+	{Key: "site.colours", Default: []string{}, OldFlag: "colours",
+		Meaning: "`token=#rrggbb` colours of the stylesheet, such as link=#7a1f5c or dark.link=#ff9ad5; " +
+			"colours with too little contrast are rejected"},
+	{Key: "site.footer", Default: "", OldFlag: "footer", Meaning: "foot of each page, in `Markdown`"},
+	{Key: "site.pages", Default: "", OldFlag: "pages", IsPath: true,
+		Meaning: "`folder` of pages in Markdown: imprint.md becomes /pages/imprint.html, linked from each page"},
+	{Key: "site.templates", Default: "", OldFlag: "templates", IsPath: true,
+		Meaning: "`folder` of files that replace Tollbook's of the same name: home.html, site.css, pages/about.md"},
+
+	{Key: "crawl.host_gap", Default: time.Second, OldFlag: "host-gap",
+		Meaning: "shortest `time` between two requests to a host"},
+	{Key: "crawl.workers", Default: 32, OldFlag: "workers", Meaning: "`number` of services visited at the same time"},
+	{Key: "crawl.contact", Default: "https://tollbook.example/bot", OldFlag: "contact",
+		Meaning: "`URL` for questions, in the user agent of each request to a service"},
+	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
+		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
+	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,
+		Meaning: "`file` with more free-hosting domains, one a line; give crawl, build and serve the same"},
+
+	{Key: "serve.listen", Default: DefaultListen, OldFlag: "listen", Meaning: "`address` to answer readers on"},
+	{Key: "serve.rate_limit", Default: DefaultRateLimit, OldFlag: "rate-limit",
+		Meaning: "API `requests` a minute that one client may send (/v1, /api/v1, /discovery); 0 for no limit"},
+	{Key: "serve.trusted_proxies", Default: []string{}, OldFlag: "trusted-proxies",
+		Meaning: "`networks` (CIDR) of proxies whose X-Forwarded-For or Forwarded header names the client"},
+	{Key: "serve.metrics", Default: "", OldFlag: "metrics",
+		Meaning: "`address` for /metrics (Prometheus), /healthz and /readyz; none by default"},
+	{Key: "serve.submissions", Default: false, OldFlag: "submissions",
+		Meaning: "receive submissions of services; needs the database"},
+	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
+		Meaning: "`number` of submissions that may wait for review before more are refused; 0 for no limit"},
+
+	{Key: "publish.to", Default: "", OldFlag: "to",
+		Meaning: "`place` to publish to beside <data>/public: s3://bucket/prefix, or a folder"},
+	{Key: "publish.key", Default: "", OldFlag: "signing-key",
+		Meaning: "`file` of the key that signs checkpoints; tollbook key new makes one"},
+
+	{Key: "schedule.build", Default: 15 * time.Minute,
+		Meaning: "`time` from one build to the next, for which readers may cache a response"},
+	{Key: "schedule.publish", Default: time.Duration(0),
+		Meaning: "shortest `time` from one publication to the next; 0 to publish each build"},
+	{Key: "schedule.index", Default: time.Minute, Meaning: "`time` from one read of each chain to the next"},
+	{Key: "schedule.retention", Default: time.Hour, Meaning: "`time` from one deletion of old data to the next"},
+
+	{Key: "synthesis.base_url", Default: "",
+		Meaning: "`URL` of an OpenAI-compatible API (https://…/v1) that summarises services; none by default"},
+	{Key: "synthesis.model", Default: "", Meaning: "`name` of the model; its key is read from OPENAI_API_KEY"},
+	{Key: "synthesis.per_day", Default: 200, Meaning: "`number` of questions to the model in a UTC day, at most"},
+}
+
+// NetworkTable contains the keys of [[network]] and [[network.token]], which exist in the configuration file only.
+var NetworkTable = []Setting{
+	{Key: "network.caip2", Default: "", Meaning: "CAIP-2 id of the network, such as eip155:8453"},
+	{Key: "network.rpc", Default: []string{},
+		Meaning: "URLs of its JSON-RPC nodes; if one fails, the next is asked"},
+	{Key: "network.confirmations", Default: 0,
+		Meaning: "blocks below the newest that count as final; 0 for the block that the node calls finalized"},
+	{Key: "network.start", Default: "", Meaning: "day such as 2025-10-01 before which no settlement is looked for"},
+	{Key: "network.token.address", Default: "",
+		Meaning: "address of a token to measure; without a [[network.token]] that is USDC"},
+	{Key: "network.token.symbol", Default: "", Meaning: "name of the token, 1 to 32 characters"},
+	{Key: "network.token.decimals", Default: 0, Meaning: "one token is 10 to this power in atomic units"},
+	{Key: "network.token.usd", Default: false, Meaning: "one token counts as one US dollar in volumes"},
+}
+
+// Variable is an environment variable that has no key and no flag.
+type Variable struct {
+	Name    string
+	Meaning string
+	shown   bool                // by the command config
+	show    func(string) string // returns the part of the value that is no secret; nil for none of it
+}
+
+// Of returns the setting of a key. It panics if there is none.
+func Of(key string) Setting {
+	for _, s := range Table {
+		if s.Key == key {
+			return s
+		}
+	}
+	panic("no setting " + key)
+}

@@ -1,0 +1,175 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/redact"
+)
+
+// Origins of a value.
+const (
+	fromDefault  = "default"
+	fromFile     = "file"
+	fromVariable = "variable"
+	fromFlag     = "flag"
+)
+
+// Value is the value of a setting that commands use, without secrets.
+type Value struct {
+	Key      string  `json:"key"`
+	Value    any     `json:"value"`  // null without one; of a secret the part that may be shown, or "set"
+	Secret   bool    `json:"secret"` // the value is not shown whole
+	Origin   string  `json:"origin"` // default, file, variable, flag
+	File     *string `json:"file"`
+	Line     *int    `json:"line"`
+	Flag     *string `json:"flag"`
+	Variable *string `json:"variable"`
+}
+
+// Values returns all settings in the order of the table, then the networks of the file, then the variables without a
+// key. flags are those of AddAllFlags, after Configure.
+func (c *Configuration) Values(flags *pflag.FlagSet, getenv func(string) string) ([]Value, error) {
+	var list []Value
+	for _, s := range Table {
+		f := flags.Lookup(s.Flag())
+		v := Value{
+			Key: s.Key, Value: flagValue(f), Origin: fromDefault, Flag: new(s.Flag()), Variable: new(s.Variable()),
+		}
+		switch _, ok := c.values[s.Key]; {
+		case f.Changed:
+			v.Origin = fromFlag
+		case getenv(s.Variable()) != "":
+			v.Origin = fromVariable
+		case ok:
+			c.setFile(&v, s.Key)
+		}
+		list = append(list, v)
+	}
+	networks, err := c.networkValues()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(list, networks, variableValues(getenv)), nil
+}
+
+// setFile sets the file as the origin of a value, with the line if it is known.
+func (c *Configuration) setFile(v *Value, key string) {
+	v.Origin, v.File = fromFile, &c.Path
+	if p, ok := c.positions[key]; ok {
+		v.Line = &p.line
+	}
+}
+
+// flagValue returns the value of a flag. URLs are returned without what may be a secret.
+func flagValue(f *pflag.Flag) any {
+	text := f.Value.String()
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		values := slices.Clone(list.GetSlice())
+		for i := range values {
+			values[i] = redact.URL(values[i])
+		}
+		return values
+	}
+	switch f.Value.Type() {
+	case "int":
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+	case "bool":
+		return text == "true"
+	}
+	if text == "" {
+		return nil
+	}
+	return redact.URL(text)
+}
+
+// networkValues returns the networks of the file.
+func (c *Configuration) networkValues() ([]Value, error) {
+	var list []Value
+	for i, t := range c.Networks {
+		n, err := t.Network(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		add := func(key string, value any, isSecret bool) {
+			v := Value{Key: "network." + n.ID + "." + key, Value: value, Secret: isSecret}
+			c.setFile(&v, fmt.Sprintf("network.%d.%s", i+1, key))
+			list = append(list, v)
+		}
+		hosts := []string{}
+		for _, nodeURL := range t.RPC {
+			hosts = append(hosts, redact.SchemeAndHost(nodeURL))
+		}
+		add("rpc", hosts, true)
+		if t.Confirmations != nil {
+			add("confirmations", *t.Confirmations, false)
+		}
+		if t.Start != nil {
+			add("start", *t.Start, false)
+		}
+		var tokens []string
+		for _, token := range n.LedgerTokens {
+			tokens = append(tokens, token.Symbol+" "+token.Address)
+		}
+		if tokens != nil {
+			add("token", tokens, false)
+		}
+	}
+	return list, nil
+}
+
+// variableValues returns the variables without a key.
+func variableValues(getenv func(string) string) []Value {
+	var list []Value
+	for _, variable := range Variables {
+		if !variable.shown {
+			continue
+		}
+		v := Value{Key: variable.Name, Secret: true, Origin: fromDefault, Variable: &variable.Name}
+		if text := getenv(variable.Name); text != "" {
+			v.Origin, v.Value = fromVariable, "set"
+			if variable.show != nil {
+				v.Value = variable.show(text)
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// Text returns the value as a table shows it.
+func (v *Value) Text() string {
+	switch value := v.Value.(type) {
+	case nil:
+		if v.Secret {
+			return "not set"
+		}
+		return "-"
+	case []string:
+		return cmp.Or(strings.Join(value, ", "), "-")
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// Source returns where the value comes from: the line of the file, the variable, the flag, or "default".
+func (v *Value) Source() string {
+	switch {
+	case v.Origin == fromFile && v.Line != nil:
+		return fmt.Sprintf("%s:%d", *v.File, *v.Line)
+	case v.Origin == fromFile:
+		return *v.File
+	case v.Origin == fromVariable:
+		return *v.Variable
+	case v.Origin == fromFlag:
+		return "--" + *v.Flag
+	}
+	return v.Origin
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/version"
+	"tollbook/crawl/probe"
+	"tollbook/site"
+)
+
+// visitOptions say how services are visited.
+type visitOptions struct {
+	AllowPrivate []string
+	Contact      string
+}
+
+// AddFlags adds --crawl-allow-private and --crawl-contact.
+func (o *visitOptions) AddFlags(f *pflag.FlagSet) {
+	settings.AddFlag(f, "crawl.allow_private", &o.AllowPrivate)
+	settings.AddFlag(f, "crawl.contact", &o.Contact)
+}
+
+// guard returns the guard against addresses on private networks.
+func (o *visitOptions) guard() (*probe.Guard, error) {
+	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
+	if err := guard.Validate(); err != nil {
+		return nil, usage.Errorf("--crawl-allow-private: %w", err)
+	}
+	return guard, nil
+}
+
+func (o *visitOptions) userAgent() string { return version.UserAgent(o.Contact) }
+
+// paceOptions say how many requests are sent.
+type paceOptions struct {
+	HostGap time.Duration
+	Workers int
+}
+
+// AddFlags adds --crawl-host-gap and --crawl-workers.
+func (o *paceOptions) AddFlags(f *pflag.FlagSet) {
+	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
+	settings.AddFlag(f, "crawl.workers", &o.Workers)
+}
+
+func (o *paceOptions) validate() error {
+	if o.Workers < 1 {
+		return usage.Errorf("--crawl-workers %d: use 1 or more", o.Workers)
+	}
+	return checkHostGap(o.HostGap)
+}
+
+func checkHostGap(gap time.Duration) error {
+	if gap <= 0 {
+		return usage.Errorf("--crawl-host-gap %s: use a duration above 0", gap)
+	}
+	return nil
+}
+
+// freeHostOptions name the operator's lists of free hosts, which are added to Tollbook's. Several commands need the
+// same lists: a crawl looks up no registry for them, a build warns of them, a submission of one is refused.
+type freeHostOptions struct {
+	FreeHosts []string
+}
+
+// AddFlags adds --crawl-free-hosts.
+func (o *freeHostOptions) AddFlags(f *pflag.FlagSet) {
+	settings.AddFlag(f, "crawl.free_hosts", &o.FreeHosts)
+}
+
+// maxFreeHostBytes is the largest size of a list.
+const maxFreeHostBytes = 1 << 20
+
+// freeHosts reads the lists.
+func (o *freeHostOptions) freeHosts() (site.FreeHosts, error) {
+	var hosts site.FreeHosts
+	for _, file := range o.FreeHosts {
+		list, err := settings.ReadFile(file, maxFreeHostBytes)
+		if err != nil {
+			return hosts, usage.Errorf("--crawl-free-hosts: %w", err)
+		}
+		if hosts, err = hosts.With(list); err != nil {
+			return hosts, usage.Errorf("--crawl-free-hosts %s: %w", file, err)
+		}
+	}
+	return hosts, nil
+}

@@ -1,0 +1,167 @@
+// Package worker wires the worker of a directory: visits and lookups that are due, and the steps that run on a schedule
+// for the directory as a whole. It must never know a flag, or answer a reader.
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/server"
+	"tollbook/crawl"
+	"tollbook/crawl/chain"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/schedule"
+	"tollbook/output"
+)
+
+// Options are the settings of a worker.
+type Options struct {
+	Crawl    crawl.Options
+	Probe    probe.Options
+	Networks []networks.Network // whose settlements are read
+	Schedule Schedule
+	Drain    time.Duration // time for running jobs to end after the context ends
+	Logger   *slog.Logger
+
+	// The process that builds has these; others leave them empty.
+	Builder *publication.Builder
+	Folder  *output.Folder             // that Builder publishes to
+	Publish publication.PublishOptions // To is "" to publish to Folder alone
+}
+
+// Schedule is the time from the start of one run of a step to the next.
+type Schedule struct {
+	Build, Publish, Index, Retention time.Duration
+}
+
+// Worker does what is due until its context ends.
+type Worker struct {
+	// Metrics writes the metrics of the worker.
+	Metrics []server.MetricsWriter
+
+	crawler *crawl.Crawler
+	worker  *schedule.Worker
+}
+
+// New returns a worker.
+func New(ctx context.Context, db *database.DB, o Options) (*Worker, error) {
+	o.Logger = slog.New(schedule.Logs(o.Logger.Handler()))
+	o.Crawl.Logger = o.Logger
+	w := &Worker{crawler: crawl.New(db.DB, o.Crawl, o.Probe)}
+	if err := w.addSteps(ctx, db, o); err != nil {
+		w.crawler.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Worker) addSteps(ctx context.Context, db *database.DB, o Options) error {
+	steps := w.directorySteps(db, o)
+	index, err := w.indexSteps(ctx, db, o)
+	if err != nil {
+		return err
+	}
+	steps = append(steps, index...)
+	if o.Builder != nil {
+		build, err := buildSteps(db, o)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, build...)
+	}
+	metrics := schedule.NewMetrics()
+	w.worker, err = schedule.New(db.DB, schedule.Options{
+		Visitor: w.crawler, Steps: steps, Workers: o.Crawl.Workers, VisitLimit: w.crawler.Lease(),
+		SiteVisitLimit: crawl.SiteVisitLimit, DomainQueryLimit: crawl.DomainQueryLimit, Drain: o.Drain, Logger: o.Logger, Metrics: metrics,
+	})
+	w.Metrics = append(w.Metrics, func(ctx context.Context, out io.Writer) error {
+		return metrics.Write(ctx, out, db.DB, time.Now())
+	})
+	return err
+}
+
+// Run works until ctx ends.
+func (w *Worker) Run(ctx context.Context) error { return w.worker.Run(ctx) }
+
+// Close closes idle connections.
+func (w *Worker) Close() { w.crawler.Close() }
+
+// Intervals of the steps that nobody configures, and the longest time that one run of a step may take.
+const (
+	submissionsEvery, submissionsLimit = 15 * time.Second, 5 * time.Minute
+	synthesisEvery, synthesisLimit     = time.Minute, 30 * time.Minute
+	ownersEvery, ownersLimit           = 24 * time.Hour, 6 * time.Hour
+	indexLimit                         = 15 * time.Minute
+	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
+	pruneEvery, pruneLimit             = time.Hour, time.Hour
+	retentionLimit                     = time.Hour
+)
+
+// directorySteps returns the steps that any worker can do.
+func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
+	steps := []schedule.Step{{
+		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Goes: true,
+		Do: func(ctx context.Context) error {
+			_, err := w.crawler.ProbeSubmissions(ctx)
+			return err
+		},
+	}, {
+		Name: "owners", Every: ownersEvery, Limit: ownersLimit,
+		Do: func(ctx context.Context) error {
+			_, err := w.crawler.RecheckOwners(ctx, "schedule")
+			return err
+		},
+	}, {
+		Name: "retention", Every: o.Schedule.Retention, Limit: retentionLimit,
+		Do: func(ctx context.Context) error {
+			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
+		},
+	}}
+	if o.Crawl.Synthesis.Client == nil {
+		return steps
+	}
+	return append(steps, schedule.Step{
+		Name: "synthesis", Every: synthesisEvery, Limit: synthesisLimit, Goes: true,
+		Do: func(ctx context.Context) error {
+			report, err := w.crawler.Synthesize(ctx)
+			if err == nil && report.Stopped != "" {
+				err = errors.New(report.Stopped) // the pause after an error spares a model that does not answer
+			}
+			return err
+		},
+	})
+}
+
+// indexSteps returns a step for each network.
+func (w *Worker) indexSteps(ctx context.Context, db *database.DB, o Options) ([]schedule.Step, error) {
+	if len(o.Networks) == 0 {
+		return nil, nil
+	}
+	chains, err := networks.Store(ctx, db.DB, o.Networks, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	metrics := chain.NewMetrics()
+	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: o.Logger, Metrics: metrics})
+	if err != nil {
+		return nil, err
+	}
+	w.Metrics = append(w.Metrics, server.IndexMetrics(metrics))
+	var steps []schedule.Step
+	for _, id := range indexer.Networks() {
+		steps = append(steps, schedule.Step{
+			Name: "index:" + id, Every: o.Schedule.Index, Limit: indexLimit, Goes: true,
+			Do: func(ctx context.Context) error {
+				_, err := indexer.OnceOf(ctx, id)
+				return err
+			},
+		})
+	}
+	return steps, nil
+}
