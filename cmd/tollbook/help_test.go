@@ -139,7 +139,7 @@ func TestHelpAndVersion(t *testing.T) {
 		{"", "Available Commands:"},
 		{"services", "EXIT STATUS"},
 		{"help build", "--expand"},
-		{"demo --help", "Ctrl-C stops all of it"},
+		{"demo --help", "Ctrl-C stops"},
 		{"--version", "tollbook version "},
 	} {
 		code, stdout, stderr := run(t, nil, strings.Fields(tt.args)...)

@@ -276,8 +276,8 @@ func TestLintCommandLine(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"lint", "URL is missing"},
 		{"lint a b", `unexpected argument "b"`},
-		{"lint --method HEAD https://a.test", `--method "HEAD": it is GET, POST, PUT, PATCH or DELETE`},
-		{"lint --allow-private http://x https://a.test", `allow private "http://x": want HOST or HOST:PORT`},
+		{"lint --method HEAD https://a.test", `--method "HEAD": use GET, POST, PUT, PATCH or DELETE`},
+		{"lint --crawl-allow-private http://x https://a.test", `allow private "http://x": want HOST or HOST:PORT`},
 	} {
 		cmd := newRootCommand()
 		cmd.SetArgs(strings.Fields(test.args))

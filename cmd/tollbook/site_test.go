@@ -120,9 +120,9 @@ func TestOperatorFaults(t *testing.T) {
 		"a page with a program":                   {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n- [it](javascript:alert)\n"}, 1, "page terms.md: line 5: link to javascript:alert"},
 		"a page without a title":                  {map[string]string{"own/pages/terms.md": "Terms\n"}, 1, "page terms.md: line 1: begin with a heading of level 1"},
 		"a page's name":                           {map[string]string{"own/pages/Über uns.md": "# A\n\nB.\n"}, 1, "its name is small letters and digits"},
-		"no page":                                 {map[string]string{"own/pages/logo.png": "x"}, 2, filepath.Join("own", "pages", "logo.png") + ": a folder of pages holds files of Markdown alone"},
-		"an unknown template":                     {map[string]string{"own/templates/hom.html": "x"}, 2, filepath.Join("own", "templates", "hom.html") + `: there is no template of this name to replace; did you mean "home.html"?`},
-		"the form, which serve fills in":          {map[string]string{"own/templates/submitform.html": "x"}, 2, "there is no template of this name to replace"},
+		"no page":                                 {map[string]string{"own/pages/logo.png": "x"}, 2, filepath.Join("own", "pages", "logo.png") + ": a folder of pages may contain only Markdown files"},
+		"an unknown template":                     {map[string]string{"own/templates/hom.html": "x"}, 2, filepath.Join("own", "templates", "hom.html") + `: Tollbook has no template of this name; did you mean "home.html"?`},
+		"the form, which serve fills in":          {map[string]string{"own/templates/submitform.html": "x"}, 2, "Tollbook has no template of this name"},
 		"a template that does not parse":          {map[string]string{"own/templates/404.html": "{{define \"main\"}}\n\n{{if}}x{{end}}{{end}}"}, 1, "template: 404.html:3: missing value for if"},
 		"a template with a function that is none": {map[string]string{"own/templates/404.html": "{{define \"main\"}}\n{{exec .}}{{end}}"}, 1, `template: 404.html:2: function "exec" not defined`},
 		"a template without its part":             {map[string]string{"own/templates/404.html": "<h1>Lost</h1>"}, 1, `404.html does not define "main"`},
@@ -130,7 +130,7 @@ func TestOperatorFaults(t *testing.T) {
 		"colours that can't be read":              {toml(`colours = ["ink=#dddddd"]`), 1, "in the light scheme ink #dddddd on paper"},
 		"an unknown colour":                       {toml(`colours = ["lnk=#000000"]`), 1, "unknown token"},
 		"a footer with a heading":                 {toml("footer = \"One\\n\\n# Two\""), 1, "footer: line 3: use only paragraphs and lists"},
-		"a folder that is not there":              {toml(`pages = "nowhere"`), 2, "--pages: "},
+		"a folder that is not there":              {toml(`pages = "nowhere"`), 2, "--site-pages: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -254,7 +254,7 @@ func TestSubmissionContract(t *testing.T) {
 	}
 }
 
-// A server without --submissions says that it takes none.
+// A server without --serve-submissions says that it takes none.
 func TestNoSubmissions(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

@@ -2,8 +2,10 @@ package settings
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,11 +13,44 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/leaktest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
+
+var update = flag.Bool("update", false, "write the page of the documentation")
+
+// TestDocumentation checks that the page of the documentation lists the settings of the table.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	const page = "../../../templates/pages/configuration.md"
+	if *update {
+		write(t, page, Documentation())
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Documentation(), string(text)); diff != "" {
+		t.Errorf("%s differs from the table; run this test with -update (-want +got):\n%s", page, diff)
+	}
+	for _, s := range Table {
+		section, _, _ := strings.Cut(s.Key, ".")
+		if !slices.ContainsFunc(sectionIntros, func(i struct{ name, about string }) bool { return i.name == section }) {
+			t.Errorf("the page has no section for %s", s.Key)
+		}
+	}
+	c, err := Read("tollbook.toml", []byte(Example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o networks.Options
+	if _, err := o.Read(c.Networks); err != nil {
+		t.Error(err)
+	}
+}
 
 // configure runs a command with flags of several types as the root command does. It returns the values of its flags, and
 // what was written to stderr.
@@ -39,7 +74,7 @@ func configure(t *testing.T, env map[string]string, args ...string) (map[string]
 	AddFlag(f, "crawl.free_hosts", &freeHosts)
 	AddFlag(f, "serve.submissions", &submissions)
 	AddOldFlags(cmd)
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
 	err := cmd.Execute()
 	got := map[string]string{}
 	for _, name := range []string{"synthesis-base-url", "synthesis-model", "synthesis-per-day", "crawl-free-hosts"} {

@@ -1,0 +1,162 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// sectionIntros say what each section of the configuration file is for.
+var sectionIntros = []struct{ name, about string }{
+	{"site", "Name, words and look of the pages: build, up, work, demo"},
+	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
+	{"serve", "Readers and the operator's metrics: serve, up, work"},
+	{"publish", "A place beside `<data>/public`: publish, rollback, prune, up, work, doctor"},
+	{"schedule", "What runs how often: up, work"},
+	{"synthesis", "A language model that summarises services: crawl, up, work"},
+}
+
+// Example is a complete configuration file.
+const Example = `[site]
+title       = "Acme Directory"
+base_url    = "https://tollbook.example"
+contact     = "mailto:directory@acme.example"
+description = "Paid APIs that Acme has measured."
+colours     = ["link=#7a1f5c", "dark.link=#ff9ad5"]
+pages       = "pages"
+
+[crawl]
+contact    = "https://tollbook.example/bot"
+workers    = 32
+host_gap   = "1s"
+free_hosts = ["freehosts.txt"]
+
+[serve]
+listen          = "127.0.0.1:4020"
+trusted_proxies = ["127.0.0.1/32"]
+metrics         = "127.0.0.1:9402"
+submissions     = true
+
+[publish]
+to  = "s3://bucket/directory"
+key = "signing.pem"
+
+[schedule]
+build = "15m"
+
+[[network]]
+caip2 = "eip155:8453"
+rpc   = ["https://base.example/rpc", "https://other.example/base"]
+start = "2025-10-01"
+
+[[network.token]]
+address  = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
+symbol   = "USDC"
+decimals = 6
+usd      = true
+`
+
+// Documentation returns the page of the documentation that lists every setting, in Markdown.
+func Documentation() string {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+Where settings are read from, and every setting with its key, flag, variable and default.
+
+## Sources
+
+Settings are read from ` + "`./tollbook.toml`, or from the file that `--config` or `TOLLBOOK_CONFIG` names" + `. A flag wins over a
+variable, a variable over the file. ` + "`tollbook config`" + ` prints every setting in force and its origin.
+
+## Names
+
+One rule gives every setting three names. The key ` + "`per_day`" + ` of section ` + "`[synthesis]`" + ` is the flag
+` + "`--synthesis-per-day`" + ` and the variable ` + "`TOLLBOOK_SYNTHESIS_PER_DAY`" + `. An unknown key or ` + "`TOLLBOOK_`" + ` variable is an
+error. Separate the values of a list by commas in a variable, and repeat the flag or use commas on the command line.
+Paths of files and folders in the configuration file are relative to that file. A duration is text such as ` + "`\"90s\"`" + `,
+` + "`\"15m\"` or `\"1h30m\"`" + `.
+
+Options of one command alone, such as ` + "`--once` or `--json`" + `, are not settings; ` + "`--help`" + ` of the command lists them. Commands
+that run beside a server (` + "`demo`, `mcp`, `index`, `edge`" + `) have a ` + "`--listen`, `--metrics` or `--rate-limit`" + ` of their own, so that two
+processes with one file do not use the same address.
+
+## A complete file
+
+`)
+	for line := range strings.Lines(Example) {
+		if strings.TrimSpace(line) != "" {
+			line = "    " + line
+		}
+		b.WriteString(line)
+	}
+	for _, s := range sectionIntros {
+		fmt.Fprintf(&b, "\n## [%s]\n\n%s.\n\n| key | flag | variable | default | meaning |\n"+
+			"| --- | --- | --- | --- | --- |\n", s.name, s.about)
+		for _, row := range Table {
+			if name, ok := strings.CutPrefix(row.Key, s.name+"."); ok {
+				fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s |\n", name, row.Flag(), row.Variable(),
+					row.defaultText(), plainMeaning(row.Meaning))
+			}
+		}
+	}
+	b.WriteString("\n## [[network]]\n\nOne table for each chain whose payments are read: index, up, work, doctor. " +
+		"These keys exist in the file only.\nThe flags `--rpc`, `--confirmations` and `--start` of these commands " +
+		"win over them.\n\n| key | meaning |\n| --- | --- |\n")
+	for _, row := range NetworkTable {
+		name := strings.TrimPrefix(row.Key, "network.")
+		if child, ok := strings.CutPrefix(name, "token."); ok {
+			name = "[[network.token]] " + child
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, plainMeaning(row.Meaning))
+	}
+	b.WriteString("\n## Variables without a key\n\nSecrets, and variables that other programs share.\n\n" +
+		"| variable | meaning |\n| --- | --- |\n")
+	for _, v := range Variables {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, v.Meaning)
+	}
+	b.WriteString("\n## Old names of flags\n\nThe flags on the left still work, and print a line with the new name.\n\n" +
+		"| old flag | new flag |\n| --- | --- |\n")
+	for _, row := range Table {
+		if row.OldFlag != "" {
+			fmt.Fprintf(&b, "| `--%s` | `--%s` |\n", row.OldFlag, row.Flag())
+		}
+	}
+	return b.String()
+}
+
+// defaultText returns the default as the configuration file has it, in Markdown.
+func (s Setting) defaultText() string {
+	switch d := s.Default.(type) {
+	case string:
+		if d == "" {
+			return "none"
+		}
+		return fmt.Sprintf("`%q`", d)
+	case time.Duration:
+		return fmt.Sprintf("`%q`", shortDuration(d))
+	case []string:
+		return "none"
+	}
+	return fmt.Sprintf("`%v`", s.Default)
+}
+
+// shortDuration returns a duration without parts that are zero: 15m for 15m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+var valueName = regexp.MustCompile("`([^`]*)`")
+
+// plainMeaning returns a meaning without the marks of the value's name, as a cell of a table.
+func plainMeaning(text string) string {
+	text = valueName.ReplaceAllString(text, "$1")
+	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "|", "\\|").Replace(text)
+}
