@@ -8,17 +8,17 @@ import (
 	"tollbook/render/colour"
 )
 
-// Asset is a file that pages refer to.
+// Asset is a file of a snapshot that no route of the API contains: a page, an icon, a script.
 type Asset struct {
-	Key   string // in the tree, without a first slash
+	Key   string // without a leading slash
 	Bytes []byte
 }
 
-// FaviconKey is the icon's name in the tree.
+// FaviconKey is the key of the icon.
 const FaviconKey = "favicon.svg"
 
-// readAssets reads the embedded files that are published as they are, by key. The stylesheet and the scripts carry a
-// digest in their names, so that they may be cached for ever.
+// readAssets reads the files that pages refer to, by key. The names of the stylesheet and the scripts contain a digest,
+// so that clients can cache them without a limit.
 func (p *Pages) readAssets() ([]Asset, error) {
 	css, err := p.read("site.css")
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	}, icons[1:]...), nil
 }
 
-// readScript reads a page's script, which may be made of several files.
+// readScript concatenates the files of a page's script.
 func (p *Pages) readScript(files ...string) ([]byte, error) {
 	var script []byte
 	for _, file := range files {

@@ -8,10 +8,10 @@ import (
 	"tollbook/site/display"
 )
 
-// Keys of what stands beside a service's page.
+// badgeKey returns the key of a badge, ".svg" or ".json".
 func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + ext }
 
-// ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its
+// ServiceFiles returns the files beside a service's page: its Markdown page, its badge as an image and as JSON, and its
 // feeds.
 func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 	b := badge(&l.Detail)
@@ -24,21 +24,21 @@ func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 		{badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
-// ServiceKeys are the keys of a service's page and of what ServiceFiles returns: all files of a service that are
-// rendered from its JSON files.
+// ServiceKeys returns the keys of all rendered files of a service: its page and what ServiceFiles returns.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
-	return []string{page, markdownKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"),
+	return []string{page, markdownKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"),
+		serviceFeedKey(slug, ".xml"),
 		serviceFeedKey(slug, ".json")}
 }
 
-// badgeColors are those of states on white; the stylesheet's light tokens.
+// badgeColors maps a state to its colour on white, from the light scheme of the stylesheet.
 var badgeColors = map[string]string{
 	site.StatusOnline: "#1b7a48", site.StatusDegraded: "#8f5600", site.StatusOffline: "#b3261e",
 	site.StatusUnknown: "#646a75",
 }
 
-// badge says a service's state and its uptime of 30 days. Nothing in it is the service's own words.
+// badge returns the state and the uptime of 30 days. It contains no text that the service wrote.
 func badge(d *site.ServiceDetail) site.Badge {
 	state := display.Status(d.Status)
 	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state, Color: badgeColors[state]}
@@ -48,7 +48,7 @@ func badge(d *site.ServiceDetail) site.Badge {
 	return b
 }
 
-// Of a badge, in pixels. Letters are as wide as textLength says, whatever face the reader has.
+// Sizes of a badge in pixels. textLength fixes the width of the text, whatever font the reader has.
 const (
 	badgeHeight = 20
 	badgeLetter = 6.5
@@ -60,11 +60,14 @@ func badgeSVG(of site.Badge) []byte {
 	left, right := width(of.Label), width(of.Message)
 	var b bytes.Buffer
 	fmt.Fprintf(&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s: %s"><title>%s: %s</title>`, left+right, badgeHeight, of.Label, of.Message, of.Label, of.Message)
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s: %s"><title>%s: `+
+			`%s</title>`, left+right, badgeHeight, of.Label, of.Message, of.Label, of.Message)
 	fmt.Fprintf(&b,
-		`<rect width="%d" height="%d" rx="3" fill="#1b1f27"/><path d="M%d 0h%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%dz" fill="%s"/>`, left+right, badgeHeight, left, right-3, right-3, of.Color)
+		`<rect width="%d" height="%d" rx="3" fill="#1b1f27"/><path d="M%d 0h%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%dz" `+
+			`fill="%s"/>`, left+right, badgeHeight, left, right-3, right-3, of.Color)
 	fmt.Fprintf(&b,
-		`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="%d" y="14" textLength="%d">%s</text><text x="%d" y="14" textLength="%d">%s</text></g></svg>`+"\n",
+		`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="%d" y="14" `+
+			`textLength="%d">%s</text><text x="%d" y="14" textLength="%d">%s</text></g></svg>`+"\n",
 		badgeEdge, left-2*badgeEdge, of.Label, left+badgeEdge, right-2*badgeEdge, of.Message)
 	return b.Bytes()
 }

@@ -138,7 +138,7 @@ func TestBadInputInBrowser(t *testing.T) {
 }
 
 // compared is what a comparison shows.
-type compared struct {
+type compareURL struct {
 	Heads   []string
 	Rows    map[string][]string // by label
 	Message string
@@ -164,7 +164,7 @@ func TestCompare(t *testing.T) {
 		s.Services[3+i].Item.Category, s.Services[3+i].Detail.Category = "Finance", "Finance" // as acme's
 	}
 	base := served(t, s)
-	got := browse[compared](t, []task{
+	got := browse[compareURL](t, []task{
 		{URL: base + "/services/acme.html", Width: 390,
 			Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
 		{URL: base + "/compare.html?a=acme&b=fresh", Width: 390,

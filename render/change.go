@@ -9,27 +9,27 @@ import (
 	"tollbook/site/display"
 )
 
-// change is a change record for reading.
+// change is a change record as pages show it.
 type change struct {
 	Slug, Name string
 	ObservedAt site.Time
-	Kind       string // the record's type, "" for one we do not know
+	Kind       string // the type of the record, "" for an unknown one
 	Label      string
 	Lines      []changeLine
-	More       int // lines left out
+	More       int // number of lines that are not shown
 }
 
-// changeLine is one thing that changed: on an endpoint and network, from Old to New. Either may be empty.
+// changeLine is a difference of an endpoint on a network. Either Old or New may be "".
 type changeLine struct {
-	What     string // "GET /quote"; a recipient has none
-	Network  chip   // without a label where it does not apply
+	What     string // "GET /quote"; "" for a recipient
+	Network  chip   // without a label if it does not apply
 	Old, New string
-	OldTitle string // the exact value, where Old is abbreviated or converted
+	OldTitle string // the exact value if Old is shortened or converted
 	NewTitle string
-	Trend    string // "up" or "down", for a price that can be compared
+	Trend    string // "up", "down", or "" for prices that cannot be compared
 }
 
-// How many lines of a record are shown.
+// Limits of the lines of a record.
 const (
 	homeChangeLines    = 2
 	serviceChangeLines = 12
@@ -41,7 +41,8 @@ var changeLabels = map[string]string{
 	site.SchemaChanged: "Payment options",
 }
 
-// change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
+// change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because
+// something changed.
 func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
@@ -58,7 +59,7 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	return c
 }
 
-// short is the change with so many of its lines at most.
+// short returns the change with at most limit lines.
 func (c change) short(limit int) change {
 	if len(c.Lines) > limit {
 		c.Lines, c.More = c.Lines[:limit], len(c.Lines)-limit
@@ -125,8 +126,7 @@ func (e *ServiceRenderer) schemaLines(summary json.RawMessage) []changeLine {
 	return lines
 }
 
-// schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to
-// pay.
+// schemaLine parses "<METHOD> <path> <scheme> <network> <asset> <assetName> …". Old of the result is the way to pay.
 func (e *ServiceRenderer) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {

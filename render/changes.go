@@ -19,13 +19,13 @@ type changesBody struct {
 	JSON   string
 }
 
-// changeDay is the changes of a UTC day, newest first.
+// changeDay contains the changes of a UTC day, newest first.
 type changeDay struct {
 	At      site.Time
 	Changes []change
 }
 
-// ChangesPage is changes.html: the newest changes of all services, by day.
+// ChangesPage returns changes.html: the newest changes of all services, by day.
 func (e *Renderer) ChangesPage() ([]byte, error) {
 	c := e.snapshot.Changes
 	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile,

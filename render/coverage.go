@@ -8,7 +8,7 @@ import (
 
 const coverageRoute = "coverage-page"
 
-// Of the coverage page: how much of what grows without end is shown.
+// Limits of the coverage page.
 const (
 	coverageCandidates = 20
 	coverageGroups     = 20
@@ -18,7 +18,7 @@ const (
 type coverageBody struct {
 	*site.CoverageReport
 	Networks       []coverageNetwork
-	Measured       int // of them
+	Measured       int // number of networks that are measured
 	Unmeasured     int
 	Tokens         []coverageToken
 	Volumes        []coverageVolume
@@ -42,7 +42,7 @@ type coverageToken struct {
 type coverageVolume struct {
 	site.VolumeSum
 	Label string
-	Width int // 0..100, of the raw volume
+	Width int // 0..100, share of the raw volume
 }
 
 type coverageCandidate struct {
@@ -55,7 +55,7 @@ type coverageGroup struct {
 	More int
 }
 
-// CoveragePage is coverage.html: what is measured on chain, and what is not known.
+// CoveragePage returns coverage.html: which settlements are measured on chain and which are not.
 func (e *Renderer) CoveragePage() ([]byte, error) {
 	c := &e.snapshot.Coverage
 	body := coverageBody{CoverageReport: c}

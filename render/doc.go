@@ -1,6 +1,6 @@
-// Package render turns a resource into bytes: JSON as the contract frames it, and pages from package templates. The
-// same value gives the same bytes.
+// Package render renders the pages and text files of a snapshot: HTML from package templates, Markdown, feeds, sitemap.
+// The same snapshot gives the same bytes.
 //
-// It does no I/O, has no clock (times come with the snapshot), and must never know where facts are kept, how they are
-// judged or where the bytes go.
+// It does no I/O and reads no clock: times come from the snapshot. It must never know where facts are stored, how they
+// are judged, or where its output is written.
 package render

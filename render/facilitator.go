@@ -13,7 +13,7 @@ const (
 	facilitatorsRoute = "facilitators-page"
 	facilitatorRoute  = "facilitator-page"
 
-	facilitatorSettlers = 100 // accounts that a page names
+	facilitatorSettlers = 100 // accounts on a page
 )
 
 func facilitatorKey(id string) string { return bareKey(facilitatorRoute, id) }
@@ -27,15 +27,15 @@ type facilitatorRow struct {
 
 type facilitatorList struct {
 	Measured []facilitatorRow // by volume of 30 days
-	Idle     []facilitatorRow // measured, and never seen to settle; by id
-	Unread   []facilitatorRow // accounts are known, on networks that are not read; by id
+	Idle     []facilitatorRow // measured, without a settlement; by id
+	Unread   []facilitatorRow // accounts are known, but none of their networks is read; by id
 	Listed   []facilitatorRow // by id
 	Volume   site.VolumeSum   // of 30 days
-	Networks int              // measured ones
+	Networks int              // number of networks that are measured
 	Days     networkCharts
 }
 
-// FacilitatorsPage is facilitators.html: who settles payments, ranked by the volume of 30 days.
+// FacilitatorsPage returns facilitators.html: facilitators by the volume of 30 days.
 func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	s := e.snapshot
 	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.networkCharts()}
@@ -52,7 +52,7 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 			body.Listed = append(body.Listed, row)
 			continue
 		}
-		if e.unread(row.FacilitatorDetail) {
+		if e.isUnread(row.FacilitatorDetail) {
 			body.Unread = append(body.Unread, row)
 			continue
 		}
@@ -68,17 +68,19 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 			body.Networks++
 		}
 	}
-	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
+	data := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
 		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
-		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Untrimmed().Key(), Title: "Facilitators",
+		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: data.Untrimmed().Key(),
+		Title:       "Facilitators",
 		HasMarkdown: true, About: e.aboutFacilitators(),
 		Description: "Facilitators that settle x402 payments, ranked by the volume they settled on chain.", Body: body,
 	})
 }
 
-// unread says whether nothing can be said of what a facilitator settles: none of its networks is read, and none was.
-func (e *Renderer) unread(f *site.FacilitatorDetail) bool {
+// isUnread returns whether nothing is known of the settlements of a facilitator, because none of its networks is or was
+// read.
+func (e *Renderer) isUnread(f *site.FacilitatorDetail) bool {
 	networks := make([]string, len(f.Settlers))
 	for i, s := range f.Settlers {
 		networks[i] = s.NetworkCAIP2
@@ -88,8 +90,8 @@ func (e *Renderer) unread(f *site.FacilitatorDetail) bool {
 
 type facilitatorBody struct {
 	*site.FacilitatorDetail
-	Measured     bool // something is known of what it settles
-	Unread       bool // its accounts are known to be its own, and none of its networks is read
+	Measured     bool // settlements are measured
+	Unread       bool // its accounts are confirmed, but none of their networks is read
 	Bars         chart.Bars
 	Rows         []facilitatorChain
 	Accounts     []facilitatorSettler
@@ -100,7 +102,7 @@ type facilitatorBody struct {
 type facilitatorChain struct {
 	site.FacilitatorChain
 	On     chip
-	Buyers *site.FacilitatorBuyers // nil where nobody paid
+	Buyers *site.FacilitatorBuyers // nil without a payment
 }
 
 type facilitatorSettler struct {
@@ -108,10 +110,10 @@ type facilitatorSettler struct {
 	On chip
 }
 
-// FacilitatorPage is facilitators/<id>.html.
+// FacilitatorPage returns facilitators/<id>.html.
 func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	own := f.Verification == site.VerificationOnChain
-	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f),
+	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.isUnread(f),
 		MoreServices: f.ServiceCount - len(f.Services)}
 	body.Measured = own && !body.Unread
 	var networks []string
@@ -138,11 +140,11 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	})
 }
 
-// measuredSince is when the first of some networks began to be measured, nil without any.
+// measuredSince returns the earliest time from which one of the networks is measured, nil if none is.
 func (e *ServiceRenderer) measuredSince(networks []string) *site.Time {
 	var since *site.Time
 	for _, id := range networks {
-		if at, measured := e.shown.Since[id]; measured && (since == nil || at.Before(since.Time)) {
+		if at, measured := e.shared.Since[id]; measured && (since == nil || at.Before(since.Time)) {
 			since = &at
 		}
 	}

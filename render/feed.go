@@ -12,20 +12,20 @@ import (
 	"tollbook/site/display"
 )
 
-// Keys of the feeds of all changes: Atom and JSON Feed.
+// Keys of the feeds of all changes, as Atom and as JSON Feed.
 const (
 	FeedFile     = "feed.xml"
 	JSONFeedFile = site.FeedFile
 )
 
-// serviceFeedEntries is how many records a service's own feeds hold.
+// serviceFeedEntries limits the entries of the feeds of a service.
 const serviceFeedEntries = 20
 
-// feedLines is how many lines of a record an entry shows.
+// feedLines limits the lines of an entry.
 const feedLines = 25
 
-// Feeds are the newest change records of all services, as Atom and as a JSON Feed. An entry's id depends on the record
-// alone; what a service says of itself stands in quotation marks, as text.
+// Feeds returns the newest changes of all services, as Atom and as JSON Feed. The id of an entry depends on its record
+// alone. Text that a service wrote is in quotation marks.
 func (e *Renderer) Feeds() ([]Asset, error) {
 	s := e.pages.site
 	f := feed.Feed{
@@ -39,7 +39,7 @@ func (e *Renderer) Feeds() ([]Asset, error) {
 	return e.encodeFeed(f, FeedFile, JSONFeedFile)
 }
 
-// unitsOf are those of a service, by its slug.
+// unitsOf returns the decimals of the assets of a service.
 func (e *Renderer) unitsOf(slug string) amount.Units {
 	if l := e.service(slug); l != nil && l.ListingDetail != nil {
 		return amount.UnitsOf(&l.Detail)
@@ -47,13 +47,13 @@ func (e *Renderer) unitsOf(slug string) amount.Units {
 	return nil
 }
 
-// ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has
-// changed.
+// ServiceFeeds returns the same feeds of one service. They exist before the first change, so that readers can
+// subscribe.
 func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
 	f := feed.Feed{
-		Title: quoted(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes",
+		Title: quote(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes",
 		About: "Changed prices, recipients and payment options of one service.",
 		Page:  e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug),
 		Since: d.CreatedAt.String(),
@@ -89,41 +89,41 @@ func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
 	}
 	base := e.pages.site.BaseURL
 	return feed.Entry{
-		ID: changeID(r), Title: quoted(name) + ": " + strings.ToLower(c.Label) + " changed", Time: r.ObservedAt.String(),
+		ID: changeID(r), Title: quote(name) + ": " + strings.ToLower(c.Label) + " changed", Time: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug),
 		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
 		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),
 	}
 }
 
-// changeID names a record: a service has one of a type at a time.
+// changeID returns the id of a record. A service has at most one record of a type at a time.
 func changeID(r *site.ChangeRecord) string {
 	h := sha1.Sum([]byte("tollbook change\x00" + r.Slug + "\x00" + r.Type + "\x00" + r.ObservedAt.String()))
-	h[6], h[8] = h[6]&0x0f|0x50, h[8]&0x3f|0x80 // version 5, by name
+	h[6], h[8] = h[6]&0x0f|0x50, h[8]&0x3f|0x80 // UUID version 5, RFC 9562 section 5.5
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
-// quoted marks a service's words, which cannot end their own quotation.
-func quoted(s string) string { return "“" + unquoter.Replace(s) + "”" }
+// quote returns text in quotation marks. The text cannot end the quotation.
+func quote(s string) string { return "“" + quoteReplacer.Replace(s) + "”" }
 
-var unquoter = strings.NewReplacer("“", `"`, "”", `"`)
+var quoteReplacer = strings.NewReplacer("“", `"`, "”", `"`)
 
-// text is the record as lines of plain text. Whatever a service wrote is quoted.
+// text returns the record as lines of plain text. Text that a service wrote is in quotation marks.
 func (c change) text() string {
 	var b strings.Builder
 	for _, l := range c.Lines {
 		var place, sides []string
 		if l.What != "" {
-			place = append(place, quoted(l.What))
+			place = append(place, quote(l.What))
 		}
 		if l.Network.Label != "" {
-			place = append(place, "on "+quoted(l.Network.Label))
+			place = append(place, "on "+quote(l.Network.Label))
 		}
 		if l.Old != "" {
-			sides = append(sides, "was "+quoted(l.Old))
+			sides = append(sides, "was "+quote(l.Old))
 		}
 		if l.New != "" {
-			sides = append(sides, "is "+quoted(l.New))
+			sides = append(sides, "is "+quote(l.New))
 		}
 		if len(place) > 0 {
 			b.WriteString(strings.Join(place, " ") + ": ")

@@ -9,8 +9,8 @@ import (
 	"tollbook/site/display"
 )
 
-// funcs returns the functions of templates: formats and links. They know no data. Functions for values that may be
-// unknown return markup: the value, or the mark for what is not known.
+// funcs returns the functions of templates: formats and links. A function for a value that may be unknown returns
+// markup: the value, or the mark for an unknown one.
 func (p *Pages) funcs() template.FuncMap {
 	funcs := template.FuncMap{
 		"none":      chart.None,
@@ -61,7 +61,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"spans":       spans,
 
 		"address":     p.address,
-		"compare":     p.compared,
+		"compare":     p.compareURL,
 		"facilitator": func(id string) string { return p.href(facilitatorKey(id)) },
 		"home":        func() string { return p.href(homeKey) },
 		"href":        p.href,

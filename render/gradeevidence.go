@@ -8,13 +8,13 @@ import (
 	"tollbook/site"
 )
 
-// Of the grounds for a grade: how many are shown; the evidence has the rest.
+// Limits of what a page shows; the evidence as JSON is complete.
 const (
 	maxWarnings    = 12
 	maxUnprobeable = 12
 )
 
-// grounds are what stands behind a grade, and the endpoints that nothing can be said of.
+// gradeEvidence is the evidence of a grade, and the endpoints that could not be judged.
 type gradeEvidence struct {
 	Checks       []chart.ComplianceResult
 	CheckRows    template.HTML // the same as items of a list

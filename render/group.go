@@ -21,28 +21,28 @@ const (
 	networkRoute  = "network-page"
 )
 
-// Group is the services of a category, or those paid on a network, on pages of their own.
+// Group contains the services of a category or of a network. It has pages of its own.
 type Group struct {
 	Slug string
 
-	route    string // of its pages
+	route    string // route of its pages
 	name     string
-	network  *site.Network           // nil of a category
+	network  *site.Network           // nil for a category
 	services []*site.ServiceListItem // cheapest first
 	figures  groupFigures
 }
 
-// Pages is how many pages the group has.
+// Pages returns the number of pages of the group.
 func (g *Group) Pages() int { return pagesOf(len(g.services)) }
 
-// List names the group's pages in the index.
+// List returns the key of the group in the index.
 func (g *Group) List() string { return g.query().ListKey() }
 
 func (g *Group) query() site.Query {
 	return site.Query{Route: site.ByName(g.route), Slug: g.Slug, Bare: true}
 }
 
-// Key is the file of the nth page, from 1.
+// Key returns the key of the nth page, from 1.
 func (g *Group) Key(n int) string {
 	if n == 1 {
 		return g.query().Key()
@@ -50,10 +50,10 @@ func (g *Group) Key(n int) string {
 	return g.NumberedKey(n)
 }
 
-// NumberedKey is the file of the nth page for who asks for it by its number.
+// NumberedKey returns the key of the nth page if a request gives its number.
 func (g *Group) NumberedKey(n int) string { return g.query().With("page", fmt.Sprint(n)).Key() }
 
-// JSON is the file with the group's first services.
+// JSON returns the key of the group's first services as JSON.
 func (g *Group) JSON() string {
 	filter, value := "category", g.name
 	if g.network != nil {
@@ -62,15 +62,15 @@ func (g *Group) JSON() string {
 	return site.Query{Route: site.ByName("services")}.With(filter, value).With("sort", site.OrderCheapest).Key()
 }
 
-// groupFigures is what is said of a group's services together.
+// groupFigures contains the aggregates of a group.
 type groupFigures struct {
 	Services, Online int
-	// the least and the most that a service's cheapest request costs; nil without a price
+	// the lowest and the highest of the services' lowest prices; nil without a price
 	From, To *site.Decimal
-	Uptime   *float64 // mean of the services' last 24 hours; nil without checks
+	Uptime   *float64 // mean over services of the last 24 hours, in percent; nil without checks
 }
 
-// Range is the span of prices in words, "" without one.
+// Range returns the range of prices as text, "" without one.
 func (f groupFigures) Range() string {
 	switch {
 	case f.From == nil:
@@ -81,7 +81,7 @@ func (f groupFigures) Range() string {
 	return display.Dollars(*f.From) + " – " + display.Dollars(*f.To)
 }
 
-// groupsOf sorts services into their categories, by name, and their networks, by abbreviation.
+// groupsOf groups services by category, in the order of names, and by network, in the order of abbreviations.
 func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 	byCategory, byNetwork := map[string][]*site.ServiceListItem{}, map[string][]*site.ServiceListItem{}
 	for i := range s.Services {
@@ -93,12 +93,12 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			byNetwork[code] = append(byNetwork[code], item)
 		}
 	}
-	known := map[string]*site.Network{}
+	byCode := map[string]*site.Network{}
 	for i := range s.Networks {
-		known[s.Networks[i].Abbreviation] = &s.Networks[i]
+		byCode[s.Networks[i].Abbreviation] = &s.Networks[i]
 	}
 	for code := range byNetwork {
-		if known[code] == nil {
+		if byCode[code] == nil {
 			delete(byNetwork, code)
 		}
 	}
@@ -113,7 +113,7 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 		for i, name := range names {
 			g := &Group{route: route, Slug: slugs[name], name: name, services: by[name], figures: figuresOf(by[name])}
 			if route == networkRoute {
-				g.network = known[name]
+				g.network = byCode[name]
 				g.name = g.network.Name
 			}
 			site.Sort(g.services, site.OrderCheapest)
@@ -149,15 +149,15 @@ func figuresOf(services []*site.ServiceListItem) groupFigures {
 	return f
 }
 
-// Groups are all of them: categories, then networks.
+// Groups returns all groups: categories, then networks.
 func (e *Renderer) Groups() []*Group { return append(slices.Clone(e.categories), e.networks...) }
 
-// groupRow is a group in a list of them.
+// groupRow is a group in a list of groups.
 type groupRow struct {
 	groupFigures
 	Name, Slug, Title, Key string
-	Test                   bool // of networks: its money is worth nothing
-	Width                  int  // 0..100, of the largest
+	Test                   bool // a test network, whose tokens are worth nothing
+	Width                  int  // 0..100, share of the largest group
 }
 
 func (g *Group) row(largest int) groupRow {
@@ -169,7 +169,7 @@ func (g *Group) row(largest int) groupRow {
 	return r
 }
 
-// bySize are rows of groups, the largest first.
+// bySize returns groups as rows, the largest first.
 func bySize(groups []*Group) []groupRow {
 	largest := 0
 	for _, g := range groups {
@@ -189,13 +189,13 @@ type groupsBody struct {
 	Intro       string
 }
 
-// CategoriesPage is categories.html.
+// CategoriesPage returns categories.html.
 func (e *Renderer) CategoriesPage() ([]byte, error) {
 	return e.groupsPage(categoriesRoute, "tags", e.categories, groupsBody{Title: "Categories", Noun: "Category",
 		Intro: "The categories of listed services, with starting prices and the uptime of the last 24 hours."})
 }
 
-// NetworksPage is networks.html.
+// NetworksPage returns networks.html.
 func (e *Renderer) NetworksPage() ([]byte, error) {
 	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
 		Intro: "The networks on which listed services accept payment. A service on several networks is counted on " +
@@ -217,7 +217,7 @@ type groupBody struct {
 	Network *site.Network
 }
 
-// GroupPage is the nth page of a group, from 1.
+// GroupPage returns the nth page of a group, from 1.
 func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	meta := site.NewPaginationMeta(len(g.services), n, PageRows)
 	l, err := e.listing(g.services[(n-1)*PageRows:min(n*PageRows, len(g.services))], meta, g.Key)
@@ -241,9 +241,10 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: breadcrumb{b.UpTitle, b.Up}, HasMarkdown: n == 1,
-		About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
-		Title: display.Line(title, display.MaxTitle),
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: breadcrumb{b.UpTitle, b.Up},
+		HasMarkdown: n == 1,
+		About:       aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
+		Title:       display.Line(title, display.MaxTitle),
 		Description: about + ": " + display.Line(title, display.MaxName) +
 			", with status, price, uptime and response time.", Body: b,
 	})

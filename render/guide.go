@@ -10,9 +10,8 @@ import (
 	"tollbook/site/display"
 )
 
-// guides are the pages written in Markdown, each a file of package templates. A file begins with its title, a heading
-// of level 1, and a paragraph that says what it is about; headings of level 2 are its table of contents. A link to an
-// address of the directory ("/reference", "/methodology#risk") is written as a reader would type it.
+// guides lists the pages that are written in Markdown, each a file of package templates. Package guide has the rules. A
+// link to a page of the directory is its address: "/reference", "/methodology#risk".
 var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
@@ -36,12 +35,13 @@ type guidePage struct {
 	Key string
 }
 
-// GuidePages are all of them as files.
+// GuidePages returns the pages of all guides.
 func (e *Renderer) GuidePages() ([]Asset, error) {
 	var files []Asset
 	for _, g := range e.pages.guides {
-		data, err := e.render(page{Key: g.Key, Kind: kindGuide, HasMarkdown: true, Title: g.Title, Description: g.Description,
-			Body: g})
+		data, err := e.render(page{Key: g.Key, Kind: kindGuide, HasMarkdown: true, Title: g.Title,
+			Description: g.Description,
+			Body:        g})
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (e *Renderer) GuidePages() ([]Asset, error) {
 	return files, nil
 }
 
-// readGuides renders the guides; p links to the tree.
+// readGuides renders the guides of package templates.
 func (p *Pages) readGuides() error {
 	for _, file := range guides {
 		source, err := p.guideSource(file.file)
@@ -66,8 +66,8 @@ func (p *Pages) readGuides() error {
 	return nil
 }
 
-// guideSource reads the Markdown of a guide, and writes into it what is this directory's own: its {{title}}, its
-// {{address}}, and a sentence on its {{operator}}.
+// guideSource reads the Markdown of a guide and replaces {{title}}, {{address}} and {{operator}}, a sentence about the
+// operator, by those of this directory.
 func (p *Pages) guideSource(file string) ([]byte, error) {
 	source, err := p.read(file)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"tollbook/site/display"
 )
 
-// Of the home page's movers: how many are shown, over how long, and what is too little to tell a trend from chance.
+// Limits of the largest changes on the home page.
 const (
 	maxLargestChanges  = 5
 	largestChangesDays = 7
-	minChangePayments  = 20 // in 30 days
+	minChangePayments  = 20 // in 30 days; with fewer payments a trend may be chance
 )
 
-// volumeMover is a service whose daily volume of 7 days is another than that of 30.
+// volumeChange is a service whose daily volume of 7 days differs from that of 30.
 type volumeChange struct {
 	Slug, Name string
 	Volume     *site.Decimal // of 30 days
@@ -28,7 +28,7 @@ type volumeChange struct {
 	trend      float64
 }
 
-// priceMover is a price that is another than it was.
+// priceChange is a price that changed.
 type priceChange struct {
 	Slug, Name string
 	changeLine
@@ -36,7 +36,7 @@ type priceChange struct {
 	ratio   float64
 }
 
-// volumeMovers are the services whose volume moved most, up or down, the largest move first.
+// largestVolumeChanges returns the services whose volume changed most, up or down, the largest change first.
 func (e *Renderer) largestVolumeChanges() []volumeChange {
 	var largest []volumeChange
 	for i := range e.snapshot.Services {
@@ -59,7 +59,7 @@ func (e *Renderer) largestVolumeChanges() []volumeChange {
 	return largest[:min(maxLargestChanges, len(largest))]
 }
 
-// distance is how far a ratio is from 1, up or down; nothing at all is the farthest.
+// distance returns how far a ratio is from 1, up or down. A ratio of 0 is the farthest.
 func distance(ratio float64) float64 {
 	if ratio <= 0 {
 		return math.MaxFloat64
@@ -67,8 +67,8 @@ func distance(ratio float64) float64 {
 	return math.Abs(math.Log(ratio))
 }
 
-// priceMovers are the prices that moved most over the last days, one of each service, the largest move first. Moves of
-// one price there and back are told as what came of them.
+// largestPriceChanges returns the prices that changed most over the last days, one for each service, the largest change
+// first. It combines all changes of a price: one that changed and changed back is left out.
 func (e *Renderer) largestPriceChanges() []priceChange {
 	type key struct{ slug, endpoint, network, asset string }
 	type span struct {
@@ -92,7 +92,7 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 			spans[k].old = p.OldPrice
 		}
 	}
-	most := map[string]priceChange{} // by slug
+	bySlug := map[string]priceChange{} // by slug
 	for _, k := range order {
 		s := spans[k]
 		before, ok := amount.Parse(s.old)
@@ -110,12 +110,12 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 		u := amount.UnitsOf(&l.Detail)
 		m.Old, m.OldTitle = u.Price(k.network, k.asset, s.old)
 		m.New, m.NewTitle = u.Price(k.network, k.asset, s.new)
-		if other, ok := most[k.slug]; !ok || distance(m.ratio) > distance(other.ratio) {
-			most[k.slug] = m
+		if other, ok := bySlug[k.slug]; !ok || distance(m.ratio) > distance(other.ratio) {
+			bySlug[k.slug] = m
 		}
 	}
-	largest := make([]priceChange, 0, len(most))
-	for _, m := range most {
+	largest := make([]priceChange, 0, len(bySlug))
+	for _, m := range bySlug {
 		largest = append(largest, m)
 	}
 	slices.SortFunc(largest, func(a, b priceChange) int {
@@ -124,7 +124,7 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 	return largest[:min(maxLargestChanges, len(largest))]
 }
 
-// changeText is a change of a price: a percentage up to tenfold, then how many times.
+// changeText words a change of a price: a percentage up to tenfold, then a factor.
 func changeText(ratio *big.Rat) string {
 	if ratio.Cmp(big.NewRat(10, 1)) >= 0 {
 		f, _ := ratio.Float64()

@@ -19,9 +19,9 @@ type page struct {
 	Description string
 	JSON        string     // key of the same as JSON, "" without
 	Atom, Feed  string     // keys of its changes as Atom and as a JSON Feed, "" without
-	HasMarkdown bool       // there is the same as Markdown
+	HasMarkdown bool       // the page exists as Markdown too
 	About       []entity   // what the page is about
-	Up          breadcrumb // the page above it, below the home page; none for those right below that
+	Up          breadcrumb // the parent page; none if that is the home page
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
 	Body        any    // the value of the page's own template
@@ -31,14 +31,14 @@ type page struct {
 	Policy     string // ContentSecurityPolicy unless set
 	Script     string // key of the page's script, "" without
 	Canonical  string
-	Markdown   string    // key of the twin, "" without
+	Markdown   string    // key of the Markdown page, "" without
 	Now        site.Time // the time of the page's facts; the snapshot's unless set
 	Next       site.Time // when they may change; zero if unknown
 	LinkedData any       // About in the words of schema.org, nil for nothing
 	Picture    picture
 }
 
-// frame is the parts of the layout that are the same on all pages of a kind. Each is rendered once.
+// frame contains the parts of the layout that are the same on all pages of a kind. Each is rendered once.
 type frame struct {
 	Links template.HTML // of the head: license, icons, stylesheet
 	Theme template.HTML // of the head: colours
@@ -51,7 +51,7 @@ type frame struct {
 type frameInput struct {
 	Site          Site
 	Kind, Key     string // of the page; Key matters for the methodology alone, a guide that the navigation names
-	Sheet         string // key of the stylesheet
+	Stylesheet    string // key of the stylesheet
 	Icon          string
 	Touch         string // key of the icon for home screens, "" without
 	OldIcon       string // key of the icon for programs that do not know SVG, "" without
@@ -61,7 +61,7 @@ type frameInput struct {
 	OperatorPages []*guidePage // the operator's own pages
 }
 
-// renderFrames renders the frames of all kinds of pages, and that of the methodology under its key.
+// renderFrames renders the frames of all kinds of pages. That of the methodology has its key as name.
 func (p *Pages) renderFrames() error {
 	p.frames = map[string]*frame{}
 	for kind := range p.kinds {
@@ -78,8 +78,8 @@ func (p *Pages) renderFrames() error {
 
 func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 	in := frameInput{
-		Site: p.site, Kind: kind, Key: key, Sheet: p.assets[0].Key, Icon: FaviconKey,
-		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.texts,
+		Site: p.site, Kind: kind, Key: key, Stylesheet: p.assets[0].Key, Icon: FaviconKey,
+		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.operatorPages,
 	}
 	if p.icons[touchIconKey] {
 		in.Touch = touchIconKey
@@ -112,7 +112,7 @@ func (p *Pages) frame(of *page) *frame {
 	return p.frames[of.Kind]
 }
 
-// render returns a page. Its facts are as of the snapshot unless it says otherwise.
+// render returns a page. Its facts are as of the snapshot unless p.Now is set.
 func (e *Renderer) render(p page) ([]byte, error) {
 	if p.Now.IsZero() {
 		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
@@ -120,7 +120,7 @@ func (e *Renderer) render(p page) ([]byte, error) {
 	return e.ServiceRenderer.render(p)
 }
 
-// render returns a page that says itself of what time its facts are.
+// render returns a page whose p.Now is set.
 func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	p.Site, p.Frame = e.pages.site, e.pages.frame(&p)
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
@@ -142,5 +142,5 @@ func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	return bytes.Clone(b.Bytes()), nil
 }
 
-// pageBuffers are reused: growing a buffer for each page takes a tenth of the page's time.
+// pageBuffers are reused: growing a buffer takes a tenth of the time of a page.
 var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

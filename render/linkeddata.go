@@ -9,11 +9,10 @@ import (
 	"tollbook/site/display"
 )
 
-// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not
-// run.
+// entity is an object of schema.org for search engines. Pages contain it as data, which browsers do not run.
 type entity map[string]any
 
-// linked is what a page says of itself: the things that it is about, and the way that leads to it.
+// linkedData returns the data of a page: what it is about, and its breadcrumbs.
 func (e *ServiceRenderer) linkedData(p *page) any {
 	things := p.About
 	if !p.NoIndex && p.Key != homeKey {
@@ -25,10 +24,10 @@ func (e *ServiceRenderer) linkedData(p *page) any {
 	return entity{"@context": "https://schema.org", "@graph": things}
 }
 
-// crumb is a page on the way to another.
+// breadcrumb is a page on the path from the home page to another.
 type breadcrumb struct{ Name, Key string }
 
-// trail is the way from the home page to p, itself included.
+// breadcrumbs returns the path from the home page to p, both included.
 func (e *ServiceRenderer) breadcrumbs(p *page) entity {
 	crumbs := []breadcrumb{{e.pages.site.Title, homeKey}}
 	if p.Up != (breadcrumb{}) {
@@ -41,7 +40,7 @@ func (e *ServiceRenderer) breadcrumbs(p *page) entity {
 	return entity{"@type": "BreadcrumbList", "itemListElement": list}
 }
 
-// Ids of what pages refer to.
+// Fragments of the ids of entities that pages refer to.
 const (
 	siteID = "#site"
 	dataID = "#data"
@@ -49,7 +48,7 @@ const (
 
 func (e *ServiceRenderer) id(fragment string) string { return e.address(homeKey) + fragment }
 
-// aboutHome is the directory as a site that can be searched, and as data that can be had.
+// aboutHome returns the directory as a site with a search, and as a data set with downloads.
 func (e *Renderer) aboutHome() []entity {
 	s := &e.pages.site
 	publisher := entity{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
@@ -91,7 +90,7 @@ func (e *Renderer) aboutHome() []entity {
 	}
 }
 
-// aboutService is a service as an interface that is offered for a price.
+// aboutService returns a service as an API with its price.
 func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
 	about := entity{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d),
 		"url": e.address(serviceKey(d.Slug)), "isPartOf": entity{"@id": e.id(dataID)},
@@ -118,7 +117,7 @@ func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
 	return []entity{about}
 }
 
-// aboutList is a list of pages; the first of them is number first.
+// aboutList returns a list of pages. first is the number of the first entry.
 func aboutList(first, total int, entries []entity) []entity {
 	for i, entry := range entries {
 		entry["@type"], entry["position"] = "ListItem", first+i
@@ -126,7 +125,7 @@ func aboutList(first, total int, entries []entity) []entity {
 	return []entity{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
 }
 
-// entries are services in a list of pages.
+// entries returns services as entries of a list.
 func (e *Renderer) entries(items []*site.ServiceListItem) []entity {
 	list := make([]entity, len(items))
 	for i, item := range items {
@@ -135,7 +134,7 @@ func (e *Renderer) entries(items []*site.ServiceListItem) []entity {
 	return list
 }
 
-// groupEntries are categories or networks in a list of pages.
+// groupEntries returns categories or networks as entries of a list.
 func (e *Renderer) groupEntries(rows []groupRow) []entity {
 	list := make([]entity, len(rows))
 	for i, r := range rows {
@@ -144,7 +143,7 @@ func (e *Renderer) groupEntries(rows []groupRow) []entity {
 	return list
 }
 
-// aboutFacilitators are all of them, by the volume of 30 days.
+// aboutFacilitators returns all facilitators, by the volume of 30 days.
 func (e *Renderer) aboutFacilitators() []entity {
 	items := make([]*site.FacilitatorListItem, len(e.snapshot.Facilitators))
 	for i := range items {
@@ -159,11 +158,11 @@ func (e *Renderer) aboutFacilitators() []entity {
 	return aboutList(1, len(list), list)
 }
 
-// SecurityFile is where whoever finds a hole is told whom to write to (RFC 9116).
+// SecurityFile says how to report a vulnerability (RFC 9116).
 const SecurityFile = ".well-known/security.txt"
 
-// Security is security.txt, of an operator who can be reached; nil without. It expires half a year after the first of
-// this month, so that builds of one month write the same.
+// Security returns security.txt, nil if the operator gives no contact. It expires six months after the first of the
+// current month, so that all builds of a month write the same.
 func (e *Renderer) Security() []byte {
 	contact := e.pages.site.Contact
 	switch {

@@ -8,17 +8,17 @@ import (
 	"tollbook/site/display"
 )
 
-// Names of the files that are for programs and belong to no route.
+// Keys of files for programs that have no route.
 const (
 	RobotsFile  = "robots.txt"
 	SitemapFile = "sitemap.xml"
 )
 
-// llmsServices is how many services llms.txt names.
+// llmsServices limits the services in llms.txt.
 const llmsServices = 500
 
-// LLMs is llms.txt: what the directory is, its addresses, how to cite it, and services in their own words, which are
-// marked as theirs and can't be taken for ours: one line each, without markup, quotation marks or what is not seen.
+// LLMs returns llms.txt: the directory, its API, how to cite it, and services. Text that a service wrote is in
+// quotation marks, on one line, without markup or invisible characters.
 func (e *Renderer) LLMs() []byte {
 	s := &e.pages.site
 	var b strings.Builder
@@ -74,7 +74,7 @@ func (e *Renderer) llmsLink(b *strings.Builder, text, key, about string) {
 	fmt.Fprintf(b, "- [%s](%s): %s\n", text, e.address(key), about)
 }
 
-// llmsParams names a route's parameters.
+// llmsParams returns a sentence with a route's parameters.
 func llmsParams(r *site.Route) string {
 	if len(r.Params) == 0 {
 		return ""
@@ -86,7 +86,7 @@ func llmsParams(r *site.Route) string {
 	return " Parameters: " + strings.Join(names, ", ") + "."
 }
 
-// llmsList names the services that answered best in the last 24 hours.
+// llmsList writes the services with the best uptime of 24 hours.
 func (e *Renderer) llmsList(b *strings.Builder) {
 	all := e.snapshot.Services
 	items := make([]*site.ServiceListItem, len(all))
@@ -119,7 +119,7 @@ func (e *Renderer) llmsList(b *strings.Builder) {
 	}
 }
 
-// address is the whole address of a file of the tree.
+// address returns the absolute URL of a file.
 func (e *ServiceRenderer) address(key string) string { return e.pages.address(key) }
 
 func (p *Pages) address(key string) string {

@@ -260,9 +260,11 @@ func TestSecurity(t *testing.T) {
 	for contact, want := range map[string]string{
 		"": "",
 		"hello@tollbook.example": "Contact: mailto:hello@tollbook.example\nExpires: " +
-			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase +
+			"/.well-known/security.txt\n",
 		"https://tollbook.example": "Contact: https://tollbook.example\nExpires: " +
-			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase + "/.well-known/security.txt\n",
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase +
+			"/.well-known/security.txt\n",
 		"a@b\nContact: c@d": "",
 		"somebody":          "",
 	} {

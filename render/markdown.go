@@ -9,14 +9,14 @@ import (
 	"tollbook/site/display"
 )
 
-// A twin is a page as Markdown, for programs that read text: the same facts, without charts. What services wrote stands
-// in quotation marks, with each character escaped that could begin markup.
+// A Markdown page has the facts of an HTML page, without charts, for programs that read text. Text that a service wrote
+// is in quotation marks, and each character that could begin markup is escaped.
 
-// twinEndpoints is how many endpoints a service's twin names.
+// markdownEndpoints limits the endpoints of a service.
 const markdownEndpoints = 200
 
-// twinKey is the twin's name in the tree, beside the page's. That of one thing among many lies below it:
-// "/services/acme.md" would name a service.
+// markdownKey returns the key of the Markdown page of an HTML page. For a service, facilitator or group the key is
+// below that of the page, because "/services/acme.md" would be the address of a service.
 func markdownKey(page string) string {
 	stem := strings.TrimSuffix(page, ".html")
 	switch folder, _, _ := strings.Cut(stem, "/"); folder {
@@ -28,13 +28,13 @@ func markdownKey(page string) string {
 	return stem + ".md"
 }
 
-// twin begins a twin of a page that changes with every build.
+// startMarkdown writes the head of a Markdown page whose facts are as of the snapshot.
 func (e *Renderer) startMarkdown(title, page string) *bytes.Buffer {
 	return e.startMarkdownAt(title, page, e.snapshot.Now)
 }
 
 func (e *ServiceRenderer) startMarkdownAt(title, page string, now site.Time) *bytes.Buffer {
-	b := bytes.NewBuffer(make([]byte, 0, 2<<10)) // what most services take
+	b := bytes.NewBuffer(make([]byte, 0, 2<<10)) // the size of most pages
 	fmt.Fprintf(b, "# %s\n\n", title)
 	if e.pages.site.Sample {
 		b.WriteString("This is sample data: every service, price and check is made up.\n\n")
@@ -45,11 +45,11 @@ func (e *ServiceRenderer) startMarkdownAt(title, page string, now site.Time) *by
 	return b
 }
 
-// theirWords are what a service wrote, quoted.
+// quoteMarkdown returns text that a service wrote, escaped and in quotation marks.
 func quoteMarkdown(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
 
-// known is a value, or that it is not known.
-func known(s string) string {
+// orUnknown returns s, or "not known" for "".
+func orUnknown(s string) string {
 	if s == "" {
 		return "not known"
 	}
@@ -63,24 +63,25 @@ func iso(t *site.Time) string {
 	return t.String()
 }
 
-// ServiceTwin is services/<slug>/page.md.
+// ServiceMarkdown returns services/<slug>/page.md.
 func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	d := &l.Detail
-	b := e.startMarkdownAt(quoteMarkdown(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newest(d))
+	b := e.startMarkdownAt(quoteMarkdown(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newestFact(d))
 	if d.Description != "" {
 		fmt.Fprintf(b, "\n> %s\n", quoteMarkdown(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
 		"\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: %s over 24 "+
-			"hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time: %s\n- Conformance: %s, %d of %d "+
+			"hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time: %s\n- Conformance: %s, %d of "+
+			"%d "+
 			"checks\n- Risk: %s\n",
-		display.Status(d.Status), known(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
-		quoteMarkdown(d.Category, display.MaxCode), known(display.DollarsOrNull(d.MinPriceUSD)),
-		known(display.Percent(d.Uptime.H24)), known(display.Percent(d.Uptime.D7)),
-		known(display.Percent(d.Uptime.D30)), known(display.Percent(d.Uptime.D90)),
-		known(display.Millis(d.AvgResponseTimeMS)),
-		known(display.Markdown(d.Assessment.Compliance.Grade, display.MaxCode)), d.Assessment.Compliance.Passed,
-		d.Assessment.Compliance.Total, known(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)))
+		display.Status(d.Status), orUnknown(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
+		quoteMarkdown(d.Category, display.MaxCode), orUnknown(display.DollarsOrNull(d.MinPriceUSD)),
+		orUnknown(display.Percent(d.Uptime.H24)), orUnknown(display.Percent(d.Uptime.D7)),
+		orUnknown(display.Percent(d.Uptime.D30)), orUnknown(display.Percent(d.Uptime.D90)),
+		orUnknown(display.Millis(d.AvgResponseTimeMS)),
+		orUnknown(display.Markdown(d.Assessment.Compliance.Grade, display.MaxCode)), d.Assessment.Compliance.Passed,
+		d.Assessment.Compliance.Total, orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)))
 	fmt.Fprintf(b, "- JSON: %s\n- Evidence: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
 	e.writeMarkdownEndpoints(b, d)
@@ -111,12 +112,13 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 		}
 		for _, entry := range p.Pricing {
 			way := e.payment(entry, p.VariableAmount)
-			amount := known(display.Markdown(way.Amount, display.MaxLine))
+			amount := orUnknown(display.Markdown(way.Amount, display.MaxLine))
 			if way.Maximum {
 				amount = "up to " + amount
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
-				display.Markdown(way.Network, display.MaxLine), display.Markdown(display.Asset(entry.AssetName), display.MaxCode),
+				display.Markdown(way.Network, display.MaxLine),
+				display.Markdown(display.Asset(entry.AssetName), display.MaxCode),
 				quoteMarkdown(entry.Scheme, display.MaxCode), quoteMarkdown(entry.PayTo, display.MaxLine))
 		}
 	}
@@ -125,7 +127,7 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 	}
 }
 
-// twinVerdicts says which checks fail and why, and what flags are raised.
+// writeMarkdownVerdicts writes which checks fail and why, and which flags are raised.
 func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText) {
 	failed := false
 	for _, c := range l.gradeEvidence.Checks {
@@ -158,7 +160,7 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
-		lines = append(lines, markdownSyntax.Replace(line)) // text marks what services wrote
+		lines = append(lines, markdownSyntax.Replace(line)) // text quotes what services wrote
 	}
 	b.WriteString(strings.Join(lines, "; ") + "\n")
 }
@@ -166,10 +168,11 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 var markdownSyntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`,
 	">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "&", `\&`, "!", `\!`)
 
-// Twins are those of pages that are not a service's: the first page of each list in its own order, and what stands
-// once. What a page does rather than says, comparing and submitting, has none.
+// MarkdownPages returns the Markdown pages except those of services: of each list its first page in its default order.
+// The pages to compare and to submit services have none.
 func (e *Renderer) MarkdownPages() ([]Asset, error) {
-	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(), e.facilitatorsMarkdown(),
+	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(),
+		e.facilitatorsMarkdown(),
 		e.coverageMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
 		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
@@ -192,7 +195,7 @@ func (e *Renderer) MarkdownPages() ([]Asset, error) {
 	return files, nil
 }
 
-// listTwin names the newest services; the rest are in the JSON.
+// listMarkdown lists the newest services. The rest is in the JSON.
 func (e *Renderer) listMarkdown() Asset {
 	b := e.startMarkdown("Services", listKey(1))
 	items := make([]*site.ServiceListItem, len(e.snapshot.Services))
@@ -226,7 +229,7 @@ func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
 	b.WriteString("\n| Name | Services | Online | Starting prices | Uptime, 24 hours |\n|---|---|---|---|---|\n")
 	for _, r := range bySize(groups) {
 		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
-			e.address(r.Key), r.Services, r.Online, known(r.Range()), known(display.Percent(r.Uptime)))
+			e.address(r.Key), r.Services, r.Online, orUnknown(r.Range()), orUnknown(display.Percent(r.Uptime)))
 	}
 	return Asset{markdownKey(key), b.Bytes()}
 }

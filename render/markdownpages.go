@@ -10,20 +10,21 @@ import (
 	"tollbook/site/display"
 )
 
-// Of twins: how much of what grows without end is named; the rest is in the JSON.
+// Limits of Markdown pages; the JSON is complete.
 const (
-	markdownServices = 500 // of the page of states
-	markdownAccounts = 100 // of a facilitator, and candidates
+	markdownServices = 500 // on the status page
+	markdownAccounts = 100 // of a facilitator, and candidates on the coverage page
 )
 
-// twinLine is a service in a list.
+// writeServiceLine writes a service in a list.
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
 	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s over 24 hours\n", item.Slug,
-		e.address(markdownKey(serviceKey(item.Slug))), quoteMarkdown(item.Name, display.MaxName), display.Status(item.Status),
-		known(display.DollarsOrNull(item.MinPriceUSD)), known(display.Percent(item.Uptime24h)))
+		e.address(markdownKey(serviceKey(item.Slug))), quoteMarkdown(item.Name, display.MaxName),
+		display.Status(item.Status),
+		orUnknown(display.DollarsOrNull(item.MinPriceUSD)), orUnknown(display.Percent(item.Uptime24h)))
 }
 
-// homeTwin is the figures of the directory, and the way to everything else.
+// homeMarkdown returns the figures of the directory and links to its pages.
 func (e *Renderer) homeMarkdown() Asset {
 	s := e.snapshot
 	b := e.startMarkdown(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
@@ -34,9 +35,10 @@ func (e *Renderer) homeMarkdown() Asset {
 			"%d\n- Price per request: median %s, from %s to %s\n- Uptime: %s over 24 hours, %s over 7 days\n- JSON: "+
 			"%s\n",
 		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints,
-		st.TotalNetworks, known(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
-		known(display.DollarsOrNull(st.Pricing.MinPriceUSD)), known(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
-		known(display.Percent(st.AvgUptime24h)), known(display.Percent(st.AvgUptime7d)),
+		st.TotalNetworks, orUnknown(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
+		orUnknown(display.DollarsOrNull(st.Pricing.MinPriceUSD)),
+		orUnknown(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
+		orUnknown(display.Percent(st.AvgUptime24h)), orUnknown(display.Percent(st.AvgUptime7d)),
 		e.address(bareKey("stats", "")))
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
@@ -53,7 +55,7 @@ func (e *Renderer) homeMarkdown() Asset {
 	return Asset{markdownKey(homeKey), b.Bytes()}
 }
 
-// statusTwin names the services that do not answer as they should; the others are counted.
+// statusMarkdown lists the services that are not online, by state.
 func (e *Renderer) statusMarkdown() Asset {
 	key := bareKey(statusRoute, "")
 	b := e.startMarkdown("Status", key)
@@ -73,36 +75,36 @@ func (e *Renderer) statusMarkdown() Asset {
 			fmt.Fprintf(b, "- [%s](%s) %s: last checked %s, uptime %s over 24 hours, failures in a row: "+
 				"%d\n", service.Slug,
 				e.address(markdownKey(serviceKey(service.Slug))),
-				quoteMarkdown(service.Name, display.MaxName), known(iso(service.LastCheckedAt)),
-				known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
+				quoteMarkdown(service.Name, display.MaxName), orUnknown(iso(service.LastCheckedAt)),
+				orUnknown(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
 		}
 		writeMarkdownMore(b, len(of)-markdownServices)
 	}
 	return Asset{markdownKey(key), b.Bytes()}
 }
 
-// twinMore says how many are left out, if any are.
+// writeMarkdownMore writes how many entries are left out, if any.
 func writeMarkdownMore(b *bytes.Buffer, more int) {
 	if more > 0 {
 		fmt.Fprintf(b, "\nand %s more in the JSON\n", display.Number(int64(more)))
 	}
 }
 
-// groupTwin is the first page of a category or a network, cheapest first.
+// groupMarkdown returns the first page of a category or a network, cheapest first.
 func (e *Renderer) groupMarkdown(g *Group) Asset {
 	b := e.startMarkdown(quoteMarkdown(g.name, display.MaxName), g.Key(1))
 	f := g.figures
 	fmt.Fprintf(b,
 		"\n%s, %d online, starting prices %s, average uptime %s over 24 hours. Lowest price first; as JSON: %s\n\n",
 		display.Plural(int64(f.Services), "service", "services"), f.Online,
-		known(f.Range()), known(display.Percent(f.Uptime)), e.address(g.JSON()))
+		orUnknown(f.Range()), orUnknown(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
 		e.writeServiceLine(b, item)
 	}
 	return Asset{markdownKey(g.Key(1)), b.Bytes()}
 }
 
-// facilitatorsTwin ranks facilitators by the volume of 30 days.
+// facilitatorsMarkdown lists facilitators by the volume of 30 days.
 func (e *Renderer) facilitatorsMarkdown() Asset {
 	key := bareKey(facilitatorsRoute, "")
 	b := e.startMarkdown("Facilitators", key)
@@ -119,25 +121,26 @@ func (e *Renderer) facilitatorsMarkdown() Asset {
 		"|\n|---|---|---|---|---|\n")
 	for _, f := range items {
 		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
-		if f.Verification != site.VerificationOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
-			volume, count = known(""), known("")
+		if f.Verification != site.VerificationOnChain || e.isUnread(e.facilitators[f.FacilitatorID]) {
+			volume, count = orUnknown(""), orUnknown("")
 		}
 		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n",
 			display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName),
 			e.address(markdownKey(facilitatorKey(f.FacilitatorID))), volume, count,
-			known(iso(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
+			orUnknown(iso(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
 	}
 	return Asset{markdownKey(key), b.Bytes()}
 }
 
-// facilitatorTwin is a facilitator with its networks, accounts and services.
+// facilitatorMarkdown returns a facilitator with its networks, accounts and services.
 func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 	key := facilitatorKey(f.FacilitatorID)
-	b := e.startMarkdown(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle),
+	b := e.startMarkdown(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID),
+		display.MaxTitle),
 		key)
 	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode),
-		known(display.Link(f.WebsiteURL)))
-	if f.Verification == site.VerificationOnChain && !e.unread(f) {
+		orUnknown(display.Link(f.WebsiteURL)))
+	if f.Verification == site.VerificationOnChain && !e.isUnread(f) {
 		fmt.Fprintf(b,
 			"- Volume: %s over 24 hours, %s over 7 days, %s over 30 days, %s all time\n- Settlements: %s over 24 "+
 				"hours, %s over 7 days, %s over 30 days, %s all time\n",
@@ -149,7 +152,7 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 			"- Volume: unknown, not zero. The networks of its accounts are not read, or its accounts have not been " +
 				"confirmed\n")
 	}
-	fmt.Fprintf(b, "- Last settlement: %s\n- JSON: %s\n", known(iso(f.LastActivityAt)),
+	fmt.Fprintf(b, "- Last settlement: %s\n- JSON: %s\n", orUnknown(iso(f.LastActivityAt)),
 		e.address(bareKey("facilitator", f.FacilitatorID)))
 	if len(f.Chains) > 0 {
 		b.WriteString("\n## Networks\n\n| Network | Asset | Volume, 30 days | Settlements, 30 days " +
@@ -157,7 +160,7 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 		for _, c := range f.Chains {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(e.network(c.NetworkCAIP2).Label,
 				display.MaxLine), display.Markdown(display.Asset(c.AssetName), display.MaxCode),
-				known(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
+				orUnknown(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
 		}
 	}
 	if len(f.Settlers) > 0 {
@@ -179,7 +182,7 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 	return Asset{markdownKey(key), b.Bytes()}
 }
 
-// coverageTwin says what is measured on chain and what is not known.
+// coverageMarkdown returns which settlements are measured on chain and which are not.
 func (e *Renderer) coverageMarkdown() Asset {
 	key := bareKey(coverageRoute, "")
 	b := e.startMarkdown("Coverage and gaps", key)
@@ -191,13 +194,13 @@ func (e *Renderer) coverageMarkdown() Asset {
 		n := &c.Networks[i]
 		since, upTo := "not measured", ""
 		if n.Measured {
-			since = known(iso(n.MeasuredSince))
+			since = orUnknown(iso(n.MeasuredSince))
 		}
 		if n.Cursor != nil {
 			upTo = iso(n.Cursor.Time)
 		}
 		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", display.Markdown(n.Name, display.MaxLine), n.ServiceCount, since,
-			known(upTo))
+			orUnknown(upTo))
 	}
 	b.WriteString(
 		"\n## Payments from unidentified senders, 30 days\n\n| Network | Asset | Authorisations | From known " +

@@ -11,16 +11,16 @@ import (
 	"tollbook/site/display"
 )
 
-// multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one
-// for each network that is measured, with one table for all of them.
+// networkCharts contains the volume of all facilitators by UTC day: a chart of all networks, a chart of the same kind
+// for each measured network, and one table for all of them.
 type networkCharts struct {
 	Bars     chart.Bars // of all networks
 	Networks []networkChart
 	Rows     []networkDay // days with a settlement, oldest first
-	Idle     []chip       // measured, and nothing settled in 90 days
+	Idle     []chip       // measured, without a settlement in 90 days
 }
 
-// multiple is one network's chart.
+// networkChart is the chart of a network.
 type networkChart struct {
 	On     chip
 	Bars   chart.Bars
@@ -29,16 +29,16 @@ type networkChart struct {
 	Count  int64
 }
 
-// multiplesRow is a day of the table: the volume of each network, "" without any.
+// networkDay is a row of the table: the volume of each network on a day, "" without any.
 type networkDay struct {
 	ISO, Date, Total string
 	Volumes          []string
 }
 
-// maxMultiples is how many networks have a chart; those with the least volume go without.
+// maxNetworkCharts limits the charts; networks with the least volume have none.
 const maxNetworkCharts = 12
 
-// multiples lays out the charts of the networks that are measured, the largest volume first.
+// networkCharts returns the charts of the measured networks, the largest volume first.
 func (e *Renderer) networkCharts() networkCharts {
 	var m networkCharts
 	sums := map[string]site.VolumePoint{} // by date
@@ -88,7 +88,7 @@ func (e *Renderer) networkCharts() networkCharts {
 	return m
 }
 
-// rows are the days of all charts as a table.
+// rows adds the days of all charts as a table.
 func (m *networkCharts) rows(points []site.VolumePoint) {
 	by := make([]map[string]string, len(m.Networks))
 	for i, n := range m.Networks {

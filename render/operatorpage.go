@@ -12,22 +12,23 @@ import (
 	"tollbook/templates"
 )
 
-// Text is a page that an operator wrote in Markdown, as guides are written.
+// OperatorPage is a page that the operator wrote in Markdown, as guides are written.
 type OperatorPage struct {
 	Name   string // "imprint" of pages/imprint.html
 	Source []byte
 }
 
-// Names of icons that are drawn, not embedded: an operator may bring his own.
+// Keys of icons that are drawn unless the operator has own ones.
 const (
 	touchIconKey = "apple-touch-icon.png"
 	oldIconKey   = "favicon.ico"
 )
 
-// fixedTemplate is a part of the submit page that serve fills in, which has no settings of a build.
+// fixedTemplate is the form, which serve renders without the settings of a build.
 const fixedTemplate = "submitform.html"
 
-// TemplateNames are the files that an operator may replace, by the names that they have in package templates, sorted.
+// TemplateNames returns the names of the files that an operator may replace, sorted. They are the names in package
+// templates.
 func TemplateNames() []string {
 	names := []string{oldIconKey, touchIconKey}
 	err := fs.WalkDir(templates.FS, ".", func(name string, d fs.DirEntry, err error) error {
@@ -43,7 +44,7 @@ func TemplateNames() []string {
 	return names
 }
 
-// read is a file of the templates: the operator's own, else ours.
+// read returns a file of the templates: that of the operator, or the embedded one.
 func (p *Pages) read(name string) ([]byte, error) {
 	if data, own := p.site.Templates[name]; own {
 		return data, nil
@@ -51,7 +52,7 @@ func (p *Pages) read(name string) ([]byte, error) {
 	return templates.FS.ReadFile(name)
 }
 
-// parse adds files to t, each under its own name, which faults then tell with the line.
+// parse adds files to t. Each has its own name, which errors contain with the line.
 func (p *Pages) parse(t *template.Template, names ...string) (*template.Template, error) {
 	for _, name := range names {
 		data, err := p.read(name)
@@ -69,7 +70,7 @@ var operatorPageName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func operatorPageKey(name string) string { return "pages/" + name + ".html" }
 
-// readTexts renders the operator's own pages, in the order of their names, and his footer.
+// readOperatorPages renders the pages of the operator, sorted by name, and the footer.
 func (p *Pages) readOperatorPages() error {
 	texts := slices.SortedFunc(slices.Values(p.site.OperatorPages), func(a, b OperatorPage) int {
 		return strings.Compare(a.Name, b.Name)
@@ -84,7 +85,7 @@ func (p *Pages) readOperatorPages() error {
 			return fmt.Errorf("page %s: %w", file, err)
 		}
 		own := &guidePage{g, operatorPageKey(t.Name)}
-		p.texts = append(p.texts, own)
+		p.operatorPages = append(p.operatorPages, own)
 		p.guides = append(p.guides, own)
 	}
 	var err error
@@ -94,7 +95,7 @@ func (p *Pages) readOperatorPages() error {
 	return nil
 }
 
-// hasText says whether a file is one of the operator's own pages.
+// hasOperatorPage returns whether a key is that of a page of the operator.
 func (p *Pages) hasOperatorPage(key string) bool {
 	return slices.ContainsFunc(p.site.OperatorPages, func(t OperatorPage) bool {
 		return operatorPageKey(t.Name) == key || markdownKey(operatorPageKey(t.Name)) == key

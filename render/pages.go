@@ -12,46 +12,46 @@ import (
 	"tollbook/site/display"
 )
 
-// Site is what an operator says of a directory.
+// Site contains the settings of a directory.
 type Site struct {
 	Title   string // "" is "Tollbook"
 	BaseURL string // where the directory is reached, "https://tollbook.example"; a path in it goes before every link
 	Contact string // an e-mail address or an http(s) address; "" shows none
-	Sample  bool   // the data is made up, and every page says so
+	Sample  bool   // the data is made up, as every page then says
 
-	Description   string            // of the directory, in a sentence; "" is ours
+	Description   string            // a sentence about the directory; "" is standardDescription
 	Colours       []string          // tokens of the stylesheet, "link=#7a1f5c", "dark.link=#ff9ad5"
 	Footer        string            // Markdown
-	OperatorPages []OperatorPage    // pages of the operator's own
-	Templates     map[string][]byte // files in place of ours, by TemplateNames
+	OperatorPages []OperatorPage    // pages that the operator wrote
+	Templates     map[string][]byte // files that replace embedded ones, by TemplateNames
 }
 
-// ContentSecurityPolicy is what the pages need of a browser, and nothing more. Each page states it too, for hosts that
-// send no header. They ask for nothing by themselves; who judges a page reads robots.txt in its name.
+// ContentSecurityPolicy allows what pages need and nothing else. Each page contains it, because some hosts send no such
+// header. Pages make no requests by themselves; connect-src is for tools that run in a page and read robots.txt.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
 	"'none'; form-action 'none'"
 
-// Pages are the parsed templates of a directory. It may be used by several goroutines.
+// Pages contains the parsed templates of a directory. It is safe for concurrent use.
 type Pages struct {
-	site   Site
-	prefix string // the path of BaseURL
-	assets []Asset
-	script string // key of the submit page's
-	finder string // key of the list's
+	site         Site
+	prefix       string // the path of BaseURL
+	assets       []Asset
+	submitScript string // key of the submit page's
+	listScript   string // key of the list's
 
-	comparer string                        // key of the comparison's
-	kinds    map[string]*template.Template // by kind of page
-	parts    *template.Template            // layout.html and parts.html
-	frames   map[string]*frame             // by kind of page; of the methodology by key
-	guides   []*guidePage
-	texts    []*guidePage // those of guides that the operator wrote
-	footer   template.HTML
+	compareScript string                        // key of the comparison's
+	kinds         map[string]*template.Template // by kind of page
+	parts         *template.Template            // layout.html and parts.html
+	frames        map[string]*frame             // by kind of page; of the methodology by key
+	guides        []*guidePage
+	operatorPages []*guidePage // guides that the operator wrote
+	footer        template.HTML
 
 	light, dark colour.Scheme
-	icons       map[string]bool // keys of icons that there are
+	icons       map[string]bool // keys of icons that exist
 }
 
-// kinds of pages: each is a file of package templates that defines "main".
+// Kinds of pages. Each is a file of package templates that defines "main".
 const (
 	kindHome     = "home"
 	kindServices = "services"
@@ -68,11 +68,11 @@ const (
 	kindReference = "reference"
 )
 
-// standardDescription is a directory in a sentence where its operator has none of his own.
+// standardDescription describes a directory whose operator does not.
 const standardDescription = "A directory of network services that charge per request over HTTP 402: measured " +
 	"prices, uptime and changes."
 
-// NewPages parses the templates. It fails for a base address that is none.
+// NewPages parses the templates. It returns an error for settings or templates that are invalid.
 func NewPages(s Site) (*Pages, error) {
 	if s.Title == "" {
 		s.Title = "Tollbook"
@@ -87,7 +87,7 @@ func NewPages(s Site) (*Pages, error) {
 			s.BaseURL)
 	}
 	for name := range s.Templates {
-		if _, known := slices.BinarySearch(TemplateNames(), name); !known {
+		if _, ok := slices.BinarySearch(TemplateNames(), name); !ok {
 			return nil, fmt.Errorf("template %.80q: there is none of this name to replace", name)
 		}
 	}
@@ -95,7 +95,7 @@ func NewPages(s Site) (*Pages, error) {
 	if p.assets, err = p.readAssets(); err != nil {
 		return nil, err
 	}
-	p.script, p.finder, p.comparer = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
+	p.submitScript, p.listScript, p.compareScript = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
 	layout, err := p.parse(template.New("").Funcs(p.funcs()), "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
@@ -131,11 +131,11 @@ func NewPages(s Site) (*Pages, error) {
 	return p, nil
 }
 
-// Assets are the files that pages refer to, by key.
+// Assets returns the files that pages refer to.
 func (p *Pages) Assets() []Asset { return p.assets }
 
-// href is the link to a file of the tree. Pages link to files by their own names, so that they work wherever the tree
-// lies, on a host that maps no addresses too.
+// href returns the link to a file. It names the file itself, so that pages work on any host, also on one that does not
+// map addresses to files.
 func (p *Pages) href(key string) string {
 	if key == homeKey {
 		return p.prefix + "/"
@@ -145,12 +145,12 @@ func (p *Pages) href(key string) string {
 
 const homeKey = "index.html"
 
-// bareKey is the file of a route without parameters.
+// bareKey returns the key of a route without parameters.
 func bareKey(route, slug string) string {
 	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}.Key()
 }
 
 func serviceKey(slug string) string { return bareKey("service-page", slug) }
 
-// listKey is the file of the nth page of the list, newest first, from 1.
+// listKey returns the key of the nth page of the list, newest first, from 1.
 func listKey(n int) string { return orderedKey(site.OrderNewest, n) }

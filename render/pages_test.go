@@ -18,7 +18,8 @@ import (
 // book is the pages of a snapshot, made by an operator like any other.
 func book(t *testing.T, s *site.Snapshot) *render.Renderer {
 	t.Helper()
-	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).NewRenderer(s)
+	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).
+		NewRenderer(s)
 }
 
 func newPages(t testing.TB, s render.Site) *render.Pages {
@@ -407,7 +408,8 @@ func TestTogether(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for i := range s.Services[:6] {
-				if _, err := e.ServicePage(e.DescribeService(&s.Services[i]), e.Peers(&s.Services[i].Item)); err != nil {
+				if _, err := e.ServicePage(e.DescribeService(&s.Services[i]),
+					e.Peers(&s.Services[i].Item)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -16,23 +16,23 @@ import (
 	"tollbook/templates"
 )
 
-// picture is what stands for a page where a link to it is shared.
+// picture is the image of a page in previews of links.
 type picture struct {
 	Key           string
 	Alt           string
 	Width, Height int
 }
 
-// Of icons: the side in pixels.
+// Sizes of icons in pixels.
 const (
 	touchIconSize = 180
 	oldIconSize   = 32
 )
 
-// iconAccent is the colour that favicon.svg has.
+// iconAccent is the colour in favicon.svg that readIcons replaces.
 const iconAccent = "#1d3f8f"
 
-// palette is the light scheme for what is drawn; a stylesheet without tokens leaves ours.
+// palette returns the colours of drawings: the light scheme of the stylesheet, or ours if it has no tokens.
 func (p *Pages) palette() (card.Colours, error) {
 	css, err := templates.FS.ReadFile("site.css")
 	if err != nil {
@@ -44,8 +44,8 @@ func (p *Pages) palette() (card.Colours, error) {
 		Accent: of("link")}, nil
 }
 
-// readIcons are the icon of the pages, and the two that programs ask for which know no SVG: the operator's own, or
-// drawn as ours is. Who has an icon of his own and no others is not given ours.
+// readIcons returns the icon of pages, and two for programs that do not know SVG: those of the operator, or drawn ones.
+// If the operator replaces one of them, none is drawn.
 func (p *Pages) readIcons() ([]Asset, error) {
 	data, err := p.read(FaviconKey)
 	if err != nil {
@@ -80,23 +80,23 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	return append(icons, Asset{touchIconKey, touch}, Asset{oldIconKey, card.ICO(oldIconSize, old)}), nil
 }
 
-// drawing is the cards of a directory: one for itself, and one for each category.
+// cardSet contains the cards of a directory: its own, and one for each category.
 type cardSet struct {
-	whole    picture
-	category map[string]picture
-	files    []Asset
+	directory  picture
+	categories map[string]picture
+	files      []Asset
 }
 
-// picture stands for a page about a category, "" for any other. One whose name has characters that can't be drawn, or
-// that is in no list of categories, is shown as the directory is.
+// picture returns the card of a category. It returns that of the directory for "", for a category without services, and
+// for a name that cannot be drawn.
 func (d *cardSet) picture(category string) picture {
-	if one, ok := d.category[category]; ok {
+	if one, ok := d.categories[category]; ok {
 		return one
 	}
-	return d.whole
+	return d.directory
 }
 
-// Pictures are the cards as files. A service has none of its own: its category's stands for it.
+// Pictures returns the cards as files. A service has none of its own: its page uses that of its category.
 func (e *Renderer) Pictures() ([]Asset, error) {
 	d, err := e.cards()
 	if err != nil {
@@ -105,8 +105,8 @@ func (e *Renderer) Pictures() ([]Asset, error) {
 	return d.files, nil
 }
 
-// Of cards: how many categories have one of their own, the largest; and what the directory's says unless its operator
-// has better words.
+// maxCards limits the cards of categories, the largest first. standardTitle is on the card of a directory whose
+// operator does not describe it.
 const (
 	maxCards      = 100
 	standardTitle = "What services charge per request, and whether they answer"
@@ -146,31 +146,31 @@ func (e *Renderer) draw() (*cardSet, error) {
 	}
 	files := make([]Asset, len(cards))
 	faults := make([]error, len(cards))
-	var drawn sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range cards {
-		drawn.Go(func() {
+		group.Go(func() {
 			var data []byte
 			data, faults[i] = cards[i].PNG()
 			files[i] = Asset{hashedKey(stems[i], ".png", data), data}
 		})
 	}
-	drawn.Wait()
+	group.Wait()
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	d := &cardSet{category: map[string]picture{}, files: files}
+	d := &cardSet{categories: map[string]picture{}, files: files}
 	for i, f := range files {
 		one := picture{f.Key, alts[i], card.Width, card.Height}
 		if i == 0 {
-			d.whole = one
+			d.directory = one
 		} else {
-			d.category[names[i]] = one
+			d.categories[names[i]] = one
 		}
 	}
 	return d, nil
 }
 
-// drawable is a text for a card, on one line; instead of one with characters that can't be drawn stands another.
+// cardText returns text for a card, on one line, or instead if a character of s cannot be drawn.
 func cardText(s, instead string) string {
 	if s = display.Line(s, display.MaxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
 		return instead

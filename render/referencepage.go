@@ -11,17 +11,17 @@ import (
 const (
 	referenceRoute = "reference-page"
 
-	// openAPIKey is the same description for programs.
+	// openAPIKey is the key of the same description for programs.
 	openAPIKey = site.OpenAPIFile
 )
 
-// API is the description of what a snapshot answers, as an OpenAPI document and as pages.
+// API is the description of the API, as an OpenAPI document and as pages.
 type API struct {
 	*openapi.Document
 	renderer *Renderer
 }
 
-// API describes the API with examples of the snapshot.
+// API returns the description of the API with examples of the snapshot.
 func (e *Renderer) API(x openapi.Examples) (*API, error) {
 	s := &e.pages.site
 	d, err := openapi.New(openapi.Directory{Title: s.Title, BaseURL: s.BaseURL, Contact: s.Contact, Sample: s.Sample},
@@ -29,13 +29,13 @@ func (e *Renderer) API(x openapi.Examples) (*API, error) {
 	return &API{d, e}, err
 }
 
-// Examples chooses what examples are about. endpoints are those of the service at a place in the snapshot, which need
-// not have them yet.
+// Examples chooses the services of examples. endpoints returns the endpoints of the service at an index of the
+// snapshot, which may not contain them yet.
 func (e *Renderer) Examples(endpoints func(place int) []site.Endpoint) openapi.Examples {
 	return openapi.ChooseExamples(e.snapshot, endpoints)
 }
 
-// Reference is reference.html: the description as a page.
+// Reference returns reference.html.
 func (a *API) Reference() ([]byte, error) {
 	body, err := a.PageData()
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *API) Reference() ([]byte, error) {
 	})
 }
 
-// Markdown is reference.md: each route with its parameters. Types are in the OpenAPI document.
+// Markdown returns reference.md: each route with its parameters. The OpenAPI document has the types.
 func (a *API) Markdown() (Asset, error) {
 	e := a.renderer
 	body, err := a.PageData()
@@ -80,7 +80,7 @@ func (a *API) Markdown() (Asset, error) {
 	return Asset{markdownKey(key), b.Bytes()}, nil
 }
 
-// span is a run of text, code or not.
+// span is a run of text, as code or not.
 type span struct {
 	Text string
 	Code bool

@@ -13,34 +13,34 @@ import (
 	"tollbook/site/display"
 )
 
-// Edition is the pages of one snapshot: what all of them repeat is prepared once. It may be used by several goroutines.
+// Renderer renders the pages of a snapshot. It prepares once what all of them repeat, and is safe for concurrent use.
 type Renderer struct {
 	*ServiceRenderer
 	snapshot     *site.Snapshot
 	facilitators map[string]*site.FacilitatorDetail // by id
 
 	categories, networks []*Group
-	places               map[string]position // of services in their categories, by slug
-	lines                func() (map[string]template.HTML, error)
+	positions            map[string]position // positions of services in their categories, by slug
+	serviceRows          func() (map[string]template.HTML, error)
 }
 
-// Edition prepares the pages of a snapshot, which must not change while they are rendered.
+// NewRenderer returns a renderer for a snapshot, which must not change while pages are rendered.
 func (p *Pages) NewRenderer(s *site.Snapshot) *Renderer {
 	e := &Renderer{snapshot: s, facilitators: make(map[string]*site.FacilitatorDetail, len(s.Facilitators))}
 	for i := range s.Facilitators {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	e.categories, e.networks = groupsOf(s)
-	e.places = positionsOf(e.categories)
+	e.positions = positionsOf(e.categories)
 	e.ServiceRenderer = p.newServiceRenderer(e)
-	e.lines = sync.OnceValues(e.renderServiceRows)
+	e.serviceRows = sync.OnceValues(e.renderServiceRows)
 	return e
 }
 
-// Assets are the files that pages refer to, by key.
+// Assets returns the files that pages refer to.
 func (e *Renderer) Assets() []Asset { return e.pages.assets }
 
-// service is the listing of a slug, nil if the snapshot has none.
+// service returns the listing of a service, nil if the snapshot has none.
 func (e *Renderer) service(slug string) *site.Listing {
 	all := e.snapshot.Services
 	i := sort.Search(len(all), func(i int) bool { return all[i].Item.Slug >= slug })
@@ -50,7 +50,7 @@ func (e *Renderer) service(slug string) *site.Listing {
 	return &all[i]
 }
 
-// Of home: how many of each are shown.
+// Limits of the home page.
 const (
 	homeServices = 6
 	homeChanges  = 6
@@ -68,10 +68,10 @@ type home struct {
 	Categories    []groupRow
 	VolumeChanges []volumeChange
 	PriceChanges  []priceChange
-	Settled       *site.Decimal // in 30 days; nil where nothing is measured
+	Settled       *site.Decimal // volume of 30 days; nil if no network is measured
 }
 
-// Home is index.html: what the directory is, its figures, and what is new.
+// Home returns index.html: what the directory is, its figures, and the newest services and changes.
 func (e *Renderer) Home() ([]byte, error) {
 	s := e.snapshot
 	h := home{
@@ -103,7 +103,7 @@ func (e *Renderer) Home() ([]byte, error) {
 	})
 }
 
-// latestChanges are the newest records of all services.
+// latestChanges returns the newest records of all services.
 func (e *Renderer) latestChanges(limit int) []change {
 	all := slices.Clone(e.snapshot.Changes.Feed)
 	slices.SortStableFunc(all, func(a, b *site.ChangeRecord) int {
@@ -124,66 +124,67 @@ type row struct {
 	Category string // key of its category's page, "" without
 }
 
-// rows are rows of a list.
+// rows returns services as rows of a list.
 func (e *Renderer) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
-	lines, err := e.lines()
+	bySlug, err := e.serviceRows()
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]template.HTML, len(items))
 	for i, item := range items {
-		rows[i] = lines[item.Slug]
+		rows[i] = bySlug[item.Slug]
 	}
 	return rows, nil
 }
 
-// serviceRow is the template of a row.
+// serviceRow is the name of the template of a row.
 const serviceRow = "service-row"
 
-// renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
+// renderServiceRows renders the row of each service, by slug. A service is in many lists, and executing its row is most
+// of their cost.
 func (e *Renderer) renderServiceRows() (map[string]template.HTML, error) {
-	lines := make(map[string]template.HTML, len(e.snapshot.Services))
+	rows := make(map[string]template.HTML, len(e.snapshot.Services))
 	var b strings.Builder
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
 		b.Reset()
 		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow,
-			row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
+			row{item, e.chips(item.Networks), e.shared.GroupKeys[item.Category]}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
-		lines[item.Slug] = template.HTML(b.String()) // escaped by the template
+		rows[item.Slug] = template.HTML(b.String()) // escaped by the template
 	}
-	return lines, nil
+	return rows, nil
 }
 
-// chip names a network: its name, with its code or id for who hovers.
+// chip is the name of a network, with its code or id as title.
 type chip struct {
 	Label, Title string
-	Key          string // of the network's page, "" without
+	Key          string // key of the network's page, "" without
 }
 
-// chips names networks by their abbreviations.
+// chips returns networks by their abbreviations.
 func (e *ServiceRenderer) chips(codes []string) []chip {
 	chips := make([]chip, len(codes))
 	for i, code := range codes {
 		chips[i] = chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
-		if n, ok := e.shown.Codes[code]; ok {
-			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shown.GroupKeys["\x00"+code]}
+		if n, ok := e.shared.Codes[code]; ok {
+			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shared.GroupKeys["\x00"+code]}
 		}
 	}
 	return chips
 }
 
-// network names a network by its CAIP-2 id; one that is not of the table keeps its id.
+// network returns a network by its CAIP-2 id. An unknown network is shown by its id.
 func (e *ServiceRenderer) network(id string) chip {
-	if n, ok := e.shown.Networks[id]; ok {
-		return chip{Label: n.Name, Title: n.ID, Key: e.shown.GroupKeys["\x00"+n.Code]}
+	if n, ok := e.shared.Networks[id]; ok {
+		return chip{Label: n.Name, Title: n.ID, Key: e.shared.GroupKeys["\x00"+n.Code]}
 	}
 	id = display.Line(id, display.MaxLine)
 	return chip{Label: display.Short(id), Title: id}
 }
 
-// Failure is 500.html, which is shown where a page can't be made out of the snapshot.
+// Failure returns 500.html, which serve sends if it cannot read a page.
 func (e *Renderer) Failure() ([]byte, error) {
 	return e.render(page{
 		Key: "500.html", Kind: kindFailure, Title: "Something went wrong", NoIndex: true,
@@ -191,7 +192,7 @@ func (e *Renderer) Failure() ([]byte, error) {
 	})
 }
 
-// NotFound is 404.html.
+// NotFound returns 404.html.
 func (e *Renderer) NotFound() ([]byte, error) {
 	return e.render(page{
 		Key: "404.html", Kind: kindNotFound, Title: "Page not found", NoIndex: true,

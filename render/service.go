@@ -10,17 +10,17 @@ import (
 	"tollbook/site/display"
 )
 
-// Of a service's page: how much of what grows without end is shown.
+// Limits of a service's page.
 const (
 	serviceChanges = 25
 	serviceChecks  = 20
 	serviceMoves   = 25
-	openEndpoints  = 3 // endpoints up to this number are shown unfolded
+	openEndpoints  = 3 // a page with at most so many endpoints shows them unfolded
 
-	payExamples = 50 // endpoints that show how to pay them, the first ones
+	payExamples = 50 // endpoints with a program that pays them, the first ones
 
-	fullEndpoints = 100  // endpoints with all that is known of them
-	pageEndpoints = 1000 // endpoints at all: those beyond the full ones have a row with their price
+	fullEndpoints = 100  // endpoints with all details
+	pageEndpoints = 1000 // all endpoints; those above fullEndpoints have a row with their price
 )
 
 type service struct {
@@ -32,55 +32,55 @@ type service struct {
 	Settled       settlements
 	Prices        chart.Prices
 	PricesJSON    string
-	Badge         string // address of the picture
+	Badge         string // address of the image
 	BadgeKey      string
 	BadgeJSON     string
 	PageURL       string
-	Badged        string // Markdown that shows the badge
-	BadgedHTML    string // HTML that does
-	BadgeData     string // address of the same for makers of badges
+	BadgeMarkdown string // Markdown that shows the badge
+	BadgeHTML     string // HTML that shows the badge
+	BadgeData     string // address of the badge as JSON, for services that draw badges
 	Category      string // key of the category's page, "" without
-	Beside        []compareSet
-	BesideAll     string // link to all of these beside it, "" with one of them
+	Comparisons   []compareSet
+	CompareAll    string // link to a comparison with all of them, "" if there is only one
 	Atom, Feed    string // keys
 	Rows          []endpoint
-	Further       []endpoint // beyond the full ones
-	MoreRows      int        // beyond these
+	MoreEndpoints []endpoint // those above fullEndpoints
+	MoreRows      int        // number of endpoints that are not shown
 	Open          bool
 	Moves         []move
 	MoreMoves     int
 	Changes       []change
-	More          int // changes left out
+	More          int // number of changes that are not shown
 	Checks        []site.CheckEntry
-	CheckRows     template.HTML // the same as rows of the table
+	CheckRows     template.HTML // Checks as rows of the table
 	TotalCheck    int64
 	UptimeJSON    string
 	ChecksJSON    string
 }
 
-// endpoint is an endpoint for reading.
+// endpoint is an endpoint as pages show it.
 type endpoint struct {
 	*site.Endpoint
-	From   string        // lowest price, "" unknown
+	From   string        // lowest price, "" if unknown
 	Prices template.HTML // rows of ways to pay, "" without any
 	Curl   string
 	Pay    string // a program that pays
 }
 
-// move is a recipient's change of address.
+// move is a change of the recipient of an endpoint.
 type move struct {
 	site.PayToChange
 	On chip
 }
 
-// Told is a service with what its page, its twin and its feeds all tell, worded once.
+// ServiceText is a service with the texts that its page, its Markdown page and its feeds share.
 type ServiceText struct {
 	*site.Listing
-	changes       []change // the newest, with all their lines
+	changes       []change // the newest changes with all their lines
 	gradeEvidence gradeEvidence
 }
 
-// Tell words a service.
+// DescribeService returns a service with its texts.
 func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
 	t := &ServiceText{Listing: l, gradeEvidence: e.gradeEvidence(l)}
 	u := amount.UnitsOf(&l.Detail)
@@ -91,7 +91,7 @@ func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
 	return t
 }
 
-// ServicePage returns services/<slug>.html, with links to its peers.
+// ServicePage returns services/<slug>.html with links to comparisons with peers.
 func (e *ServiceRenderer) ServicePage(t *ServiceText, peers []Peer) ([]byte, error) {
 	return e.render(e.servicePage(t, peers))
 }
@@ -109,20 +109,20 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
 		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
-		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
+		Category: e.shared.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
 		Feed:       serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)
-	s.Beside, s.BesideAll = e.comparisons(l.Item.Slug, peers)
-	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
-	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
+	s.Comparisons, s.CompareAll = e.comparisons(l.Item.Slug, peers)
+	s.BadgeMarkdown = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
+	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))
 	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
 	for i := range d.Endpoints[:min(len(d.Endpoints), pageEndpoints)] {
 		if i >= fullEndpoints {
-			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i],
+			s.MoreEndpoints = append(s.MoreEndpoints, endpoint{Endpoint: &d.Endpoints[i],
 				From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
@@ -140,20 +140,20 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug),
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
-		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true, Now: newest(d), Body: s,
+		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true, Now: newestFact(d), Body: s,
 	}
 }
 
-// newest is the time of the newest fact of a service. Its page and what lies beside it tell this and not the build's
-// moment, so that a build writes them anew only for a service of which something new is known, or on a new day.
-func newest(d *site.ServiceDetail) site.Time {
+// newestFact returns the time of the newest fact of a service. Its files show this time and not that of the build, so
+// that a build can copy those of a service without new facts.
+func newestFact(d *site.ServiceDetail) site.Time {
 	if at := d.Assessment.UpdatedAt; at != nil && at.After(d.CreatedAt.Time) {
 		return *at
 	}
 	return d.CreatedAt
 }
 
-// describe is a service in a sentence for search engines: its own words, else what we know.
+// describe returns a sentence about a service for search engines: its own description, or a general one.
 func describe(d *site.ServiceDetail) string {
 	if text := display.Line(d.Description, display.MaxBlurb); text != "" {
 		return text

@@ -8,71 +8,72 @@ import (
 	"tollbook/site"
 )
 
-// Surroundings are what the files of a service are rendered in. They know no snapshot: whatever such a file shows is of
-// the service itself, its peers, or Shown, so that a build may leave one as it was which has all of these as they were.
+// ServiceRenderer renders the files of a service. It does not know the snapshot: such a file shows only the service,
+// its peers and SharedInputs. So a build can copy the file if all of these are as before.
 type ServiceRenderer struct {
-	pages    *Pages          // of Shown.Site alone
-	calendar *chart.Calendar // of Shown.Day alone
+	pages    *Pages          // depends on SharedInputs.Site alone
+	calendar *chart.Calendar // depends on SharedInputs.Day alone
 	cards    func() (*cardSet, error)
-	shown    SharedInputs
+	shared   SharedInputs
 }
 
-// Shown is all that the files of every service may show of others than the service and its peers.
+// SharedInputs contains everything that the files of every service may show of others than the service and its peers.
 type SharedInputs struct {
 	Site     Site
 	Day      site.Time              // the UTC day of the snapshot
 	Networks map[string]networkName // by CAIP-2 id
 	Codes    map[string]networkName // the same by abbreviation
-	// of a group's first page, by its category, or its network's abbreviation after a NUL
-	GroupKeys    map[string]string
-	Facilitators map[string]string    // names, by id
-	Since        map[string]site.Time // when networks began to be measured, by id
-	Whole        picture              // of the directory
-	Pictures     map[string]picture   // of categories
+	// keys of first pages of groups, by category, or by the abbreviation of a network after a NUL
+	GroupKeys     map[string]string
+	Facilitators  map[string]string    // names, by id
+	Since         map[string]site.Time // since when networks are measured, by id
+	DirectoryCard picture              // of the directory
+	CategoryCards map[string]picture   // of categories
 }
 
-// networkName is what a network is called.
+// networkName contains the names of a network.
 type networkName struct{ Name, ID, Code string }
 
-// surroundings are those of an edition, whose groups and facilitators are there.
+// newServiceRenderer returns a renderer with the groups and facilitators of e.
 func (p *Pages) newServiceRenderer(e *Renderer) *ServiceRenderer {
 	s := e.snapshot
-	shown := SharedInputs{
+	shared := SharedInputs{
 		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Networks: map[string]networkName{},
 		Codes:     map[string]networkName{},
 		GroupKeys: map[string]string{}, Facilitators: map[string]string{}, Since: map[string]site.Time{},
 	}
 	for _, n := range s.Networks {
-		one := networkName{n.Name, n.ID, n.Abbreviation}
-		shown.Networks[n.ID], shown.Codes[n.Abbreviation] = one, one
+		name := networkName{n.Name, n.ID, n.Abbreviation}
+		shared.Networks[n.ID], shared.Codes[n.Abbreviation] = name, name
 	}
 	for _, g := range e.categories {
-		shown.GroupKeys[g.name] = g.Key(1)
+		shared.GroupKeys[g.name] = g.Key(1)
 	}
 	for _, g := range e.networks {
-		shown.GroupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
+		shared.GroupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
 	}
 	for i := range s.Facilitators {
-		shown.Facilitators[s.Facilitators[i].FacilitatorID] = s.Facilitators[i].Name
+		shared.Facilitators[s.Facilitators[i].FacilitatorID] = s.Facilitators[i].Name
 	}
 	for _, n := range s.Coverage.Networks {
 		if n.MeasuredSince == nil {
 			continue
 		}
-		if at, known := shown.Since[n.NetworkCAIP2]; !known || n.MeasuredSince.Before(at.Time) {
-			shown.Since[n.NetworkCAIP2] = *n.MeasuredSince
+		if at, ok := shared.Since[n.NetworkCAIP2]; !ok || n.MeasuredSince.Before(at.Time) {
+			shared.Since[n.NetworkCAIP2] = *n.MeasuredSince
 		}
 	}
-	return &ServiceRenderer{pages: p, calendar: chart.NewCalendar(shown.Day), cards: sync.OnceValues(e.draw), shown: shown}
+	return &ServiceRenderer{pages: p, calendar: chart.NewCalendar(shared.Day), cards: sync.OnceValues(e.draw),
+		shared: shared}
 }
 
-// Shown draws the pictures, which no file can do without, and tells what is shown.
+// SharedInputs returns the shared inputs. It draws the cards, because every page names one.
 func (e *ServiceRenderer) SharedInputs() (SharedInputs, error) {
 	cards, err := e.cards()
 	if err != nil {
 		return SharedInputs{}, err
 	}
-	shown := e.shown
-	shown.Whole, shown.Pictures = cards.whole, cards.category
-	return shown, nil
+	shared := e.shared
+	shared.DirectoryCard, shared.CategoryCards = cards.directory, cards.categories
+	return shared, nil
 }

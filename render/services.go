@@ -10,10 +10,10 @@ import (
 	"tollbook/site/display"
 )
 
-// PageRows is how many services a page of a list has.
+// PageRows is the number of services on a page of a list.
 const PageRows = 50
 
-// pagesOf is how many pages a list has; one without rows has a page all the same.
+// pagesOf returns the number of pages of a list. An empty list has one page.
 func pagesOf(services int) int { return max(1, (services+PageRows-1)/PageRows) }
 
 // listing is a page of a list of services.
@@ -28,14 +28,14 @@ type listing struct {
 	Next    string
 }
 
-// pageLink is a page to link to; one without a key is a gap.
+// pageLink is a link to a page. A gap between links has no key.
 type pageLink struct {
 	Number  int
 	Key     string
 	Current bool
 }
 
-// listing prepares a page of a list; rows are those of the page alone, key names the file of a page.
+// listing returns a page of a list. items are those of this page, key returns the key of a page.
 func (e *Renderer) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing,
 	error) {
 	first := (meta.Page-1)*meta.PerPage + 1
@@ -63,21 +63,21 @@ func (e *Renderer) listing(items []*site.ServiceListItem, meta site.PaginationMe
 type services struct {
 	listing
 	Orders     []choice
-	Order      string // in words
+	Order      string // as text
 	Categories []groupRow
 	Networks   []groupRow
 	Status     site.StatusSummary
-	Search     string // address that the script asks
+	Search     string // address of the search
 	Codes      []site.Network
 }
 
-// choice is one of several forms of a page.
+// choice is one of several orders of a list.
 type choice struct {
 	Value, Label, Key string
 	Current           bool
 }
 
-// orderLabels are the orders, as a choice and in a sentence.
+// orderLabels maps an order to its label as a choice and in a sentence.
 var orderLabels = map[string][2]string{
 	site.OrderNewest:    {"Newest", "newest first"},
 	site.OrderUptime:    {"Uptime", "highest uptime first"},
@@ -85,8 +85,8 @@ var orderLabels = map[string][2]string{
 	site.OrderEndpoints: {"Endpoints", "most endpoints first"},
 }
 
-// ServicesPage is a page of the list in one of the orders: services.html, or services/sort=<order>/page=<n>.html. Rows
-// are those of this page alone; an empty directory has one page without rows.
+// ServicesPage returns a page of the list in an order: services.html, or services/sort=<order>/page=<n>.html. rows are
+// those of this page. An empty directory has one page without rows.
 func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.PaginationMeta, order string) ([]byte, error) {
 	l, err := e.listing(rows, meta, func(n int) string { return orderedKey(order, n) })
 	if err != nil {
@@ -113,7 +113,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 	}
 	return e.render(page{
 		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: scriptPolicy,
-		Script: e.pages.finder, HasMarkdown: order == site.OrderNewest && meta.Page == 1,
+		Script: e.pages.listScript, HasMarkdown: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf(
 			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			display.Plural(int64(meta.Total), "service", "services"), label[1]),
@@ -122,7 +122,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 	})
 }
 
-// orderedKey is the file of the nth page of the list in an order, from 1.
+// orderedKey returns the key of the nth page of the list in an order, from 1.
 func orderedKey(order string, n int) string {
 	q := site.Query{Route: site.ByName("services-page"), Bare: true}
 	if n > 1 || order != site.OrderNewest {
@@ -131,7 +131,7 @@ func orderedKey(order string, n int) string {
 	return q.Key()
 }
 
-// pageNumbers are the first, the last and those around the current page; 0 stands for what is left out.
+// pageNumbers returns the first page, the last page and those around the current page. 0 is a gap.
 func pageNumbers(current, total int) []int {
 	var pages []int
 	for n := 1; n <= total; n++ {
@@ -156,7 +156,7 @@ type statusGroup struct {
 	Services []site.StatusService
 }
 
-// StatusPage is status.html: counts, and a line for every service, those that fail first.
+// StatusPage returns status.html: counts, and a row for each service, failing services first.
 func (e *Renderer) StatusPage() ([]byte, error) {
 	body := status{StatusSummary: e.snapshot.Status}
 	for _, state := range display.StatusOrder {
@@ -172,7 +172,8 @@ func (e *Renderer) StatusPage() ([]byte, error) {
 		}
 	}
 	return e.render(page{
-		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", HasMarkdown: true,
+		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status",
+		HasMarkdown: true,
 		Description: fmt.Sprintf("%d of %s online. The status, uptime and response time of every service after its "+
 			"latest check.",
 			body.Online, display.Plural(int64(body.Total), "service", "services")),

@@ -9,34 +9,34 @@ import (
 	"tollbook/site/display"
 )
 
-// Of a service's settlements: how much of what grows without end is shown.
+// Limits of the settlements of a service.
 const (
 	tractionVia    = 8
 	tractionShared = 8
 )
 
-// settled is a service's settlements for reading.
+// settlements contains the settlements of a service as pages show them.
 type settlements struct {
 	*site.Traction
 	Measured            bool
-	Any                 bool // something was settled, ever
+	Any                 bool // at least one settlement was seen
 	Bars                chart.Bars
 	Via                 []settledBy
 	MoreVia             int
 	Shared              []site.SharedWithItem
 	MoreShared          int
 	Top, Top3           string
-	Trend, TrendText    string // up, down or ""; what it says
+	Trend, TrendText    string // "up", "down" or ""; the ratio as text
 	VolumeURL, BuyerURL string
 }
 
 type settledBy struct {
 	site.SettledVia
 	Name string
-	Key  string // of its page
+	Key  string // key of its page
 }
 
-// settled prepares what was settled for a service.
+// settlements returns the settlements of a service.
 func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	t := &l.Detail.Assessment.Traction
 	s := settlements{
@@ -53,7 +53,7 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
 		row := settledBy{SettledVia: v, Name: v.ID}
-		if said, known := e.shown.Facilitators[v.ID]; known {
+		if said, ok := e.shared.Facilitators[v.ID]; ok {
 			row.Name, row.Key = display.Name(said), facilitatorKey(v.ID)
 		}
 		s.Via = append(s.Via, row)
@@ -90,12 +90,12 @@ func changePercent(ratio float64) string {
 	}
 }
 
-// seriesKey is the file of a whole series.
+// seriesKey returns the key of a whole series.
 func seriesKey(route, slug string) string {
 	return site.Query{Route: site.ByName(route), Slug: slug}.Key()
 }
 
-// SharedText says with how many others recipients are shared.
+// SharedText returns a sentence with the number of services that share the recipients.
 func (s settlements) SharedText() string {
 	if s.SharedWith == 1 {
 		return "Shares a recipient with 1 other service"

@@ -9,10 +9,11 @@ import (
 	"tollbook/site"
 )
 
-// sitemapURLs is how many addresses a sitemap may have; beyond it there is an index of several.
+// sitemapURLs is the largest number of URLs in a sitemap (https://www.sitemaps.org/protocol.html). A larger directory
+// has an index of several.
 const sitemapURLs = 50_000
 
-// Robots is robots.txt: all pages may be read, and the sitemap says which there are.
+// Robots returns robots.txt, which allows all pages and names the sitemap.
 func (e *Renderer) Robots() []byte {
 	return []byte("# Everything here may be crawled. For a description and the JSON API see " +
 		"" + e.address(site.LLMsFile) +
@@ -20,7 +21,7 @@ func (e *Renderer) Robots() []byte {
 		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
 }
 
-// sitemapPage is a page in a sitemap, with the time of the newest fact on it.
+// sitemapPage is a page in a sitemap, with the time of its newest fact.
 type sitemapPage struct {
 	XMLName struct{} `xml:"url"`
 	Loc     string   `xml:"loc"`
@@ -34,7 +35,7 @@ type sitemapPart struct {
 	LastMod string   `xml:"lastmod"`
 }
 
-// Sitemap is sitemap.xml; beyond 50,000 pages that is an index, with the parts beside it.
+// Sitemap returns sitemap.xml. With more than sitemapURLs pages it is an index, followed by its parts.
 func (e *Renderer) Sitemap() ([]Asset, error) {
 	pages := e.sitemapPages()
 	if len(pages) <= sitemapURLs {
@@ -52,7 +53,7 @@ func (e *Renderer) Sitemap() ([]Asset, error) {
 		key := fmt.Sprintf("sitemaps/%d.xml", n+1)
 		newest := part[0].LastMod
 		for _, p := range part {
-			newest = max(newest, p.LastMod) // instants sort as text
+			newest = max(newest, p.LastMod) // times in RFC 3339 sort as text
 		}
 		files = append(files, Asset{key, data})
 		parts = append(parts, sitemapPart{Loc: e.address(key), LastMod: newest})
@@ -61,8 +62,7 @@ func (e *Renderer) Sitemap() ([]Asset, error) {
 	return append([]Asset{{SitemapFile, data}}, files...), err
 }
 
-// sitemapPages are the pages of the table of routes, then those of the list, of categories and networks, of
-// facilitators, then every service's.
+// sitemapPages returns the pages of routes without parameters, then those of lists, groups, facilitators and services.
 func (e *Renderer) sitemapPages() []sitemapPage {
 	now := e.snapshot.Now.String()
 	var pages []sitemapPage
@@ -72,7 +72,7 @@ func (e *Renderer) sitemapPages() []sitemapPage {
 			put(bareKey(r.Name, ""), now)
 		}
 	}
-	for _, t := range e.pages.texts {
+	for _, t := range e.pages.operatorPages {
 		put(t.Key, now)
 	}
 	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {

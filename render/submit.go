@@ -28,7 +28,7 @@ func (e *Renderer) SubmitPage() ([]byte, error) {
 	}
 	return e.render(page{
 		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service", Policy: scriptPolicy,
-		Script:      e.pages.script,
+		Script:      e.pages.submitScript,
 		Description: "Submit a service that charges per request over HTTP 402 for listing in this directory.",
 		Body:        struct{ Part template.HTML }{part},
 	})

@@ -219,7 +219,8 @@ func unchecked() site.Listing {
 		Status:    site.StatusUnknown,
 		CreatedAt: ago(time.Minute), CheckIntervalMinutes: 15, Source: "submitted"}
 	d.Assessment.Compliance = site.Compliance{Grade: "unknown", Total: 14}
-	return site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{}}}
+	return site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
+		ServiceFiles: &site.ServiceFiles{}}}
 }
 
 // nasty wrote what it should not wherever it could.
@@ -243,7 +244,8 @@ func nasty() site.Listing {
 		Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
 	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14,
 		Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
-	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{}}}
+	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
+		ServiceFiles: &site.ServiceFiles{}}}
 	l.Evidence = site.Evidence{
 		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: &hostile}},
 		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
@@ -265,8 +267,9 @@ func nasty() site.Listing {
 func plain(slug, name, status string, i int) site.Listing {
 	prices := []site.Decimal{"0.01", "0.001", "0.25", "1.5", "0.0000001", "12000"}
 	d := site.ServiceDetail{Slug: slug, Name: name,
-		Description: "What a request to this service gives, said in a sentence that is long enough to fill a line or two of the list.",
-		BaseURL:     "https://" + slug + ".sample.test", Category: site.Categories[i%len(site.Categories)],
+		Description: "What a request to this service gives, said in a sentence that is long enough to fill a line " +
+			"or two of the list.",
+		BaseURL: "https://" + slug + ".sample.test", Category: site.Categories[i%len(site.Categories)],
 		Status: status, CreatedAt: ago(time.Duration(i+2) * dayTime),
 		LastCheckedAt: ptr(ago(time.Duration(i) * time.Minute)), EndpointCount: 1 + i%4,
 		MinPriceUSD: ptr(prices[i%len(prices)]), Uptime24h: ptr(99.95 - float64(i%7)),
@@ -274,7 +277,8 @@ func plain(slug, name, status string, i int) site.Listing {
 	if status == site.StatusOffline {
 		d.Uptime24h, d.AvgResponseTimeMS, d.ConsecutiveFailures = ptr(0.0), nil, 96
 	}
-	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{Uptime: history(i)}}}
+	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
+		ServiceFiles: &site.ServiceFiles{Uptime: history(i)}}}
 	l.Checks.Newest = []site.CheckEntry{{ID: slug, CheckedAt: ago(time.Duration(i) * time.Minute),
 		IsUp: status != site.StatusOffline, StatusCode: ptr(402), ResponseTimeMS: d.AvgResponseTimeMS}}
 	return l

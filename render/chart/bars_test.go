@@ -24,13 +24,17 @@ func TestBars(t *testing.T) {
 		point(1, "250.5", 2), point(0, "1000.125", 7),
 	}, NewCalendar(now), &since)
 	want := []string{
-		`<g><title>23 Aug 2026: not measured</title><rect class="gap" x="0" y="97" width="8" height="3"/><rect class="touch" x="0" width="8" height="100"/></g>`,
+		`<g><title>23 Aug 2026: not measured</title><rect class="gap" x="0" y="97" width="8" height="3"/><rect ` +
+			`class="touch" x="0" width="8" height="100"/></g>`,
 		"<g><title>17 Nov 2026: $0.000001 in 1\u00a0settlement</title>" +
-			`<rect class="bar" x="860" y="98" width="8" height="2"/><rect class="touch" x="860" width="8" height="100"/></g>`,
+			`<rect class="bar" x="860" y="98" width="8" height="2"/><rect class="touch" x="860" width="8" ` +
+			`height="100"/></g>`,
 		"<g><title>19 Nov 2026: $250.50 in 2\u00a0settlements</title>" +
-			`<rect class="bar" x="880" y="75" width="8" height="25"/><rect class="touch" x="880" width="8" height="100"/></g>`,
+			`<rect class="bar" x="880" y="75" width="8" height="25"/><rect class="touch" x="880" width="8" ` +
+			`height="100"/></g>`,
 		"<g><title>20 Nov 2026: $1,000.13 in 7\u00a0settlements</title>" +
-			`<rect class="bar" x="890" y="0" width="8" height="100"/><rect class="touch" x="890" width="8" height="100"/></g>`,
+			`<rect class="bar" x="890" y="0" width="8" height="100"/><rect class="touch" x="890" width="8" ` +
+			`height="100"/></g>`,
 		"",
 	}
 	if diff := cmp.Diff(want, strings.Split(string(b.Columns), "\n")); diff != "" {

@@ -91,23 +91,31 @@ func TestRows(t *testing.T) {
 		got          template.HTML
 	}{
 		{"checks",
-			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" .IsUp}}</td>` +
-				`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
-				`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line .}}</bdi>{{end}}</td></tr>` + "\n{{end}}",
+			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" ` +
+				`.IsUp}}</td>` +
+				`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td ` +
+				`class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
+				`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line ` +
+				`.}}</bdi>{{end}}</td></tr>` + "\n{{end}}",
 			checks, CheckRows(checks)},
 		{"payments", `{{range .}}<tr><td data-label="Network" title="{{.NetworkID}}"><bdi>{{.Network}}</bdi></td>` +
-			`<td data-label="Asset" title="{{line .AssetAddress}}"><bdi>{{code .AssetName}}</bdi></td><td data-label="Scheme"><bdi>{{code .Scheme}}</bdi></td>` +
-			`<td data-label="Price" class="num price" title="{{.Exact}}">{{if .Maximum}}<small>up to</small> {{end}}{{template "value" .Amount}}</td>` +
+			`<td data-label="Asset" title="{{line .AssetAddress}}"><bdi>{{code .AssetName}}</bdi></td><td ` +
+			`data-label="Scheme"><bdi>{{code .Scheme}}</bdi></td>` +
+			`<td data-label="Price" class="num price" title="{{.Exact}}">{{if .Maximum}}<small>up to</small> ` +
+			`{{end}}{{template "value" .Amount}}</td>` +
 			`<td data-label="Recipient" class="wide">{{template "recipient" .PayTo}}</td></tr>` + "\n{{end}}",
 			payments, PaymentRows(payments)},
 		{"compliance",
-			`{{range .}}<li title="{{code .ID}}">{{template "verdict" .Pass}} <div>{{if .Pass}}<span>{{line .Label}}</span>` +
-				`{{else}}<a href="/methodology.html#{{.ID}}">{{line .Label}}</a>{{end}}{{with .Reason}}<p class="found"><bdi>{{line .}}</bdi></p>{{end}}` +
+			`{{range .}}<li title="{{code .ID}}">{{template "verdict" .Pass}} <div>{{if .Pass}}<span>{{line ` +
+				`.Label}}</span>` +
+				`{{else}}<a href="/methodology.html#{{.ID}}">{{line .Label}}</a>{{end}}{{with .Reason}}<p ` +
+				`class="found"><bdi>{{line .}}</bdi></p>{{end}}` +
 				`{{with .Mend}}<p class="mend"><bdi>{{line .}}</bdi></p>{{end}}</div></li>` + "\n{{end}}",
 			results, ComplianceItems(results, "/methodology.html")},
 		{"uptime",
 			`{{range .}}<tr><th scope="row">{{.Label}}</th><td class="num">{{template "value" percent .Uptime}}</td>` +
-				`<td class="num">{{count .DaysCovered}}{{if .Days}} of {{.Days}}{{end}}</td><td class="num">{{count64 .CheckCount}}</td></tr>` + "\n{{end}}",
+				`<td class="num">{{count .DaysCovered}}{{if .Days}} of {{.Days}}{{end}}</td><td ` +
+				`class="num">{{count64 .CheckCount}}</td></tr>` + "\n{{end}}",
 			[]window{
 				{"24 hours", windows.H24, 0, windows.Coverage.H24}, {"7 days", windows.D7, 7, windows.Coverage.D7},
 				{"30 days", windows.D30, 30, windows.Coverage.D30}, {"90 days", windows.D90, 90, windows.Coverage.D90},
@@ -138,8 +146,10 @@ func TestStripRows(t *testing.T) {
 			display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
 	}
 	want := execute(t,
-		`{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td>`+
-			`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no checks</td>{{end}}</tr>`+"\n{{end}}", rows)
+		`{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td `+
+			`class="num">{{.Checks}}</td>`+
+			`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no `+
+			`checks</td>{{end}}</tr>`+"\n{{end}}", rows)
 	if diff := cmp.Diff(want, string(NewStrip(points, cal).Rows)); diff != "" {
 		t.Errorf("days (-html/template +Go):\n%s", diff)
 	}

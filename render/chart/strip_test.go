@@ -41,14 +41,18 @@ func TestStrip(t *testing.T) {
 	for i, want := range map[int]string{
 		0: "<g><title>23 Aug 2026: 100% of 96\u00a0checks</title>" +
 			`<rect class="up" x="0" y="0" width="8" height="40"/></g>`,
-		1: `<g><title>24 Aug 2026: no checks</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
+		1: `<g><title>24 Aug 2026: no checks</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect ` +
+			`class="touch" x="10" width="8" height="40"/></g>`,
 		86: "<g><title>17 Nov 2026: 98.96% of 96\u00a0checks</title>" +
-			`<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" height="34"/></g>`,
+			`<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" ` +
+			`height="34"/></g>`,
 		87: "<g><title>18 Nov 2026: 0% of 1\u00a0check</title>" +
 			`<rect class="down" x="870" width="8" height="40"/></g>`,
-		88: `<g><title>19 Nov 2026: no checks</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect class="touch" x="880" width="8" height="40"/></g>`,
+		88: `<g><title>19 Nov 2026: no checks</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect ` +
+			`class="touch" x="880" width="8" height="40"/></g>`,
 		89: "<g><title>20 Nov 2026: 50% of 96\u00a0checks</title>" +
-			`<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" height="20"/></g>`,
+			`<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" ` +
+			`height="20"/></g>`,
 	} {
 		if diff := cmp.Diff(want, uptime[i]); diff != "" {
 			t.Errorf("day %d (-want +got):\n%s", i, diff)
@@ -64,10 +68,14 @@ func TestStrip(t *testing.T) {
 		t.Errorf("response times (-want +got):\n%s", diff)
 	}
 	for i, want := range map[int]string{
-		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td class="num">98.96%</td><td class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
-		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) +
+		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td ` +
+			`class="num">98.96%</td><td ` +
+			`class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
+		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td ` +
+			`class="num">0%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) +
 			"</td></tr>",
-		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num quiet" colspan="3">no checks</td></tr>`,
+		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num ` +
+			`quiet" colspan="3">no checks</td></tr>`,
 	} {
 		if diff := cmp.Diff(want, rows[i]); diff != "" {
 			t.Errorf("row %d (-want +got):\n%s", i, diff)

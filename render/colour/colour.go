@@ -49,8 +49,9 @@ func Set(css []byte, colours []string) ([]byte, error) {
 		name, value, _ := strings.Cut(setting, "=")
 		name, value = strings.TrimSpace(name), strings.ToLower(strings.TrimSpace(value))
 		if !valuePattern.MatchString(value) {
-			return nil, fmt.Errorf("set colour %.60q: want a token and a colour, such as link=#7a1f5c or dark.link=#ff9ad5",
-				setting)
+			return nil,
+				fmt.Errorf("set colour %.60q: want a token and a colour, such as link=#7a1f5c or dark.link=#ff9ad5",
+					setting)
 		}
 		token, isDark := strings.CutPrefix(name, "dark.")
 		from := 0

@@ -66,7 +66,8 @@ func TestParseFooter(t *testing.T) {
 		t.Errorf("footer %q, %v, want %q", got, err, want)
 	}
 	for source, want := range map[string]string{
-		"One\n\n# Two": "line 3: use only paragraphs and lists", "One\n\n[x](/nowhere)": "line 3: link to /nowhere: no such page",
+		"One\n\n# Two":         "line 3: use only paragraphs and lists",
+		"One\n\n[x](/nowhere)": "line 3: link to /nowhere: no such page",
 	} {
 		if got, err := ParseFooter([]byte(source), link); err == nil || err.Error() != want {
 			t.Errorf("footer %q: %q, %v, want %s", source, got, err, want)

@@ -38,8 +38,9 @@ func (a *Document) addCall(c *site.Call) error {
 		op.RequestBody = &requestBody{Required: true,
 			Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
 		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header",
-			Schema:      &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
-			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a submission is taken once."})
+			Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
+			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a " +
+				"submission is taken once."})
 		ok.Description = "The submission is kept."
 		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
 			Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}

@@ -155,7 +155,8 @@ func New(d Directory, x Examples) (*Document, error) {
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
 			{tagSubmit,
-				"How a service comes to be listed, where this server takes submissions. What these addresses tell is in no snapshot."},
+				"How a service comes to be listed, where this server takes submissions. What these addresses tell " +
+					"is in no snapshot."},
 			{tagFiles, "What else lies in a snapshot: what the rules read, and what describes the API."},
 		},
 	}
@@ -201,7 +202,8 @@ func (d *Directory) info() apiInfo {
 	var text strings.Builder
 	fmt.Fprintf(&text,
 		"%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
-			"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
+			"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The "+
+			"API is under the MIT license, "+
 			"the data under CC BY 4.0: name the source, as `provenance` says.", d.Title)
 	if d.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")

@@ -22,26 +22,33 @@ func httpPolicy() []policyRule {
 		{"A repeated parameter", "counts once: the first that is not empty wins."},
 		{"An unknown parameter", "is ignored."},
 		{"Encoding",
-			"a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or holds NUL, is a 400; a name that does not decode is ignored; " +
+			"a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or holds NUL, is a " +
+				"400; a name that does not decode is ignored; " +
 				"a path that does not decode, or holds NUL, is a 404."},
 		{"An invalid value",
 			fmt.Sprintf(
-				"is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text of more than %d characters, "+
+				"is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text "+
+					"of more than %d characters, "+
 					"and a query string of more than %s bytes.", display.Number(site.MaxPage), site.MaxText,
 				display.Number(int64(site.Table().Limits.MaxQuery)))},
 		{"A filter value that no service has", "is an empty list, not an error."},
 		{"Past the end", "a page or window is an empty list with the true `meta`."},
 		{"Walking pages",
-			"the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that `X-Snapshot` told, " +
+			"the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that " +
+				"`X-Snapshot` told, " +
 				"every page comes from one build, for an hour at least, so that no row is missed or met twice."},
 		{"How often",
-			"where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has left; one too many is a 429 with `Retry-After`."},
+			"where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has " +
+				"left; one too many is a 429 with `Retry-After`."},
 		{"Methods",
-			"are GET, HEAD and OPTIONS; of /v1/submit alone POST and OPTIONS. `If-None-Match` with an `ETag` is answered with 304 while nothing changed."},
+			"are GET, HEAD and OPTIONS; of /v1/submit alone POST and OPTIONS. `If-None-Match` with an `ETag` is " +
+				"answered with 304 while nothing changed."},
 		{"A path that ends in .json",
-			"names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route counts there."},
+			"names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route " +
+				"counts there."},
 		{"Everything at once",
-			"`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` is all of it, `/packs/<hour>.zip` holds older rows of the logs. " +
+			"`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` is all of it, `/packs/<hour>.zip` " +
+				"holds older rows of the logs. " +
 				"They come by ranges too, and count against no limit of requests."},
 		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
 	}
@@ -140,7 +147,8 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 var apiHeaders = schema.Object[*apiHeader]{
 	{Name: "ETag",
 		Value: &apiHeader{
-			Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its sha256.", Schema: &schema.Schema{Type: "string"}}},
+			Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its " +
+				"sha256.", Schema: &schema.Schema{Type: "string"}}},
 	{Name: "Last-Modified", Value: &apiHeader{Description: "When the snapshot was built.",
 		Schema: &schema.Schema{Type: "string"}}},
 	{Name: "Cache-Control", Value: &apiHeader{Description: "Good until the next build is due.",
