@@ -130,15 +130,15 @@ func TestSynthesize(t *testing.T) {
 		a.clock.set(a.clock.Now().Add(2 * time.Hour))
 		synthesize(t, a.crawler(t, 10, 0))
 	}
-	if n := len(a.Asked()); n != 1 {
+	if n := len(a.Requests()); n != 1 {
 		t.Errorf("asked %d times with the same input, want once", n)
 	}
 	if _, err := a.conn.Exec(t.Context(), `UPDATE services SET description = 'Now in colour.'`); err != nil {
 		t.Fatal(err)
 	}
 	a.clock.set(a.clock.Now().Add(2 * time.Hour))
-	if got := synthesize(t, c); got.Accepted != 1 || len(a.Asked()) != 2 {
-		t.Errorf("%+v: asked %d times, want twice", got, len(a.Asked()))
+	if got := synthesize(t, c); got.Accepted != 1 || len(a.Requests()) != 2 {
+		t.Errorf("%+v: asked %d times, want twice", got, len(a.Requests()))
 	}
 	if f := a.facts(t, a.clock.Now())["acme"]; f.Synthesis.InputHash == hash {
 		t.Errorf("the stored answer belongs to the old description")
@@ -207,7 +207,7 @@ func TestSynthesizeRefuses(t *testing.T) {
 			synthesize(t, c) // not in the next round
 			a.clock.set(dawn.Add(14 * time.Minute))
 			synthesize(t, c)
-			if n := len(a.Asked()); n != 1 {
+			if n := len(a.Requests()); n != 1 {
 				t.Errorf("asked %d times within a quarter of an hour", n)
 			}
 			pauses := []time.Duration{16 * time.Minute, 31 * time.Minute, 61 * time.Minute}
@@ -218,10 +218,10 @@ func TestSynthesizeRefuses(t *testing.T) {
 			for i, pause := range pauses {
 				a.clock.set(a.clock.Now().Add(pause - 2*time.Minute))
 				synthesize(t, c)
-				early := len(a.Asked())
+				early := len(a.Requests())
 				a.clock.set(a.clock.Now().Add(2 * time.Minute))
 				synthesize(t, c)
-				if n := len(a.Asked()); early != i+1 || n != i+2 {
+				if n := len(a.Requests()); early != i+1 || n != i+2 {
 					t.Errorf("asked %d times before a pause of %s was over, %d times after it; want %d and %d", early,
 						pause, n, i+1, i+2)
 				}
@@ -246,7 +246,7 @@ func TestSynthesizeFences(t *testing.T) {
 	if got := synthesize(t, a.crawler(t, 1, 0)); got.Accepted != 1 {
 		t.Fatalf("%+v", got)
 	}
-	q := a.Asked()[0]
+	q := a.Requests()[0]
 	var roles []string
 	for _, m := range q.Messages {
 		roles = append(roles, m.Role)
@@ -276,7 +276,7 @@ func TestSynthesizeNewestFirst(t *testing.T) {
 		return modeltest.Reply{Content: answerWith("", nil, 0)}
 	}, "a", "b", "c", "d")
 	synthesize(t, a.crawler(t, 0, 0)) // computes inputs, asks nothing
-	if n := len(a.Asked()); n != 0 {
+	if n := len(a.Requests()); n != 0 {
 		t.Fatalf("asked %d times with no question a day", n)
 	}
 	for i, slug := range []string{"c", "b"} {
@@ -289,7 +289,7 @@ func TestSynthesizeNewestFirst(t *testing.T) {
 	}
 	got := synthesize(t, a.crawler(t, 2, 0))
 	names := []string{}
-	for _, q := range a.Asked() {
+	for _, q := range a.Requests() {
 		names = append(names, about(q))
 	}
 	slices.Sort(names) // questions run concurrently

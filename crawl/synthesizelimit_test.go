@@ -36,11 +36,11 @@ func TestSynthesizeBudget(t *testing.T) {
 	}
 	countAsked := func() (n int, twice bool) {
 		seen := map[string]bool{}
-		for _, q := range a.Asked() {
+		for _, q := range a.Requests() {
 			twice = twice || seen[about(q)]
 			seen[about(q)] = true
 		}
-		return len(a.Asked()), twice
+		return len(a.Requests()), twice
 	}
 	for _, step := range []struct {
 		now    time.Time
@@ -107,7 +107,7 @@ func TestSynthesizeWaits(t *testing.T) {
 		}
 		a.clock.set(step.now)
 		synthesize(t, c)
-		if n := len(a.Asked()); n != step.want {
+		if n := len(a.Requests()); n != step.want {
 			t.Errorf("after %s at %s: asked %d times, want %d", step.sql, step.now, n, step.want)
 		}
 	}

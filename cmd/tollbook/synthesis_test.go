@@ -57,8 +57,8 @@ func TestSynthesisArrives(t *testing.T) {
 		t.Errorf("the first crawl says\n%s", got)
 	}
 	report := decode[struct{ Synthesis map[string]any }](t, do(append(crawl, "--json")...))
-	if diff := gocmp.Diff(map[string]any{"asked": 0.0, "kept": 0.0, "refused": map[string]any{}, "spent": false}, report.Synthesis); diff != "" || len(endpoint.Asked()) != 1 {
-		t.Errorf("the second crawl: asked %d times in all (-want +got):\n%s", len(endpoint.Asked()), diff)
+	if diff := gocmp.Diff(map[string]any{"asked": 0.0, "kept": 0.0, "refused": map[string]any{}, "spent": false}, report.Synthesis); diff != "" || len(endpoint.Requests()) != 1 {
+		t.Errorf("the second crawl: asked %d times in all (-want +got):\n%s", len(endpoint.Requests()), diff)
 	}
 	do("build")
 	files, err := filepath.Glob(filepath.Join(data, "public", "current", "v1", "services", "*.json"))

@@ -138,7 +138,7 @@ func TestFaults(t *testing.T) {
 				"0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
 				"0x209693Bc6afc0C5328bA36FaF03C514EF312287C").Replace(acme)),
 			"facilitator acme: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is a " +
-				"token of this list"},
+				"token in this list"},
 	} {
 		got, err := chain.ReadFacilitators("x.json", strings.NewReader(c.text))
 		if err == nil {

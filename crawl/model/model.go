@@ -1,8 +1,8 @@
-// Package model asks a language model one question: an OpenAI-compatible endpoint, one request, one answer.
+// Package model asks a language model one question: one request to an OpenAI-compatible endpoint, one answer.
 //
-// The endpoint is the operator's own, so it may be a private address; what it sends is bounded all the same. The
-// package knows requests, limits and the reasons for which there is no answer. It must never know a service, what a
-// question means, a database or a schedule, and never tells its key: errors are made of fixed words and status codes.
+// The operator chooses the endpoint, so it may be a private address; the size of its answers is limited all the same.
+// The package contains requests, limits and the reasons for a missing answer. It must never know a service, the meaning
+// of a question, a database or a schedule. It never reveals its key: errors consist of fixed words and status codes.
 package model
 
 import (
@@ -23,48 +23,48 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// Options of a client.
+// Options are the settings of a client.
 type Options struct {
 	BaseURL string // https://model.example/v1
 	Model   string
-	Key     string        // "" for an endpoint that wants none
+	Key     string        // "" for an endpoint without keys
 	Timeout time.Duration // of a question, to the last byte of its answer; 60 s when zero
 }
 
-// Client asks one model. It may be used by several goroutines.
+// Client asks one model. Several goroutines may use it.
 type Client struct {
-	api     *openai.Client // sends each request once: a question counts towards the day's limit
-	model   string
-	timeout time.Duration
-	plain   atomic.Bool // the endpoint does not take a schema: ask without
+	api      *openai.Client // sends each request once: a question counts towards the day's limit
+	model    string
+	timeout  time.Duration
+	noSchema atomic.Bool // whether the endpoint accepts no schema, so that requests have none
 }
 
-// maxBody bounds an answer's body, decompressed.
+// maxBody is the largest body of an answer in bytes, decompressed.
 const maxBody = 256 << 10
 
-// maxRedirects is how many are followed, all on the endpoint's own host.
+// maxRedirects is the most redirects that are followed, all on the endpoint's own host.
 const maxRedirects = 3
 
-// Why there is no answer.
+// Reasons for a missing answer.
 const (
-	Unreachable = "unreachable" // no connection, or one that broke
+	Unreachable = "unreachable" // no connection, or a broken one
 	Timeout     = "timeout"     //
 	TooLarge    = "too-large"   // a body beyond maxBody
 	Redirect    = "redirect"    // to another host, or too many
-	NoAnswer    = "no-answer"   // a body that is no completion
-	Cut         = "cut"         // the model came to the end of its room
-	Declined    = "declined"    // it refused, or its endpoint filtered it
-	NoSchema    = "no-schema"   // the endpoint does not take one: the next question goes without
-	statusCode  = "status-"     // and the code
+	NoAnswer    = "no-answer"   // the body is not a completion
+	Cut         = "cut"         // the model reached its limit of tokens
+	Declined    = "declined"    // the model refused, or the endpoint filtered its answer
+	NoSchema    = "no-schema"   // the endpoint accepts no schema: later requests have none
+	statusCode  = "status-"     // followed by the code
 )
 
-// Fault is why there is no answer.
+// Fault says why there is no answer.
 type Fault struct {
 	Reason string
-	Code   string        // of the endpoint's error, such as model_not_found; "" without
-	Wait   time.Duration // that the endpoint wants before the next question; zero when it does not say
-	Ours   bool          // of this question alone: others may well be answered
-	Fatal  bool          // the endpoint will answer no question as it is configured
+	Code   string        // of the endpoint's error, such as model_not_found; "" for none
+	Wait   time.Duration // pause that the endpoint asks for; zero if it does not say
+	Ours   bool          // the fault concerns this question alone; others may be answered
+	Fatal  bool          // the endpoint will answer no question with this configuration
 }
 
 func (f *Fault) Error() string {
@@ -79,7 +79,7 @@ var (
 	errRedirect = errors.New("redirect refused")
 )
 
-// New makes a client. It reads no variable: what is not in o is not sent.
+// New returns a client. It reads no environment variable and sends nothing that is not in o.
 func New(o Options) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
@@ -95,11 +95,11 @@ func New(o Options) *Client {
 	return &Client{api: openai.NewClientWithConfig(config), model: o.Model, timeout: cmp.Or(o.Timeout, time.Minute)}
 }
 
-// Model is the name of the model that is asked.
+// Model returns the name of the model.
 func (c *Client) Model() string { return c.model }
 
-// Ask sends instructions as the system's words and document as the user's, and gives the text that the model answers.
-// The schema is that of its answer; an endpoint need not hold its model to it. An error is a *Fault, or ctx's.
+// Ask sends instructions as the system message and document as the user message, and returns the model's text. schema
+// is the JSON Schema of the answer; an endpoint need not enforce it. The error is a *Fault or ctx's.
 func (c *Client) Ask(ctx context.Context, instructions, document, name string, schema any) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -107,7 +107,7 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 		{Role: openai.ChatMessageRoleSystem, Content: instructions},
 		{Role: openai.ChatMessageRoleUser, Content: document},
 	}}
-	strict := !c.plain.Load()
+	strict := !c.noSchema.Load()
 	if strict {
 		text, err := json.Marshal(schema)
 		if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", c.fault(err, got.Header(), strict, limited.Err() != nil)
+		return "", c.newFault(err, got.Header(), strict, limited.Err() != nil)
 	}
 	if len(got.Choices) != 1 {
 		return "", &Fault{Reason: NoAnswer}
@@ -141,19 +141,19 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 	}
 }
 
-// codes are error codes of endpoints that are fit to be logged.
+// codes matches error codes of endpoints that may be logged.
 var codes = regexp.MustCompile(`^[a-z][a-z_]{1,40}$`)
 
-// complaint is the error that an endpoint put into the body of its answer.
-type complaint struct {
+// errorBody is the error in the body of an endpoint's answer.
+type errorBody struct {
 	Code, Message, Param string
 }
 
-// answered returns the status of an answer that is an error, and its complaint; 0 if there was no such answer.
-func answered(err error) (status int, c complaint) {
-	if e, ok := errors.AsType[*openai.RequestError](err); ok { // may wrap an APIError that has no status
-		var body struct{ Error complaint }
-		_ = json.Unmarshal(e.Body, &body) // what is no JSON has no complaint
+// readErrorBody returns the status and complaint of an error answer, 0 if there was no answer.
+func readErrorBody(err error) (status int, c errorBody) {
+	if e, ok := errors.AsType[*openai.RequestError](err); ok { // may wrap an APIError without a status
+		var body struct{ Error errorBody }
+		_ = json.Unmarshal(e.Body, &body) // a body that is not JSON has no complaint
 		return e.HTTPStatusCode, body.Error
 	}
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
@@ -166,10 +166,10 @@ func answered(err error) (status int, c complaint) {
 	return 0, c
 }
 
-// fault says what an error of the request is, with a schema if strict. It repeats nothing that was received but a plain
-// code, since an endpoint could repeat the key.
-func (c *Client) fault(err error, header http.Header, strict, timedOut bool) *Fault {
-	status, said := answered(err)
+// newFault converts an error of a request to a Fault; strict means that the request had a schema. It repeats nothing
+// from the answer but a plain code, since an endpoint could repeat the key.
+func (c *Client) newFault(err error, header http.Header, strict, timedOut bool) *Fault {
+	status, said := readErrorBody(err)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return &Fault{Reason: TooLarge}
@@ -191,7 +191,7 @@ func (c *Client) fault(err error, header http.Header, strict, timedOut bool) *Fa
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		about := said.Message + said.Param
 		if strict && (strings.Contains(about, "response_format") || strings.Contains(about, "json_schema")) {
-			c.plain.Store(true)
+			c.noSchema.Store(true)
 			return &Fault{Reason: NoSchema, Ours: true}
 		}
 		f.Ours = true
@@ -203,10 +203,10 @@ func (c *Client) fault(err error, header http.Header, strict, timedOut bool) *Fa
 	return f
 }
 
-// retryLimit bounds how long an endpoint may put us off.
+// retryLimit is the longest wait that an endpoint may ask for.
 const retryLimit = 24 * time.Hour
 
-// retryAfter reads the header: seconds or a date; zero when it is neither.
+// retryAfter parses the header, seconds or a date. It returns zero for any other text.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(0, min(seconds, int(retryLimit/time.Second)))) * time.Second
@@ -217,7 +217,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// bounded is a transport whose answers have bodies of at most maxBody, decompressed.
+// bounded is a transport that limits bodies of answers to maxBody, decompressed.
 type bounded struct{ *http.Transport }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

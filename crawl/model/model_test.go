@@ -33,7 +33,7 @@ func ask(t *testing.T, c *Client) (string, error) {
 	return c.Ask(t.Context(), "instructions", `{"a":"document"}`, "service", schema)
 }
 
-// TestAsk: the request is what the API wants, and names no more than it must.
+// TestAsk checks that a request has the form of the API and contains no more than needed.
 func TestAsk(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "org-of-the-environment")
@@ -45,11 +45,11 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%q, error %v", got, err)
 		}
 	}
-	asked := s.Asked()
-	if len(asked) != 2 || asked[0].Authorization != "Bearer "+key || asked[1].Authorization != "" {
-		t.Errorf("asked %d times, with %q", len(asked), asked)
+	requests := s.Requests()
+	if len(requests) != 2 || requests[0].Authorization != "Bearer "+key || requests[1].Authorization != "" {
+		t.Errorf("%d requests: %q", len(requests), requests)
 	}
-	for _, q := range asked {
+	for _, q := range requests {
 		if q.Path != "/v1/chat/completions" || q.Model != "m" || len(q.Messages) != 2 ||
 			q.Header.Get("OpenAI-Organization") != "" {
 			t.Errorf("%+v", q)
@@ -77,7 +77,7 @@ func gzipped(n int) []byte {
 	return b.Bytes()
 }
 
-// TestFaults: each way to fail has its reason, costs one request, and shows neither the key nor what was received.
+// TestFaults checks that each failure has its reason, costs one request, and reveals neither the key nor the answer.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
@@ -128,7 +128,7 @@ func TestFaults(t *testing.T) {
 			s := start(t, func(modeltest.Request) modeltest.Reply { return tt.reply })
 			timeout := 20 * time.Second
 			if tt.want.Reason == Timeout {
-				timeout = 2 * time.Second // the question has to come that far
+				timeout = 2 * time.Second // long enough to send the question
 			}
 			got, err := ask(t, New(Options{BaseURL: s.BaseURL(), Model: "m", Key: key, Timeout: timeout}))
 			var fault *Fault
@@ -139,16 +139,16 @@ func TestFaults(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if strings.Contains(err.Error(), "sk-") || strings.Contains(err.Error(), "127.0.0") {
-				t.Errorf("the error shows what it must not: %v", err)
+				t.Errorf("the error reveals the key or the answer: %v", err)
 			}
-			if n := len(s.Asked()); n != 1 && tt.name != "in circles" || n > maxRedirects+1 {
-				t.Errorf("asked %d times", n)
+			if n := len(s.Requests()); n != 1 && tt.name != "in circles" || n > maxRedirects+1 {
+				t.Errorf("%d requests, want 1", n)
 			}
 		})
 	}
 }
 
-// TestUnreachable: nobody there, and somebody who hangs up.
+// TestUnreachable checks a port without a server, and servers that close the connection.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	rude := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
@@ -170,7 +170,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestNoSchema: an endpoint that takes no schema is asked without one from then on.
+// TestNoSchema checks that an endpoint that accepts no schema gets none in later requests.
 func TestNoSchema(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(q modeltest.Request) modeltest.Reply {
@@ -191,7 +191,7 @@ func TestNoSchema(t *testing.T) {
 	}
 }
 
-// TestAskEnds: who stops asking gets ctx's error, not a fault of the endpoint.
+// TestAskEnds checks that a canceled question returns ctx's error, not a fault of the endpoint.
 func TestAskEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,7 +201,7 @@ func TestAskEnds(t *testing.T) {
 	})
 	if _, err := New(Options{BaseURL: s.BaseURL(), Model: "m"}).Ask(ctx, "i", "d", "n", schema); !errors.Is(err,
 		context.Canceled) {
-		t.Errorf("%v, want that it was canceled", err)
+		t.Errorf("%v, want context.Canceled", err)
 	}
 }
 

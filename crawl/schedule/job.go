@@ -10,7 +10,8 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// stepPrefix begins the kinds of steps' jobs: each step is a kind, so that a process fetches those that it can do.
+// stepPrefix begins the kinds of steps' jobs. Each step has its own kind, so that a process fetches the steps it can
+// do.
 const stepPrefix = "step:"
 
 type (
@@ -35,14 +36,14 @@ func (siteArgs) Kind() string   { return "site" }
 func (domainArgs) Kind() string { return "domain" }
 func (a stepArgs) Kind() string { return stepPrefix + a.Step }
 
-// once lets a job be made only while there is none of its kind and arguments that is not finished.
+// once allows a job only while no unfinished job has the same kind and arguments.
 var once = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable,
 	rivertype.JobStateScheduled,
 }}
 
-// InsertOpts implement river.JobArgsWithInsertOpts. A look for what is due is made again soon: none is worth a retry,
-// and one that died must not keep the next from being made.
+// InsertOpts implements river.JobArgsWithInsertOpts. A feed job is not retried, because another one follows soon. A
+// feed job that died must not prevent the next one.
 func (feedArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueFeed, MaxAttempts: 1}
 }
@@ -59,7 +60,7 @@ func (stepArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueSteps, UniqueOpts: once}
 }
 
-// job does one kind of job.
+// job is the worker for one kind of job.
 type job[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	limit time.Duration
@@ -72,14 +73,13 @@ func (w *job[T]) Timeout(*river.Job[T]) time.Duration { return w.limit }
 // Work implements river.Worker.
 func (w *job[T]) Work(ctx context.Context, j *river.Job[T]) error { return w.do(ctx, j.Args) }
 
-// feed makes the jobs that are due, and gives those of dead processes to others. It is done by one process, which the
-// others elect.
+// feed inserts the jobs that are due, and gives the jobs of dead processes to others. Only the leader's feed jobs run.
 func (w *Worker) feed(ctx context.Context) error {
-	if n, err := w.db.RescueJobs(ctx, comeback); err != nil {
+	if n, err := w.db.RescueJobs(ctx, relockGrace); err != nil {
 		return err
 	} else if n > 0 {
-		w.o.Metrics.rescued(n)
-		w.o.Logger.WarnContext(ctx, "jobs of a worker that is gone are given to others", "jobs", n)
+		w.o.Metrics.countRescued(n)
+		w.o.Logger.WarnContext(ctx, "a worker is gone; its jobs are given to others", "jobs", n)
 	}
 	now := w.o.Now()
 	steps, err := w.db.DueSteps(ctx, now)
@@ -89,10 +89,10 @@ func (w *Worker) feed(ctx context.Context) error {
 	if err := insert(ctx, w, steps, func(name string) river.JobArgs { return stepArgs{name} }); err != nil {
 		return err
 	}
-	if room, err := w.room(ctx, queueVisits); err != nil {
+	if hasRoom, err := w.hasRoom(ctx, queueVisits); err != nil {
 		return err
-	} else if room {
-		services, err := w.db.DueServices(ctx, now, feedMost)
+	} else if hasRoom {
+		services, err := w.db.DueServices(ctx, now, maxWaiting)
 		if err != nil {
 			return err
 		}
@@ -100,30 +100,30 @@ func (w *Worker) feed(ctx context.Context) error {
 			return err
 		}
 	}
-	if room, err := w.room(ctx, queueFacts); err != nil || !room {
+	if hasRoom, err := w.hasRoom(ctx, queueFacts); err != nil || !hasRoom {
 		return err
 	}
-	sites, err := w.db.DueSites(ctx, now, feedMost/2)
+	sites, err := w.db.DueSites(ctx, now, maxWaiting/2)
 	if err != nil {
 		return err
 	}
 	if err := insert(ctx, w, sites, func(id int64) river.JobArgs { return siteArgs{id} }); err != nil {
 		return err
 	}
-	domains, err := w.db.DueDomains(ctx, now, feedMost/2)
+	domains, err := w.db.DueDomains(ctx, now, maxWaiting/2)
 	if err != nil {
 		return err
 	}
 	return insert(ctx, w, domains, func(name string) river.JobArgs { return domainArgs{name} })
 }
 
-// room says whether few enough jobs of a queue wait for more to be made.
-func (w *Worker) room(ctx context.Context, queue string) (bool, error) {
+// hasRoom reports whether few enough jobs of a queue wait, so that more may be inserted.
+func (w *Worker) hasRoom(ctx context.Context, queue string) (bool, error) {
 	n, err := w.db.WaitingJobs(ctx, queue)
-	return n <= feedMost/2, err
+	return n <= maxWaiting/2, err
 }
 
-// insert makes jobs, but those that are there.
+// insert inserts jobs, except those that exist.
 func insert[T any](ctx context.Context, w *Worker, due []T, args func(T) river.JobArgs) error {
 	if len(due) == 0 {
 		return nil
@@ -133,17 +133,17 @@ func insert[T any](ctx context.Context, w *Worker, due []T, args func(T) river.J
 		params[i] = river.InsertManyParams{Args: args(d)}
 	}
 	if _, err := w.client.InsertMany(ctx, params); err != nil {
-		return fmt.Errorf("make %d jobs: %w", len(due), err)
+		return fmt.Errorf("insert %d jobs: %w", len(due), err)
 	}
 	return nil
 }
 
-// dueNow has jobs that are made be due at once by the database's clock, which they are taken by: River gives them the
-// time of their process, and where that is ahead they would wait for it to come.
-func dueNow(ctx context.Context, jobs []*rivertype.JobInsertParams,
+// makeDue makes inserted jobs due at once by the database's clock, by which they are fetched. River would use the clock
+// of this process; if that is ahead, the jobs would wait.
+func makeDue(ctx context.Context, jobs []*rivertype.JobInsertParams,
 	insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
 	for _, j := range jobs {
-		j.ScheduledAt = new(time.Time) // which the driver takes for now()
+		j.ScheduledAt = new(time.Time) // the driver replaces the zero time by now()
 	}
 	return insert(ctx)
 }
@@ -155,7 +155,7 @@ func withJob(ctx context.Context, j *rivertype.JobRow) context.Context {
 	return context.WithValue(ctx, jobKey{}, j)
 }
 
-// Logs makes a handler whose lines have the id of the job that they are about.
+// Logs returns a handler that adds the id of the job to each line.
 func Logs(h slog.Handler) slog.Handler { return jobLogs{h} }
 
 type jobLogs struct{ slog.Handler }
@@ -177,13 +177,13 @@ func (h jobLogs) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h jobLogs) WithGroup(name string) slog.Handler { return jobLogs{h.Handler.WithGroup(name)} }
 
-// atLeast keeps River's own reports of everyday events out of the log.
-type atLeast struct {
+// levelHandler drops River's own reports of ordinary events from the log.
+type levelHandler struct {
 	slog.Handler
 	level slog.Level
 }
 
 // Enabled implements slog.Handler.
-func (h atLeast) Enabled(ctx context.Context, level slog.Level) bool {
+func (h levelHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= h.level && h.Handler.Enabled(ctx, level)
 }

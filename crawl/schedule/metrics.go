@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Metrics counts the jobs of a process by kind, and tells it with how the queues of all processes stand, in the text
-// format of Prometheus.
+// Metrics counts the jobs of a process by kind. It writes these counts, and the state of the queues of all processes,
+// in the text format of Prometheus.
 type Metrics struct {
 	mu      sync.Mutex
 	kinds   map[string]*kindMetrics
@@ -23,14 +23,14 @@ type Metrics struct {
 }
 
 type kindMetrics struct {
-	done, failed int64
-	seconds      float64 // of those that were done
+	countDone, countFailed int64
+	seconds                float64 // of successful jobs
 }
 
-// NewMetrics counts from nothing.
+// NewMetrics returns metrics that count from zero.
 func NewMetrics() *Metrics { return &Metrics{kinds: map[string]*kindMetrics{}} }
 
-func (m *Metrics) at(kind string, f func(*kindMetrics)) {
+func (m *Metrics) update(kind string, f func(*kindMetrics)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.kinds[kind]
@@ -41,19 +41,20 @@ func (m *Metrics) at(kind string, f func(*kindMetrics)) {
 	f(k)
 }
 
-func (m *Metrics) done(kind string, took time.Duration) {
-	m.at(kind, func(k *kindMetrics) { k.done++; k.seconds += took.Seconds() })
+func (m *Metrics) countDone(kind string, took time.Duration) {
+	m.update(kind, func(k *kindMetrics) { k.countDone++; k.seconds += took.Seconds() })
 }
 
-func (m *Metrics) failed(kind string) { m.at(kind, func(k *kindMetrics) { k.failed++ }) }
+func (m *Metrics) countFailed(kind string) { m.update(kind, func(k *kindMetrics) { k.countFailed++ }) }
 
-func (m *Metrics) rescued(n int64) {
+func (m *Metrics) countRescued(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rescues += n
 }
 
-// Write tells everything, in order. What the database does not tell now is left out: unknown is not zero.
+// Write writes all metrics in order. It omits metrics of the database if the database does not answer, because unknown
+// is not zero.
 func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now time.Time) error {
 	b := bufio.NewWriter(w)
 	m.writeOwn(b)
@@ -94,7 +95,7 @@ func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now t
 	return b.Flush()
 }
 
-// writeOwn tells what this process did.
+// writeOwn writes the counts of this process.
 func (m *Metrics) writeOwn(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,13 +107,13 @@ func (m *Metrics) writeOwn(w io.Writer) {
 		}
 	}
 	family("tollbook_jobs_done_total", "counter", "Jobs that this process has done, by kind.",
-		func(k *kindMetrics) float64 { return float64(k.done) })
+		func(k *kindMetrics) float64 { return float64(k.countDone) })
 	family("tollbook_jobs_failed_total", "counter", "Jobs of this process that failed, by kind; they are tried again.",
-		func(k *kindMetrics) float64 { return float64(k.failed) })
+		func(k *kindMetrics) float64 { return float64(k.countFailed) })
 	family("tollbook_job_seconds_total", "counter",
 		"Time that this process took for the jobs that it has done, by kind.",
 		func(k *kindMetrics) float64 { return k.seconds })
-	const rescued = "tollbook_jobs_rescued_total"
+	const countRescued = "tollbook_jobs_rescued_total"
 	fmt.Fprintf(w, "# HELP %s Jobs of dead workers that this process, when it led, gave to others.\n# TYPE %s "+
-		"counter\n%s %d\n", rescued, rescued, rescued, m.rescues)
+		"counter\n%s %d\n", countRescued, countRescued, countRescued, m.rescues)
 }

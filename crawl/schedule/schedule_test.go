@@ -28,10 +28,10 @@ var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return nil
 })
 
-// patience is how long a test waits for what must come.
+// patience is the longest time that a test waits for an event that must come.
 const patience = 2 * time.Minute
 
-// fleet is a test's database, with a connection beside it.
+// fleet is a test's database with a second connection.
 type fleet struct {
 	*postgres.DB
 	conn *pgx.Conn
@@ -53,7 +53,7 @@ func open(t *testing.T) *fleet {
 	return &fleet{db, conn}
 }
 
-// start runs a worker until stop is called, which waits for its end.
+// start runs a worker until stop is called. stop waits for the worker's end.
 func (f *fleet) start(t *testing.T, o Options) (stop func()) {
 	t.Helper()
 	w, err := New(f.DB, o)
@@ -83,7 +83,7 @@ func receive[T any](t *testing.T, from <-chan T, what string) (v T) {
 	return v
 }
 
-// lines is a log that tests read while it is written.
+// lines is a log that tests may read while it is written.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -101,8 +101,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestSteps: of two workers that can do a step one does it, a period after the last time; one that follows another is
-// done after it; one that fails is tried again, told with its job, and counted.
+// TestSteps checks that one of two workers does a step, a period after the last time, and that a step that follows
+// another is done after it. A failed step is tried again, logged with its job, and counted.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -117,10 +117,10 @@ func TestSteps(t *testing.T) {
 			}
 			defer inside.Add(-1)
 			logger.InfoContext(ctx, "building")
-			known, err := f.Steps(ctx)
-			for _, s := range known {
+			stored, err := f.Steps(ctx)
+			for _, s := range stored {
 				if s.Name == "build" && s.BeganAt != nil && time.Since(*s.BeganAt) < time.Second {
-					t.Errorf("a build comes %s after the last one began, want a second or more", time.Since(*s.BeganAt))
+					t.Errorf("a build begins %s after the last one, want a second or more", time.Since(*s.BeganAt))
 				}
 			}
 			built <- time.Now()
@@ -148,7 +148,7 @@ func TestSteps(t *testing.T) {
 	for _, want := range []string{"msg=building job=", `msg="job failed" job=`, "kind=step:index:eip155:8453",
 		"the node is away"} {
 		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log has no %q:\n%s", want, log)
+			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
 	}
 	var figures bytes.Buffer
@@ -160,12 +160,13 @@ func TestSteps(t *testing.T) {
 		"tollbook_step_last_success_timestamp_seconds{step=\"build\"} ", "tollbook_jobs_rescued_total 0\n",
 	} {
 		if !strings.Contains(figures.String(), want) {
-			t.Errorf("the figures have no %q:\n%s", want, &figures)
+			t.Errorf("the metrics lack %q:\n%s", want, &figures)
 		}
 	}
 }
 
-// TestStop: a job under way may go on for a while after the end; one that does not end then is cut off, and another's.
+// TestStop checks that a running job may continue after the end for a while, and that one that does not end is canceled
+// and left to others.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -204,7 +205,7 @@ func TestStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(states, ", "); got != "step:long available, step:short completed" {
-		t.Errorf("the jobs are %s", got)
+		t.Errorf("states of jobs: %s", got)
 	}
 	done := make(chan struct{}, 1)
 	f.start(t, Options{Steps: []Step{{Name: "long", Every: time.Hour, Limit: time.Hour,
@@ -212,7 +213,7 @@ func TestStop(t *testing.T) {
 	receive(t, done, "other worker who does what was cut off")
 }
 
-// TestPartOfAStep: a step that goes on where it was has done its part when its limit cuts it off; any other has failed.
+// TestPartOfAStep checks that a step that continues where it stopped succeeds when its limit ends it; others fail.
 func TestPartOfAStep(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -220,11 +221,11 @@ func TestPartOfAStep(t *testing.T) {
 	metrics := NewMetrics()
 	steps := []Step{
 		{Name: "all", Every: time.Hour, Limit: 50 * time.Millisecond, Do: wait},
-		{Name: "part", Every: time.Hour, Limit: 50 * time.Millisecond, Goes: true, Do: wait},
+		{Name: "part", Every: time.Hour, Limit: 50 * time.Millisecond, Resumes: true, Do: wait},
 	}
 	f.start(t, Options{Steps: steps, Metrics: metrics})
 	counts := func(kind string) (done, failed int64) {
-		metrics.at(kind, func(k *kindMetrics) { done, failed = k.done, k.failed })
+		metrics.update(kind, func(k *kindMetrics) { done, failed = k.countDone, k.countFailed })
 		return done, failed
 	}
 	deadline := time.After(patience)
@@ -248,7 +249,7 @@ func TestPartOfAStep(t *testing.T) {
 	}
 }
 
-// TestWrongSteps: a step without a name, a period or a limit, or with another's name, is refused.
+// TestWrongSteps checks that a step without a name, a period or a limit, or with a duplicate name, is refused.
 func TestWrongSteps(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -256,7 +257,7 @@ func TestWrongSteps(t *testing.T) {
 	for _, steps := range [][]Step{{{Every: 1, Limit: 1}}, {{Name: "a", Limit: 1}}, {{Name: "a", Every: 1}},
 		{good, good}} {
 		if _, err := New(f.DB, Options{Steps: steps}); err == nil {
-			t.Errorf("steps %v are taken", steps)
+			t.Errorf("steps %v are accepted", steps)
 		}
 	}
 }

@@ -106,7 +106,7 @@ const (
 // directorySteps returns the steps that any worker can do.
 func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 	steps := []schedule.Step{{
-		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Goes: true,
+		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Resumes: true,
 		Do: func(ctx context.Context) error {
 			_, err := w.crawler.ProbeSubmissions(ctx)
 			return err
@@ -127,7 +127,7 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 		return steps
 	}
 	return append(steps, schedule.Step{
-		Name: "synthesis", Every: synthesisEvery, Limit: synthesisLimit, Goes: true,
+		Name: "synthesis", Every: synthesisEvery, Limit: synthesisLimit, Resumes: true,
 		Do: func(ctx context.Context) error {
 			report, err := w.crawler.Synthesize(ctx)
 			if err == nil && report.Stopped != "" {
@@ -156,7 +156,7 @@ func (w *Worker) indexSteps(ctx context.Context, db *database.DB, o Options) ([]
 	var steps []schedule.Step
 	for _, id := range indexer.Networks() {
 		steps = append(steps, schedule.Step{
-			Name: "index:" + id, Every: o.Schedule.Index, Limit: indexLimit, Goes: true,
+			Name: "index:" + id, Every: o.Schedule.Index, Limit: indexLimit, Resumes: true,
 			Do: func(ctx context.Context) error {
 				_, err := indexer.OnceOf(ctx, id)
 				return err

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzBlocks reads blocks with their transactions, and receipts: what is read of valid JSON is what encoding/json finds
-// there.
+// FuzzBlocks compares blocks with their transactions, and receipts, with what encoding/json reads.
 func FuzzBlocks(f *testing.F) {
 	a, b := "0x"+strings.Repeat("ab", 32), "0x"+strings.Repeat("cd", 32)
 	f.Add([]byte(`{"number":"0x1b4","hash":"` + a + `","parentHash":"` + b +
@@ -55,8 +54,7 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
-// exact decodes an object whose keys stand once each and as they are wanted, which encoding/json alone does not hold
-// to.
+// exact decodes an object whose keys are unique and spelt exactly, which encoding/json alone does not check.
 func exact(data []byte, v any) bool {
 	var members map[string]json.RawMessage
 	text := strings.ToLower(string(data))

@@ -25,8 +25,8 @@ func (r *rangeReader) emptyBlocks() (list []int64) {
 	return list
 }
 
-// checkEmpty asks for each block by itself that had no events though its bloom says that it might. A log that shows now
-// was missing from the range's answer: so a node that truncates answers silently is detected.
+// checkEmpty asks again for each block without events whose Bloom filter says that it might have some. A log that
+// appears now was missing from the range's answer. This detects a node that truncates answers silently.
 func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	if len(blocks) == 0 || r.first == r.last {
 		return nil
@@ -52,7 +52,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 			for j := range list {
 				number := blocks[(from+i)/len(filters)]
 				if !filters[(from+i)%len(filters)].matches(&list[j], number, number) {
-					return errors.New("a log was not asked for")
+					return errors.New("the answer has a log outside the filter")
 				}
 			}
 			missing = missing || len(list) > 0
@@ -69,7 +69,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	return nil
 }
 
-// eventBlooms are the bits that events of some contracts leave in blooms.
+// eventBlooms are the bits that events of some contracts set in Bloom filters.
 type eventBlooms struct {
 	topics, contracts []bloomBits
 }

@@ -15,8 +15,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestAnvilByCommand: the whole command against a live chain, configured by a file: from empty, again, what is new, and
-// beside a network whose node is down.
+// TestAnvilByCommand runs the whole command, configured by a file, against a live chain: from empty, again, with new
+// blocks, and next to a network whose node is down.
 func TestAnvilByCommand(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -48,7 +48,7 @@ func TestAnvilByCommand(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "DATABASE_URL="+d.conn.Config().ConnString())
 		var out, log bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &log
-		_ = cmd.Run() // its status tells
+		_ = cmd.Run() // the exit code is checked below
 		var report struct {
 			Networks []struct {
 				Network     string

@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// costs are running averages of the sizes of answers. A reader uses them to choose the smaller of two ways to ask.
+// costs are running averages of the sizes of answers. A reader uses them to choose the smaller of two requests.
 type costs struct {
 	mu          sync.Mutex
-	transaction float64 // bytes of one
+	transaction float64 // bytes of a transaction
 	perBlock    float64 // transactions of a block
-	receipt     float64 // bytes of one
-	ratio       float64 // transfers of measured tokens for each transaction of a settler; 0: not known
+	receipt     float64 // bytes of a receipt
+	ratio       float64 // transfers of measured tokens for each transaction of a settler; 0 for unknown
 	ranges      int     // since the ratio was last measured
 }
 
-// Sizes to assume until answers were seen, and how often the ratio is measured again.
+// Sizes to assume before the first answers, and how often the ratio is measured again.
 const (
 	usualTransaction = 900
 	usualPerBlock    = 150
@@ -25,7 +25,7 @@ const (
 	measureEvery     = 16 // ranges
 )
 
-// moveAverage moves an average, of which zero is not known, by a tenth towards a value.
+// moveAverage moves an average by a tenth towards a value. An average of zero is unknown and becomes the value.
 func moveAverage(average *float64, value float64) {
 	if *average == 0 {
 		*average = value
@@ -41,7 +41,7 @@ func (c *costs) transfersAreLighter() bool {
 }
 
 // blockIsLighter reports whether a block with all its transactions is a smaller answer than its header and n of them. A
-// request of its own costs a node more than its bytes do.
+// separate request costs a node more than its bytes.
 func (c *costs) blockIsLighter(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *costs) blockIsLighter(n int) bool {
 	return cmp.Or(c.perBlock, usualPerBlock)*one <= float64(n)*(one+request)
 }
 
-// addBlock counts a block's answer, whole or its header alone.
+// addBlock counts the answer for a block, whole or only its header.
 func (c *costs) addBlock(whole bool, size, transactions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *costs) addBlock(whole bool, size, transactions int) {
 	}
 }
 
-// addReceipt counts a receipt's answer.
+// addReceipt counts the answer for a receipt.
 func (c *costs) addReceipt(size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *costs) measureDue() bool {
 	return c.ratio == 0 || c.ranges%measureEvery == 0
 }
 
-// addTransfers counts transfers beside the transactions of settlers.
+// addTransfers counts transfers and the transactions of settlers in the same blocks.
 func (c *costs) addTransfers(transfers, transactions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

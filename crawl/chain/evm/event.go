@@ -26,32 +26,32 @@ func hexText(raw []byte) string {
 	return string(hex.AppendEncode(append(b[:0], "0x"...), raw))
 }
 
-// word is an address as a topic has it.
+// word returns an address as a topic contains it.
 func (a address) word() (h hash) {
 	copy(h[12:], a[:])
 	return h
 }
 
-// addressOf reads a topic that holds an address.
+// addressOf returns the address in a topic.
 func addressOf(topic hash) (a address) {
 	copy(a[:], topic[12:])
 	return a
 }
 
-// parseAddress reads an address in normal form.
+// parseAddress parses an address in normal form.
 func parseAddress(s string) (a address, err error) {
 	if len(s) != 42 || s[:2] != "0x" {
-		return a, fmt.Errorf("%.60q is no address", s)
+		return a, fmt.Errorf("%.60q is not an address", s)
 	}
 	if _, err := hex.Decode(a[:], []byte(s[2:])); err != nil {
-		return a, fmt.Errorf("%.60q is no address", s)
+		return a, fmt.Errorf("%.60q is not an address", s)
 	}
 	return a, nil
 }
 
 func mustHash(s string) (h hash) {
 	if n, err := hex.Decode(h[:], []byte(s[2:])); err != nil || n != len(h) {
-		panic("no hash: " + s) // a constant of ours
+		panic("not a hash: " + s) // s is a constant
 	}
 	return h
 }
@@ -59,12 +59,12 @@ func mustHash(s string) (h hash) {
 func mustAddress(s string) address {
 	a, err := parseAddress(s)
 	if err != nil {
-		panic(err) // a constant of ours
+		panic(err) // s is a constant
 	}
 	return a
 }
 
-// Events that settlements leave, by their first topic.
+// Events of settlements, by their first topic.
 var (
 	// Transfer(address indexed from, address indexed to, uint256 value)
 	topicTransfer = mustHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
@@ -89,26 +89,26 @@ type event struct {
 	contract     address
 	topics       [4]hash
 	topicCount   int
-	amount       hash // the data, where that is one word
+	amount       hash // the data, if it is one word
 	oneWord      bool
 }
 
-// transfer reports whether an event is a Transfer of ERC-20.
-func (e *event) transfer() bool {
+// isTransfer reports whether an event is a Transfer of ERC-20.
+func (e *event) isTransfer() bool {
 	return e.topicCount == 3 && e.topics[0] == topicTransfer && e.oneWord
 }
 
-func (e *event) authorization() bool {
+func (e *event) isAuthorization() bool {
 	return e.topicCount == 3 && e.topics[0] == topicAuthorizationUsed
 }
 
-func (e *event) settled() bool {
+func (e *event) isSettled() bool {
 	return e.topicCount == 1 && (e.topics[0] == topicSettled || e.topics[0] == topicSettledWithPermit) &&
 		(e.contract == permit2Proxies[0] || e.contract == permit2Proxies[1])
 }
 
-// decimal writes a 256-bit number.
-func decimal(word hash) string {
+// formatDecimal formats a 256-bit number.
+func formatDecimal(word hash) string {
 	for _, b := range word[:24] {
 		if b != 0 {
 			return new(big.Int).SetBytes(word[:]).String()
@@ -130,7 +130,7 @@ func readEvents(s *jsonrpc.Scanner, list []event) []event {
 	return list
 }
 
-// Members that a log must have, a bit each.
+// Members that a log must have, one bit each.
 const (
 	hasAddress = 1 << iota
 	hasTopics
@@ -162,7 +162,7 @@ func readEvent(s *jsonrpc.Scanner, e *event) {
 		case "data":
 			if data := s.Text(); len(data) == 2+64 {
 				if e.oneWord = jsonrpc.DecodeHex(e.amount[:], data); !e.oneWord {
-					s.Fail(fmt.Errorf("%.80q is no hex", data))
+					s.Fail(fmt.Errorf("%.80q is not hex", data))
 				}
 			}
 			seen |= hasData
@@ -180,7 +180,7 @@ func readEvent(s *jsonrpc.Scanner, e *event) {
 			seen |= hasIndex
 		case "removed":
 			if !s.Null() && s.Bool() {
-				s.Fail(errors.New("a log was removed"))
+				s.Fail(errors.New("a log has removed: true"))
 			}
 		default:
 			s.Value()
@@ -191,25 +191,25 @@ func readEvent(s *jsonrpc.Scanner, e *event) {
 	}
 }
 
-// header is a block without what it holds.
+// header is a block without its transactions.
 type header struct {
 	number int64
 	hash   hash
 	parent hash
 	time   time.Time
-	bloom  [256]byte // all ones where the node gives none: anything may be in it
+	bloom  [256]byte // all ones if the node sends none: any log may be in the block
 }
 
-// sent is a transaction of a block, and the account that sent it.
+// sent is a transaction of a block with its sender.
 type sent struct {
 	transaction hash
 	from        address
 }
 
-// errNull is a null instead of a block or a transaction: the node is behind, or no longer has it.
-var errNull = &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: "null instead of what was asked for"}
+// errNull is returned for a null instead of a block or a transaction: the node is behind, or no longer has it.
+var errNull = &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: "the node does not have the block or transaction"}
 
-// readHeader reads a block. Of its transactions, where they are whole, it calls each.
+// readHeader reads a block. It calls each with every transaction, if they are whole.
 func readHeader(result []byte, each func(sent)) (h header, bytes int, err error) {
 	s := jsonrpc.NewScanner(result)
 	if s.Null() {
@@ -259,7 +259,7 @@ func readHeader(result []byte, each func(sent)) (h header, bytes int, err error)
 	return h, len(result), nil
 }
 
-// readSent reads a transaction, and the hash of its block.
+// readSent reads a transaction and the hash of its block.
 func readSent(s *jsonrpc.Scanner) (t sent, block hash) {
 	var hasHash, hasFrom bool
 	for key := range s.Members {
@@ -284,7 +284,7 @@ func readSent(s *jsonrpc.Scanner) (t sent, block hash) {
 	return t, block
 }
 
-// readReceipt reads the events of a transaction that is in a block, in their order.
+// readReceipt reads the events of a transaction that is in a block, in order.
 func readReceipt(result []byte, transaction, block hash) ([]event, error) {
 	s := jsonrpc.NewScanner(result)
 	if s.Null() {
@@ -308,18 +308,18 @@ func readReceipt(result []byte, transaction, block hash) ([]event, error) {
 		return nil, fmt.Errorf("read a receipt: %w", err)
 	}
 	if gotTransaction != transaction || gotBlock != block {
-		return nil, fmt.Errorf("the receipt of %v is another's, or of another block", transaction)
+		return nil, fmt.Errorf("got another receipt than that of %v, or of another block", transaction)
 	}
 	for i, e := range list {
 		if e.transaction != transaction || e.blockHash != block || e.index > math.MaxInt32 || i > 0 &&
 			e.index <= list[i-1].index {
-			return nil, fmt.Errorf("the receipt of %v holds what is not its own", transaction)
+			return nil, fmt.Errorf("the receipt of %v contains another transaction's logs", transaction)
 		}
 	}
 	return list, nil
 }
 
-// bloomBits are the places in a header's bloom at which an item leaves ones.
+// bloomBits are the bits that an item sets in a header's Bloom filter.
 type bloomBits [3]uint16
 
 func (b bloomBits) in(bloom *[256]byte) bool {

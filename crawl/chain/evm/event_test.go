@@ -9,8 +9,8 @@ import (
 	"tollbook/crawl/chain/jsonrpc"
 )
 
-// TestBloom: an item is in a bloom when all three of its bits are. That the bits are the right ones is for live nodes
-// to say.
+// TestBloom checks that an item is in a Bloom filter only if all three of its bits are set. Tests with live nodes check
+// that they are the right bits.
 func TestBloom(t *testing.T) {
 	t.Parallel()
 	a := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
@@ -30,7 +30,7 @@ func TestBloom(t *testing.T) {
 	}
 }
 
-// TestDecimal writes numbers of any size.
+// TestDecimal formats numbers of any size.
 func TestDecimal(t *testing.T) {
 	t.Parallel()
 	var most hash
@@ -47,13 +47,13 @@ func TestDecimal(t *testing.T) {
 		{hash{23: 1}, "18446744073709551616"},
 		{most, "115792089237316195423570985008687907853269984665640564039457584007913129639935"},
 	} {
-		if got := decimal(tt.in); got != tt.want {
+		if got := formatDecimal(tt.in); got != tt.want {
 			t.Errorf("decimal(%v) = %s, want %s", tt.in, got, tt.want)
 		}
 	}
 }
 
-// FuzzEvents: the logs that are read are those that encoding/json reads.
+// FuzzEvents compares the logs that are read with those of encoding/json.
 func FuzzEvents(f *testing.F) {
 	one := `{"address":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913",` +
 		`"topics":["0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"],"data":"0x",` +
@@ -70,7 +70,7 @@ func FuzzEvents(f *testing.F) {
 		if s.End() != nil || !json.Valid(data) {
 			return
 		}
-		var want []map[string]any // keys that stand twice: the last counts in both
+		var want []map[string]any // of duplicate keys the last one counts in both
 		if err := json.Unmarshal(data, &want); err != nil {
 			t.Fatalf("%q: read as logs, but %v", data, err)
 		}

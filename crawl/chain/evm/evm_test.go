@@ -14,7 +14,7 @@ import (
 	"tollbook/crawl/chain/evm"
 )
 
-// once indexes and must succeed.
+// once indexes and fails the test on an error.
 func once(t *testing.T, x *evm.Reader) chain.Report {
 	t.Helper()
 	report, err := x.Once(t.Context())
@@ -24,7 +24,7 @@ func once(t *testing.T, x *evm.Reader) chain.Report {
 	return report
 }
 
-// compare holds a ledger to what the world knows, up to the confirmed head.
+// compare compares a ledger with the world's settlements up to the confirmed head.
 func (w *world) compare(t *testing.T, what string, l *memory) {
 	t.Helper()
 	confirmed := max(0, w.Head().Number-2)
@@ -32,13 +32,13 @@ func (w *world) compare(t *testing.T, what string, l *memory) {
 		t.Fatalf("%s: settlements (-want +got):\n%s", what, diff)
 	}
 	if l.counted == 0 {
-		if diff := cmp.Diff(w.tallied(confirmed, l.settlers, l.recipients), l.tallied()); diff != "" {
+		if diff := cmp.Diff(w.wantCounts(confirmed, l.settlers, l.recipients), l.counts()); diff != "" {
 			t.Fatalf("%s: what was seen (-want +got):\n%s", what, diff)
 		}
 	}
 }
 
-// someRecipients are what listed services ask to be paid to.
+// someRecipients returns recipients of listed services.
 func someRecipients(n int) (list []string) {
 	for i := range n {
 		list = append(list, text(person('r', i)))
@@ -46,7 +46,7 @@ func someRecipients(n int) (list []string) {
 	return list
 }
 
-func TestIndexEqualsWhatWasSent(t *testing.T) {
+func TestIndexEqualsSentPayments(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestIndexEqualsWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestReorganisations: after any of them the index equals a fresh one.
+// TestReorganisations checks that after each kind of reorganisation the index equals a fresh one.
 func TestReorganisations(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -99,7 +99,7 @@ func TestReorganisations(t *testing.T) {
 					w.grow(int(depth), 4)
 				case 1: // higher
 					w.grow(int(depth)+1+r.IntN(8), 4)
-				case 2: // lower at first: nothing can be known until it has grown again
+				case 2: // lower at first: the reader waits until the chain has grown again
 					w.grow(max(0, int(depth)-3), 4)
 					if _, err := x.Once(t.Context()); err != nil {
 						t.Fatal(err)
@@ -116,7 +116,7 @@ func TestReorganisations(t *testing.T) {
 	}
 }
 
-func TestDeeperThanAllThatIsKept(t *testing.T) {
+func TestReorganisationTooDeep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3)
 	w.grow(50, 4)
@@ -135,8 +135,7 @@ func TestDeeperThanAllThatIsKept(t *testing.T) {
 	}
 }
 
-// TestKilledAtAnyMoment: what an indexer leaves when it ends before, in or after a commit is where the next one goes
-// on.
+// TestKilledAtAnyMoment checks that an index is correct if the indexer is killed before, during or after any commit.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(5)
@@ -172,7 +171,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	w.compare(t, "after the last kill", l)
 }
 
-// TestNewSettlers are looked for from their own day, and what was counted is not counted again.
+// TestNewSettlers checks that new settlers are read from their own first day, and that nothing is counted twice.
 func TestNewSettlers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(9)
@@ -198,12 +197,12 @@ func TestNewSettlers(t *testing.T) {
 	if len(l.rows) <= rows {
 		t.Errorf("%d rows after new settlers, %d before", len(l.rows), rows)
 	}
-	if diff := cmp.Diff(w.tallied(confirmed, l.settlers, nil), l.tallied()); diff != "" {
+	if diff := cmp.Diff(w.wantCounts(confirmed, l.settlers, nil), l.counts()); diff != "" {
 		t.Errorf("what was seen (-want +got):\n%s", diff)
 	}
 }
 
-// TestStart: nothing before a network's start is read.
+// TestStart checks that nothing before a network's start is read.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(4)
@@ -231,7 +230,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestFinalized: without a number of confirmations the node's word counts, or where it has none, a usual number.
+// TestFinalized checks that without a number of confirmations the finalized block counts, or without that a default.
 func TestFinalized(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -261,7 +260,7 @@ func TestFinalized(t *testing.T) {
 	}
 }
 
-// TestRun follows the chain until it is told to end, also while it reorganises.
+// TestRun checks that Run follows the chain through reorganisations until its context ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(8)

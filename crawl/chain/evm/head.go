@@ -18,7 +18,7 @@ func sortHashes(list *[]hash) {
 	*list = slices.Compact(*list)
 }
 
-// askHead asks for the newest block, and for the newest confirmed block.
+// askHead asks for the newest confirmed block and the newest block.
 func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err error) {
 	if newest, err = x.blockAt(ctx, `"latest"`); err != nil {
 		return confirmed, newest, err
@@ -31,7 +31,7 @@ func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err err
 			return confirmed, newest, err
 		}
 		x.noFinalized = f.Kind == jsonrpc.KindUnsupported
-		x.options.Logger.Info("a node tells no finalized block; going by confirmations", "network", x.network.ID,
+		x.options.Logger.Info("node without a finalized block; counting confirmations instead", "network", x.network.ID,
 			"confirmations", usualConfirmations)
 	}
 	if depth <= 0 {
@@ -41,8 +41,8 @@ func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err err
 	return confirmed, newest, err
 }
 
-// askConfirmed is askHead with a confirmed block that has a child: a hash that no later block names may be made up.
-// Both blocks come in one answer, so that the client asks again if a node contradicts itself.
+// askConfirmed is askHead with a confirmed block that has a child, because a node could invent a hash that no later
+// block names. Both blocks come in one answer, so that the client asks again if a node contradicts itself.
 func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, err error) {
 	confirmed, newest, err = x.askHead(ctx)
 	if err != nil || newest.number <= confirmed.number {
@@ -76,11 +76,11 @@ func (x *Reader) block(ctx context.Context, number int64) (h header, err error) 
 	return h, err
 }
 
-// readNumbered reads the header of a block that was asked for by its number.
+// readNumbered reads the header of a block that was requested by number.
 func readNumbered(result []byte, number int64) (header, error) {
 	h, _, err := readHeader(result, nil)
 	if err == nil && h.number != number {
-		err = fmt.Errorf("asked for block %d, got %d", number, h.number)
+		err = fmt.Errorf("got block %d instead of %d", number, h.number)
 	}
 	return h, err
 }
@@ -96,13 +96,13 @@ func (x *Reader) blockAt(ctx context.Context, at string) (h header, err error) {
 	return h, err
 }
 
-// openScans opens scans for settlers that no scan looks for yet.
+// openScans opens scans for settlers without one.
 func (x *Reader) openScans(ctx context.Context, confirmed header) error {
 	settlers, err := x.store.NewSettlers(ctx, x.network.ID)
 	if err != nil || len(settlers) == 0 {
 		return err
 	}
-	var from time.Time // the first day that is looked at
+	var from time.Time // the first day to read
 	for i, s := range settlers {
 		day := x.network.Start
 		if s.Since != nil && s.Since.After(day) {
@@ -119,9 +119,9 @@ func (x *Reader) openScans(ctx context.Context, confirmed header) error {
 	return x.store.OpenScans(ctx, x.network.ID, settlers, first.number, first.time, confirmed.number)
 }
 
-// firstBlock returns the first block of a day, or the oldest that nodes still have: the first block of a younger chain,
-// the confirmed head if the day is in the future. A block that nodes said they no longer have is asked for again once
-// later blocks were found: a node that failed for a moment would cost all the history before.
+// firstBlock returns the first block of a day, or the oldest block that nodes still have. It returns the first block of
+// a chain that began later, and the confirmed head for a day in the future. If nodes said that they no longer have a
+// block, it asks for the block again at the end: a node that failed for a moment would cost all history before it.
 func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header) (header, error) {
 	if confirmed.time.Before(day) {
 		return confirmed, nil
@@ -135,15 +135,15 @@ func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header
 			return first, err
 		}
 	}
-	return header{}, fmt.Errorf("find the first block of %s: nodes know blocks that they did not know before",
+	return header{}, fmt.Errorf("find the first block of %s: nodes have blocks that they did not have before",
 		day.Format(time.DateOnly))
 }
 
-// searchDay is one binary search of firstBlock. oldest says that the block before may be of the day too, but that no
-// node has it any more.
+// searchDay is one binary search of firstBlock. oldest means that the block before may be of the day too, but no node
+// has it any more.
 func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header) (first header, oldest bool,
 	err error) {
-	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
+	low, high := int64(0), confirmed // low and blocks before it are unknown; high is not before the day
 	for low < high.number {
 		middle := low + (high.number-low)/2
 		h, forgotten, err := x.blockIfKept(ctx, middle)
@@ -171,14 +171,15 @@ func (x *Reader) blockIfKept(ctx context.Context, number int64) (h header, forgo
 	return h, false, err
 }
 
-// rollBackForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they
-// differ it finds the newest kept end that is still part of the chain and rolls back to it.
+// rollBackForks compares the newest committed end that the chain reaches with the chain. If they differ, it finds the
+// newest stored end that is still part of the chain and rolls back to it.
 func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain.Report) error {
 	ends, err := x.store.RangeEnds(ctx, x.network.ID)
 	if err != nil {
 		return err
 	}
-	for len(ends) > 0 && ends[0].Last > newest.number { // the node is behind, or the chain is shorter now: it will show
+	// the node is behind, or the chain is shorter now: a later round decides
+	for len(ends) > 0 && ends[0].Last > newest.number {
 		ends = ends[1:]
 	}
 	if len(ends) == 0 {
@@ -204,7 +205,7 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 		return failed
 	}
 	if i == len(ends) {
-		return fmt.Errorf("%w: of %d ends kept, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last,
+		return fmt.Errorf("%w: of %d stored ends, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last,
 			ends[0].Last)
 	}
 	removed, err := x.store.RollBack(ctx, x.network.ID, ends[i].Last)
@@ -242,13 +243,13 @@ func (x *Reader) isOnChain(ctx context.Context, e ledger.RangeEnd) (same bool, e
 	return same, nil
 }
 
-// confirmFork asks every node before anything is rolled back. A node that is as far as the others and still has the
-// committed block makes it a disagreement, which only time resolves.
+// confirmFork asks every node before a roll-back. If a node that is as far as the others still has the committed block,
+// the nodes disagree, and the reader waits until they agree.
 func (x *Reader) confirmFork(ctx context.Context, e ledger.RangeEnd, newest int64) error {
 	if x.client.Nodes() < 2 {
 		return nil
 	}
-	known := false
+	has := false
 	_, err := x.client.AskEach(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{blockCall(e.Last, false), {Method: "eth_blockNumber", Params: "[]"}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
@@ -258,11 +259,11 @@ func (x *Reader) confirmFork(ctx context.Context, e ledger.RangeEnd, newest int6
 			}
 			s := jsonrpc.NewScanner(calls[1].Result)
 			at := s.Quantity()
-			known = known || s.Err == nil && at >= newest && h.hash.String() == e.Hash
+			has = has || s.Err == nil && at >= newest && h.hash.String() == e.Hash
 			return s.Err
 		},
 	})
-	if err == nil && known {
+	if err == nil && has {
 		return fmt.Errorf("block %d: %w", e.Last, errDisagree)
 	}
 	return err

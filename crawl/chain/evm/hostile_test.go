@@ -10,7 +10,7 @@ import (
 	"tollbook/crawl/chain"
 )
 
-// TestHostileNodes: whatever a node does, the index that comes of it is the one that an honest node gives.
+// TestHostileNodes checks that the index equals that from an honest node, whatever a hostile node answers.
 func TestHostileNodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(77)
@@ -31,8 +31,8 @@ func TestHostileNodes(t *testing.T) {
 				l.recipients = someRecipients(4)
 				x := indexer(t, l, o, rpc...)
 				var err error
-				// What fails is tried again at the next poll; polls follow each other at once, and nodes are left alone
-				// by the clock.
+				// A failed round is repeated at the next poll. Polls follow at once, but pauses of nodes end by the
+				// clock.
 				for began := time.Now(); time.Since(began) < patience; {
 					if _, err = x.Once(t.Context()); err == nil {
 						break
@@ -49,7 +49,7 @@ func TestHostileNodes(t *testing.T) {
 	}
 }
 
-// A node that for a moment knows no old block, and is believed, would cost all the history before.
+// TestHistoryIsNotForgottenInAMoment checks that a node that lacks old blocks for a moment does not cut the history.
 func TestHistoryIsNotForgottenInAMoment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(78)
@@ -73,7 +73,7 @@ func TestHistoryIsNotForgottenInAMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if old.Load() < 5 {
-		t.Fatalf("old blocks were asked for %d times: nothing was tried", old.Load())
+		t.Fatalf("%d requests for old blocks: the test proves nothing", old.Load())
 	}
 	w.compare(t, h.name, l)
 }

@@ -15,14 +15,14 @@ import (
 	"tollbook/crawl/chain/chaintest"
 )
 
-// exchange is a request on its way through a hostile server.
+// exchange is one request to a hostile server.
 type exchange struct {
 	w     http.ResponseWriter
 	calls []chaintest.Call
 	batch bool
 	chain *chaintest.Chain
-	nth   int64           // of the server's spoilt exchanges
-	gone  <-chan struct{} // closed when the reader waits no longer
+	nth   int64           // number of the server's spoilt exchanges before
+	gone  <-chan struct{} // closed when the reader gives up waiting
 }
 
 // send answers with text.
@@ -49,7 +49,7 @@ func (e *exchange) refuse(status, code int, message string) {
 
 func (e *exchange) honest() string { return string(e.chain.AppendAnswers(nil, e.calls, e.batch)) }
 
-// each answers honestly but for the results of a method, which change.
+// each changes the results of one method and answers the other calls honestly.
 func (e *exchange) each(method string, change func(result []byte) []byte) {
 	parts := make([]string, len(e.calls))
 	for i, c := range e.calls {
@@ -70,7 +70,7 @@ func (e *exchange) each(method string, change func(result []byte) []byte) {
 	e.send(200, "application/json", body)
 }
 
-// logs answers honestly but for lists of logs that are not empty.
+// logs changes lists of logs that are not empty and answers the other calls honestly.
 func (e *exchange) logs(change func(logs []json.RawMessage) []json.RawMessage) {
 	e.each("eth_getLogs", func(result []byte) []byte {
 		var list []json.RawMessage
@@ -121,7 +121,7 @@ func width(c chaintest.Call) int64 {
 	return last - first + 1
 }
 
-// transactions answers honestly but for the transactions of blocks.
+// transactions changes the transactions of blocks and answers the other calls honestly.
 func (e *exchange) transactions(change func(list []json.RawMessage)) {
 	e.each("eth_getBlockByNumber", func(b []byte) []byte {
 		from := bytes.Index(b, []byte(`"transactions":[`)) + len(`"transactions":`)
@@ -135,7 +135,7 @@ func (e *exchange) transactions(change func(list []json.RawMessage)) {
 	})
 }
 
-// belowMiddle leaves the logs of the lower half of what was asked for.
+// belowMiddle keeps the logs of the lower half of the requested range.
 func belowMiddle(e *exchange, list []json.RawMessage) []json.RawMessage {
 	var widest int64
 	for _, c := range e.calls {
@@ -161,10 +161,10 @@ func belowMiddle(e *exchange, list []json.RawMessage) []json.RawMessage {
 	})
 }
 
-// hostility is a way in which a node fails its readers.
+// hostility is a way in which a node misleads its readers.
 type hostility struct {
 	name   string
-	always bool // all the time, where else now and then
+	always bool // in every answer; else in some
 	do     func(e *exchange)
 }
 
@@ -238,7 +238,7 @@ var hostilities = []hostility{
 			return b
 		})
 	}},
-	{"another block than asked for", false, func(e *exchange) {
+	{"another block than requested", false, func(e *exchange) {
 		e.each("eth_getBlockByNumber",
 			func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"0x1`), 1) })
 	}},
@@ -372,8 +372,9 @@ var hostilities = []hostility{
 	}},
 }
 
-// handler is a server that is hostile to one request of so many, by chance, for a reader in step with every nth might
-// meet it for ever; to no more than two in a row, for who asks often enough is to be answered.
+// handler returns a server that spoils one of so many requests, by chance, since a reader in step with every nth
+// request might always get a spoilt answer. It spoils no more than two in a row, so that a reader that repeats a
+// request often enough is answered.
 func (h hostility) handler(c *chaintest.Chain, every int64) http.Handler {
 	var spoilt, row atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

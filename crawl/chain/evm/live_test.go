@@ -19,7 +19,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// contracts are the compiled ones of testdata/contracts.
+// contracts returns the compiled contracts of testdata/contracts.
 func contracts(t *testing.T) (list map[string]struct{ Creation, Runtime string }) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/contracts/contracts.json")
@@ -32,7 +32,7 @@ func contracts(t *testing.T) (list map[string]struct{ Creation, Runtime string }
 	return list
 }
 
-// TestContractsAreTheirSource compiles the contracts again.
+// TestContractsAreTheirSource compiles the contracts again and compares the code.
 func TestContractsAreTheirSource(t *testing.T) {
 	t.Parallel()
 	modules := nodetest.Install(t, "testdata/node")
@@ -65,7 +65,7 @@ type receipt struct {
 	Logs                                            []struct{ LogIndex string }
 }
 
-// TestAnvil: the index of a live chain equals what was sent to it, through reorganisations and kills.
+// TestAnvil compares the index of a live chain with what was sent to it, through reorganisations and kills.
 func TestAnvil(t *testing.T) {
 	t.Parallel()
 	n := startAnvil(t)
@@ -84,7 +84,7 @@ func TestAnvil(t *testing.T) {
 	round(3)
 	m.check("from empty", l)
 
-	// back to a snapshot, and on with other blocks, to the same height and beyond it
+	// Return to a snapshot and continue with other blocks, to the same height and beyond it.
 	for i, depth := range []int{1, 4, 9} {
 		var snapshot string
 		n.call(&snapshot, "evm_snapshot")
@@ -136,7 +136,7 @@ func TestAnvil(t *testing.T) {
 	}
 }
 
-// TestGeth is the second opinion: another node, another way to reorganise.
+// TestGeth does the same with another node, which reorganises in another way.
 func TestGeth(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -155,7 +155,7 @@ func TestGeth(t *testing.T) {
 			t.Fatalf("head %d after debug_setHead, want %d", n.head(), target)
 		}
 		m.forget()
-		// into as few blocks as it likes; a shorter chain than was read is waited for
+		// geth may use as few blocks as it likes; the reader waits while the chain is shorter than before.
 		for done := 0; done < 2 || n.head() <= was; done++ {
 			m.trade()
 			m.trade()

@@ -19,8 +19,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// market is a token with its buyers, sellers and settlers on a live node. It knows what each transaction that it sent
-// settles.
+// market is a token with its buyers, sellers and settlers on a live node. It records what each transaction settles.
 type market struct {
 	*liveNode
 	token, other, batch, wallet, proxy [20]byte
@@ -29,7 +28,7 @@ type market struct {
 	stranger                           key
 	nonces                             map[[20]byte]int64
 	sent                               []sentTx
-	lost                               []sentTx // a reorganisation took them; geth may mine them again when it likes
+	lost                               []sentTx // a reorganisation dropped them; geth may mine them again at any time
 	count                              int
 	mine                               func()
 	r                                  *rand.Rand
@@ -41,7 +40,7 @@ type sentTx struct {
 	paid  []livePayment
 }
 
-// livePayment is what a test expects of a transaction: the nth of its logs pays.
+// livePayment is the expected payment of a transaction: the nth of its logs.
 type livePayment struct {
 	log          int
 	method       string
@@ -50,7 +49,7 @@ type livePayment struct {
 	amount       int64
 }
 
-// newMarket makes a market; mine makes a block, nil where the node does so in its own time.
+// newMarket returns a market. mine mines a block; it is nil if the node mines by itself.
 func newMarket(t *testing.T, n *liveNode, mine func()) *market {
 	t.Helper()
 	m := &market{liveNode: n, nonces: map[[20]byte]int64{}, mine: mine, r: rand.New(rand.NewPCG(1, 2)),
@@ -120,7 +119,7 @@ func (m *market) send(by key, to, input []byte, paid []livePayment) (id string) 
 	return hexOf(hash[:])
 }
 
-// receipt is a transaction's, nil as long as it is in no block.
+// receipt returns a transaction's receipt, nil until it is in a block.
 func (m *market) receipt(id string) (r *receipt) {
 	m.t.Helper()
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -128,7 +127,7 @@ func (m *market) receipt(id string) (r *receipt) {
 		if err == nil {
 			return r
 		}
-		// geth's word for: wait
+		// geth has not indexed the block yet.
 		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > patience {
 			m.t.Fatalf("ask for a receipt: %v", err)
 		}
@@ -141,7 +140,7 @@ func (m *market) authorize(from, to [20]byte, amount int64) authorization {
 		keccak(binary.BigEndian.AppendUint64([]byte{byte(m.r.IntN(256))}, uint64(m.count)))}
 }
 
-// trade sends a transaction of each kind.
+// trade sends one transaction of each kind.
 func (m *market) trade() {
 	m.t.Helper()
 	settler, buyer, seller := m.settlers[m.r.IntN(2)], m.buyers[1+m.r.IntN(7)], seededKey('r', m.r.IntN(5)).address
@@ -152,7 +151,7 @@ func (m *market) trade() {
 		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}}
 	m.send(settler, m.token[:], single, pays)
 
-	// The same again is refused by the token: the transaction fails, and settles nothing.
+	// The token refuses a repeated authorisation: the transaction fails and settles nothing.
 	m.send(settler, m.token[:], single, pays)
 	m.sent[len(m.sent)-1].fails = true
 
@@ -167,12 +166,12 @@ func (m *market) trade() {
 	inputs = append(inputs, abi("transfer(address,uint256)", settler.address[:], number(11)))
 	m.send(settler, m.batch[:], aggregate(m.token, inputs...), paid)
 
-	// A wallet that is a contract: its owner signs, it judges.
+	// A smart-contract wallet: its owner signs, the contract verifies.
 	a = m.authorize(m.wallet, seller, amount())
 	m.send(settler, m.token[:], a.bytesInput(m.chainID, m.token, m.buyers[0]),
 		[]livePayment{{1, "eip3009", settler.address, m.wallet, a.to, a.value}})
 
-	a = m.authorize(buyer.address, buyer.address, amount()) // to oneself
+	a = m.authorize(buyer.address, buyer.address, amount()) // a payment to oneself
 	m.send(settler, m.token[:], a.input(m.chainID, m.token, buyer),
 		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}})
 
@@ -184,11 +183,11 @@ func (m *market) trade() {
 
 	m.send(settler, m.token[:], abi("transfer(address,uint256)", seller[:], number(amount())), nil) // a refund
 
-	a = m.authorize(buyer.address, seller, amount()) // sent by nobody known
+	a = m.authorize(buyer.address, seller, amount()) // sent by an account that is no settler
 	m.send(m.stranger, m.token[:], a.input(m.chainID, m.token, buyer), nil)
 }
 
-// tradePermit2 settles by the proxy, which a test has put at its address.
+// tradePermit2 settles through the proxy, which a test has deployed at its address.
 func (m *market) tradePermit2() {
 	m.t.Helper()
 	settler, buyer, seller := m.settlers[0], m.buyers[2], seededKey('r', 1).address
@@ -208,14 +207,14 @@ func (m *market) listed() (list []ledger.ScanSettler) {
 	return list
 }
 
-// settled are the settlements of what was sent and is in the chain now, up to a block.
+// settled returns the settlements of the transactions that are in the chain, up to a block.
 func (m *market) settled(last int64) (list []ledger.Settlement) {
 	m.t.Helper()
 	listed := m.listed()
 	for n, s := range slices.Concat(m.sent, m.lost) {
 		r := m.receipt(s.id)
 		if r == nil || r.BlockNumber == "" {
-			continue // a reorganisation took it
+			continue // a reorganisation dropped it
 		}
 		if want := map[bool]string{false: "0x1", true: "0x0"}[s.fails]; n < len(m.sent) && r.Status != want {
 			m.t.Fatalf("transaction %s has status %s, want %s", s.id, r.Status, want)
@@ -249,7 +248,7 @@ func parse(quantity string) (n int64) {
 	return n
 }
 
-// indexer indexes the market's chain, one block behind its head.
+// indexer returns a reader of the market's chain that stays one block behind its head.
 func (m *market) indexer(s evm.Store, o chain.Options) *evm.Reader {
 	m.t.Helper()
 	x, err := evm.New(chain.Network{
@@ -262,8 +261,8 @@ func (m *market) indexer(s evm.Store, o chain.Options) *evm.Reader {
 	return x
 }
 
-// check indexes, and holds the index to what was sent and to a fresh one. A node that mines in its own time may do so
-// between the two: then both are made once more.
+// check indexes, and compares the index with what was sent and with a fresh index. A node that mines by itself may add
+// a block between the two: then check repeats both.
 func (m *market) check(what string, l *memory) {
 	m.t.Helper()
 	var fresh *memory
@@ -285,15 +284,15 @@ func (m *market) check(what string, l *memory) {
 	if diff := cmp.Diff(fresh.settled(), l.settled()); diff != "" {
 		m.t.Fatalf("%s: a fresh index (-fresh +got):\n%s", what, diff)
 	}
-	if diff := cmp.Diff(fresh.tallied(), l.tallied()); diff != "" {
+	if diff := cmp.Diff(fresh.counts(), l.counts()); diff != "" {
 		m.t.Fatalf("%s: what a fresh index saw (-fresh +got):\n%s", what, diff)
 	}
 }
 
-// mined waits until all that was sent is in a block, as geth in its own time does.
+// mined waits until everything that was sent is in a block.
 func (m *market) mined() {
 	begun := time.Now()
-	for _, s := range m.sent { // of all who sent: what waits is in the way of what they send after a reorganisation
+	for _, s := range m.sent { // of every sender: a waiting transaction would block later ones after a reorganisation
 		for r := m.receipt(s.id); r == nil || r.BlockNumber == ""; r = m.receipt(s.id) {
 			if time.Since(begun) > patience {
 				m.t.Fatalf("transaction %s is not mined", s.id)
@@ -303,18 +302,18 @@ func (m *market) mined() {
 	}
 }
 
-// forget sets aside what a reorganisation took, and counts from what the chain has.
+// forget sets aside the transactions that a reorganisation dropped, and continues with the chain's nonces.
 func (m *market) forget() {
 	m.t.Helper()
-	kept := m.sent[:0]
+	remaining := m.sent[:0]
 	for _, s := range m.sent {
 		if m.receipt(s.id) == nil {
 			m.lost = append(m.lost, s)
 		} else {
-			kept = append(kept, s)
+			remaining = append(remaining, s)
 		}
 	}
-	m.sent = kept
+	m.sent = remaining
 	for who := range m.nonces {
 		var count string
 		m.call(&count, "eth_getTransactionCount", hexOf(who[:]), "latest")

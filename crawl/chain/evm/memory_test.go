@@ -15,14 +15,14 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// memory is a store in memory that keeps the laws of the real one.
+// memory is a store in memory with the rules of the real one.
 type memory struct {
-	evm.Store // what Solana needs is not here
+	evm.Store // methods that the reader of EVM chains does not call
 
 	mu         sync.Mutex
-	settlers   []ledger.ScanSettler // that the lists name
+	settlers   []ledger.ScanSettler // on the lists
 	recipients []string
-	known      map[string]bool // settlers that a scan looks for
+	scanned    map[string]bool // settlers with a scan
 	scans      []ledger.Scan
 	own        map[int64]map[string]bool // settlers of a fill
 	counted    int64                     // the first block that counts
@@ -36,7 +36,7 @@ type memory struct {
 }
 
 func newLedger(settlers ...ledger.ScanSettler) *memory {
-	return &memory{settlers: settlers, known: map[string]bool{}, own: map[int64]map[string]bool{},
+	return &memory{settlers: settlers, scanned: map[string]bool{}, own: map[int64]map[string]bool{},
 		rows: map[string]ledger.Settlement{}}
 }
 
@@ -44,7 +44,7 @@ func (l *memory) NewSettlers(context.Context, string) (list []ledger.ScanSettler
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.settlers {
-		if !l.known[s.Address] {
+		if !l.scanned[s.Address] {
 			list = append(list, s)
 		}
 	}
@@ -57,9 +57,9 @@ func (l *memory) OpenScans(_ context.Context, network string, settlers []ledger.
 	defer l.mu.Unlock()
 	mine := map[string]bool{}
 	for _, s := range settlers {
-		if !l.known[s.Address] {
+		if !l.scanned[s.Address] {
 			mine[s.Address] = true
-			l.known[s.Address] = true
+			l.scanned[s.Address] = true
 		}
 	}
 	if len(mine) == 0 {
@@ -92,7 +92,7 @@ func (l *memory) Scans(context.Context, string) (list []ledger.Scan, err error) 
 			continue
 		}
 		for _, one := range l.settlers {
-			if s.End == nil && l.known[one.Address] || l.own[s.ID][one.Address] {
+			if s.End == nil && l.scanned[one.Address] || l.own[s.ID][one.Address] {
 				s.Settlers = append(s.Settlers, one)
 			}
 		}
@@ -148,7 +148,7 @@ func (l *memory) RangeEnds(context.Context, string) (list []ledger.RangeEnd, err
 	return list, nil
 }
 
-// end is the newest block that was committed, 0 before.
+// end returns the newest committed block, 0 for none.
 func (l *memory) end() (last int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *memory) RollBack(_ context.Context, _ string, ancestor int64) (removed 
 			*s.End = max(min(*s.End, ancestor+1), s.Next)
 		}
 	}
-	// what a range that reaches over the ancestor has counted can't be divided: read it again
+	// The counts of a range that contains the ancestor can't be divided: the range is read again.
 	for _, r := range l.ranges {
 		if r.Last > ancestor {
 			l.scans[r.Scan-1].Next = min(l.scans[r.Scan-1].Next, r.First)
@@ -207,7 +207,7 @@ func (l *memory) LockIndex(context.Context, string) (func(), bool, error) {
 	return func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }, true, nil
 }
 
-// settled are the rows in the order of the chain.
+// settled returns the rows in the order of the chain.
 func (l *memory) settled() []ledger.Settlement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,8 +218,8 @@ func byPlace(a, b ledger.Settlement) int {
 	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.LogIndex, b.LogIndex))
 }
 
-// tallied are the sums of what was seen, as text: what counts is that each is there once.
-func (l *memory) tallied() (list []string) {
+// counts returns the sums of counting scans as text, in order.
+func (l *memory) counts() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := map[string]int64{}

@@ -20,7 +20,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// cacheDir is where tests keep what they install, outside the repository.
+// cacheDir returns the directory for what tests install, outside the repository.
 func cacheDir(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -34,30 +34,31 @@ func cacheDir(t *testing.T) string {
 	return dir
 }
 
-// TestNodeLockNamesNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
+// TestNodeLockNamesNoRegistry checks that the lock file has versions and hashes but no registry: each machine has its
+// own.
 func TestNodeLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
 	nodetest.CheckLock(t, "testdata/node",
 		map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"})
 }
 
-// liveNode is a real node, with the calls that tests make.
+// liveNode is a real node with the calls that tests need.
 type liveNode struct {
 	t       *testing.T
 	url     string
 	chainID int64
-	dev     key // has money from the start
+	dev     key // has ether from the start
 }
 
-// patience is how long a test waits for what must come.
+// patience is the longest time that a test waits for an event that must come.
 const patience = 3 * time.Minute
 
-// words is what a program says, and the first of it that was waited for.
+// words is a program's output. It sends the first match of an expression to a channel.
 type words struct {
 	mu    sync.Mutex
 	all   bytes.Buffer
-	until *regexp.Regexp // nil when it has come
-	came  chan string    // its group
+	until *regexp.Regexp // nil after the match
+	came  chan string    // group 1 of the match
 }
 
 func (w *words) Write(p []byte) (int, error) {
@@ -73,15 +74,15 @@ func (w *words) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the end of it.
+// last returns the end of the output.
 func (w *words) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return string(w.all.Bytes()[max(0, w.all.Len()-2000):])
 }
 
-// startProgram runs a node until the test ends, and gives the address that it says it listens on: a port that it was
-// given by the system, for one that is free now need not be when it asks for it.
+// startProgram runs a node until the test ends. It returns the address in the node's output. The system assigns the
+// port, because a port that is free now may be in use when the node opens it.
 func startProgram(t *testing.T, listens, program string, args ...string) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,7 +96,7 @@ func startProgram(t *testing.T, listens, program string, args ...string) (addres
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // its error is that it was killed
+		_ = cmd.Wait() // it returns an error because the program was killed
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -115,7 +116,7 @@ func startProgram(t *testing.T, listens, program string, args ...string) (addres
 	return address
 }
 
-// startAnvil runs anvil, which mines when it is told to.
+// startAnvil runs anvil, which mines on request.
 func startAnvil(t *testing.T) *liveNode {
 	t.Helper()
 	program := filepath.Join(nodetest.Install(t, "testdata/node"), "@foundry-rs/anvil-linux-amd64/bin/anvil")
@@ -133,7 +134,7 @@ func startAnvil(t *testing.T) *liveNode {
 	return n
 }
 
-// startGeth runs geth, which mines what it is sent.
+// startGeth runs geth, which mines what it receives.
 func startGeth(t *testing.T) *liveNode {
 	t.Helper()
 	bin := filepath.Join(filepath.Dir(cacheDir(t)), "tollbook", "bin") // where .ci/run installs it
@@ -154,7 +155,7 @@ func startGeth(t *testing.T) *liveNode {
 	return n
 }
 
-// wait waits until the node answers, and asks which chain it has.
+// wait waits until the node answers, and reads its chain id.
 func (n *liveNode) wait() {
 	n.t.Helper()
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -172,7 +173,7 @@ func (n *liveNode) wait() {
 	}
 }
 
-// call asks the node.
+// call calls a method and fails the test on an error.
 func (n *liveNode) call(result any, method string, params ...any) {
 	n.t.Helper()
 	if err := n.try(result, method, params...); err != nil {
@@ -209,7 +210,7 @@ func (n *liveNode) try(result any, method string, params ...any) error {
 	return json.Unmarshal(answer.Result, result)
 }
 
-// head is the newest block's number.
+// head returns the newest block's number.
 func (n *liveNode) head() (number int64) {
 	n.t.Helper()
 	var text string

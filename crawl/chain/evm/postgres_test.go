@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
 
-// directory is a database that knows a market's settlers.
+// directory is a database with a market's settlers.
 type directory struct {
 	*postgres.DB
 	conn *pgx.Conn
@@ -53,13 +53,15 @@ func newDirectory(t *testing.T, settlers []ledger.ScanSettler, network string) *
 	return &directory{db, conn}
 }
 
-// settled are the settlements that the database holds.
+// settled returns the stored settlements.
 func (d *directory) settled(t *testing.T) []ledger.Settlement {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
-		SELECT c.network, s.block, '0x' || encode(s.block_hash, 'hex'), s.settled_at, '0x' || encode(s.transaction, 'hex'), s.log_index, s.method,
+		SELECT c.network, s.block, '0x' || encode(s.block_hash, 'hex'), s.settled_at,
+			'0x' || encode(s.transaction, 'hex'), s.log_index, s.method,
 			f.facilitator_id, settler.address, f.token, payer.address, payee.address, s.amount::text
-		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id JOIN chains c ON c.id = s.chain_id JOIN accounts settler ON settler.id = s.settler_id
+		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id JOIN chains c ON c.id = s.chain_id
+		JOIN accounts settler ON settler.id = s.settler_id
 		JOIN accounts payer ON payer.id = s.payer_id JOIN accounts payee ON payee.id = s.payee_id
 		ORDER BY s.block, s.log_index`)
 	if err != nil {
@@ -77,7 +79,7 @@ func (d *directory) settled(t *testing.T) []ledger.Settlement {
 	return list
 }
 
-// summed are the sums by facilitator, of the settlements and of the roll-ups: they must be the same.
+// summed returns the sums by facilitator of settlements and of roll-ups, which must be equal.
 func (d *directory) summed(t *testing.T) (list []string) {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
@@ -92,7 +94,7 @@ func (d *directory) summed(t *testing.T) (list []string) {
 	return list
 }
 
-// sums are the same sums, of rows.
+// sums returns the same sums, from rows.
 func sums(t *testing.T, d *directory) (list []string) {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
@@ -107,7 +109,7 @@ func sums(t *testing.T, d *directory) (list []string) {
 	return list
 }
 
-// killer ends a context in the middle of a request.
+// killer ends a context during a request.
 type killer struct {
 	left atomic.Int64
 	kill func()
@@ -120,7 +122,7 @@ func (k *killer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAnvilIntoPostgres: a live chain, the real store, through reorganisations and kills.
+// TestAnvilIntoPostgres indexes a live chain into the real store, through reorganisations and kills.
 func TestAnvilIntoPostgres(t *testing.T) {
 	t.Parallel()
 	n := startAnvil(t)
@@ -146,7 +148,7 @@ func TestAnvilIntoPostgres(t *testing.T) {
 	check := func(what string) {
 		t.Helper()
 		m.mine()
-		for kills := 0; ; kills++ { // at any request, until one indexer comes through
+		for kills := 0; ; kills++ { // at any request, until one indexer finishes
 			ctx, kill := context.WithCancel(t.Context())
 			k := &killer{kill: kill}
 			k.left.Store(m.r.Int64N(12) + 1)

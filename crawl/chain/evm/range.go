@@ -14,28 +14,28 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// Limits of what is asked for a range.
+// Limits of the requests for a range.
 const (
 	topicsAtOnce = 200 // recipients in a filter
-	bloomChecks  = 16  // blocks without events whose bloom is looked at
+	bloomChecks  = 16  // blocks without events whose Bloom filter is checked
 )
 
-// roundCounts are numbers of logs at which nodes are known to truncate an answer silently. A range with an answer of
-// such a length is asked for again in halves.
+// roundCounts are numbers of logs at which nodes are known to truncate answers silently. A range whose answer has such
+// a length is read again in halves.
 var roundCounts = []int{500, 1000, 2000, 2500, 3000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000, 100_000,
 	150_000}
 
-// errCut is the error of a node's answers that contradict each other: some of a range's events are missing.
+// errCut is returned if a node's answers contradict each other because some of a range's events are missing.
 var errCut = errors.New("events are missing from the answer")
 
-// rangeResult is a range with its settlements, ready to be committed.
+// rangeResult is a range with its settlements, ready to commit.
 type rangeResult struct {
 	ledger.Range
 	parent hash // of block First
 	events int
 }
 
-// scanPlan is a scan as one round sees it.
+// scanPlan is the state of a scan in one round.
 type scanPlan struct {
 	scan       ledger.Scan
 	settlers   map[address]*settler
@@ -48,7 +48,7 @@ type settler struct {
 	address address
 }
 
-// fetch reads a range, in halves if a node gives no more at once. Its results cover the range without gaps, in order.
+// fetch reads a range, in halves if no node returns all of it. The results cover the range without gaps, in order.
 func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]rangeResult, error) {
 	one, err := x.fetchWhole(ctx, p, first, last)
 	if err == nil {
@@ -57,7 +57,7 @@ func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]r
 	}
 	var f *jsonrpc.Fault
 	tooMuch := errors.As(err, &f) && f.Kind == jsonrpc.KindRange
-	// no node could agree with what was read
+	// No node agrees with the answers so far.
 	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == jsonrpc.KindLie
 	if ctx.Err() != nil || !tooMuch && !cut {
 		return nil, err
@@ -83,7 +83,7 @@ type rangeReader struct {
 	x           *Reader
 	plan        *scanPlan
 	first, last int64
-	transfers   bool          // all transfers were asked for, and no receipts are needed
+	transfers   bool          // whether all transfers were requested, so that no receipts are needed
 	answeredBy  *jsonrpc.Node // of the events
 	events      []event       // by block and index
 	head, start header        // of blocks last and first
@@ -91,12 +91,12 @@ type rangeReader struct {
 	senders     int // of all blocks
 }
 
-// blockEvents is the part of a range's events that are of one block.
+// blockEvents are the events of one block in a range.
 type blockEvents struct {
 	from, to int
 	header   header
-	hash     string   // of the header, once a settlement names it
-	senders  []sender // of the transactions of which it matters, in their order
+	hash     string   // of the header, set when a settlement needs it
+	senders  []sender // of the transactions that need one, in order
 }
 
 func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64) (rangeResult, error) {
@@ -114,11 +114,11 @@ func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64)
 	return f, nil
 }
 
-// filter is an eth_getLogs and the rules that its answer must keep.
+// filter is a call of eth_getLogs with the rules that its answer must obey.
 type filter struct {
 	contracts []address
-	topics    []hash // any of them first
-	third     []hash // any of them third; none: any
+	topics    []hash // one of them must be the first topic
+	third     []hash // one of them must be the third topic; nil for any
 }
 
 func (f *filter) params(first, last int64) string {
@@ -151,7 +151,7 @@ func (f *filter) params(first, last int64) string {
 	return b.String()
 }
 
-// matches reports whether an event is what the filter asks for.
+// matches reports whether an event matches the filter.
 func (f *filter) matches(e *event, first, last int64) bool {
 	return e.block >= first && e.block <= last && e.index >= 0 && e.index <= math.MaxInt32 &&
 		slices.Contains(f.contracts, e.contract) &&
@@ -159,7 +159,7 @@ func (f *filter) matches(e *event, first, last int64) bool {
 		(len(f.third) == 0 || e.topicCount > 2 && slices.Contains(f.third, e.topics[2]))
 }
 
-// filters returns the questions of a range.
+// filters returns the filters for a range.
 func (r *rangeReader) filters() []filter {
 	tokens := r.x.contracts
 	own := filter{contracts: tokens, topics: []hash{topicAuthorizationUsed}}
@@ -180,10 +180,10 @@ func blockCall(number int64, whole bool) jsonrpc.Call {
 		Params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
 }
 
-// askEvents asks for the events, between the header of the last block and that of the block after it, whose parent it
-// must be: had the chain changed in between, had another node answered, or were the hash made up, they would not fit.
-// Of the anchor, whose child was seen when the round began, the same header is asked again. The anchor's header comes
-// last.
+// askEvents asks for the events between two headers: that of the last block, and that of the next block, whose parent
+// it must be. They do not fit if the chain changed in between, if another node answered, or if the hash was invented.
+// For the anchor, whose child was read when the round began, the same header is requested again. The anchor's header
+// comes last.
 func (r *rangeReader) askEvents(ctx context.Context) error {
 	filters := r.filters()
 	calls := []jsonrpc.Call{blockCall(r.first, false), blockCall(r.last, false)}
@@ -236,21 +236,22 @@ func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error 
 		}
 		for j := range got {
 			if !filters[i].matches(&got[j], r.first, r.last) {
-				return fmt.Errorf("a log of block %d, contract %v was not asked for", got[j].block, got[j].contract)
+				return fmt.Errorf("the answer has a log outside the filter: block %d, contract %v", got[j].block,
+					got[j].contract)
 			}
 		}
 	}
-	return r.order()
+	return r.orderEvents()
 }
 
-// order sorts the events and splits them by block. No log may come twice, and a block has one hash.
-func (r *rangeReader) order() error {
+// orderEvents sorts the events and splits them by block. It fails for duplicate logs and for a block with two hashes.
+func (r *rangeReader) orderEvents() error {
 	sorted := true
 	for i := 1; i < len(r.events) && sorted; i++ {
 		a, b := &r.events[i-1], &r.events[i]
 		sorted = a.block < b.block || a.block == b.block && a.index <= b.index
 	}
-	if !sorted { // a node that asks its indexes out of order, or a second filter
+	if !sorted { // a node may answer out of order, and a second filter follows
 		slices.SortStableFunc(r.events,
 			func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) })
 	}
@@ -263,16 +264,16 @@ func (r *rangeReader) order() error {
 		}
 		before := &r.events[i-1]
 		if e.index == before.index || e.blockHash != before.blockHash {
-			return fmt.Errorf("block %d has two logs at one place, or two hashes", e.block)
+			return fmt.Errorf("block %d has two logs with one index, or two hashes", e.block)
 		}
 		r.blocks[len(r.blocks)-1].to = i + 1
 	}
 	if n := len(r.blocks); n > 0 {
 		if e := r.events[r.blocks[n-1].from]; e.block == r.last && e.blockHash != r.head.hash {
-			return fmt.Errorf("logs of block %d are of another block", r.last)
+			return fmt.Errorf("logs of block %d have another block's hash", r.last)
 		}
 		if e := r.events[r.blocks[0].from]; e.block == r.first && e.blockHash != r.start.hash {
-			return fmt.Errorf("logs of block %d are of another block", r.first)
+			return fmt.Errorf("logs of block %d have another block's hash", r.first)
 		}
 	}
 	return nil

@@ -11,15 +11,15 @@
 // recipient without authorisation. Nor is a payment of nothing, of the settler's own money, or from before the
 // settler's first day. A payment to oneself is a settlement; the row shows it, and the build leaves it out.
 //
-// Nothing that one node says alone is accepted. A range's logs are asked for between two looks at its last block, with
-// the head that the round began with. They must be of the blocks that headers and receipts are of, in the range, of the
-// contracts and topics that were asked for, each exactly once. Ranges are linked by their blocks' parents. Blocks
-// without events are sampled, and asked for by themselves where their bloom says that they might contain some. A
-// contradiction is a fault of the node: the question is sent again later, another node is asked at once, and less is
-// asked for at a time. In the end the scan waits where it is. It never skips a range.
+// No answer of a single node is accepted unchecked. A range's logs are requested between two requests for its last
+// block, and with the head that the round began with. They must be of the blocks of headers and receipts, in the range,
+// of the contracts and topics that were requested, each exactly once. Ranges are linked by their blocks' parents. Some
+// blocks without events are sampled, and requested again if their Bloom filters say that they might have some. A
+// contradiction is a fault of the node: another node is asked at once, the question is repeated later, and less is
+// requested at a time. In the end the scan waits where it is. It never skips a range.
 //
-// The package owns no rows: a Store keeps what it finds, a range with its settlements in one transaction. It must never
-// know what a service is.
+// The package stores nothing itself: a Store stores each range with its settlements in one transaction. The package
+// must never know what a service is. know what a service is.
 package evm
 
 import (
@@ -35,14 +35,14 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// ErrNoAncestor is the error of a chain that has nothing in common with what was committed of it: it was reorganised
-// deeper than ends of ranges are kept, or another chain answers. Nothing was changed.
+// ErrNoAncestor is returned if no committed block is part of the chain: the chain was reorganised deeper than the ends
+// of ranges are stored, or nodes serve another chain. Nothing was changed.
 var ErrNoAncestor = errors.New("no block that was committed is part of the chain any more")
 
-// errForked ends a round in which the chain was seen to change; the next one finds out how.
+// errForked ends a round during which the chain changed. The next round finds the fork.
 var errForked = &jsonrpc.Fault{Kind: jsonrpc.KindForked, Text: "the chain was reorganised while it was read"}
 
-// hasMoved reports whether a round ended because the chain or a scan moved meanwhile, so that another round is due.
+// hasMoved reports whether a round ended because the chain or a scan changed meanwhile, so that another round is due.
 func hasMoved(err error) bool {
 	var f *jsonrpc.Fault
 	return errors.Is(err, ledger.ErrMoved) || errors.As(err, &f) && f.Kind == jsonrpc.KindForked
@@ -52,31 +52,31 @@ func hasMoved(err error) bool {
 var errDisagree = errors.New("the addresses disagree about the chain")
 
 const (
-	usualConfirmations = 128 // for a node that knows no finalized tag
-	maxRounds          = 12  // that Once begins anew because something moved
+	usualConfirmations = 128 // for a node without the finalized tag
+	maxRounds          = 12  // most rounds of Once, which repeats a round if something changed
 )
 
-// Reader reads one EVM network. One goroutine drives it: a round does its work concurrently, and everything that moves
-// a scan back happens between rounds.
+// Reader reads one EVM network. One goroutine drives it: a round works concurrently, and every roll-back happens
+// between rounds.
 type Reader struct {
 	network     chain.Network
 	store       Store
 	options     chain.Options
 	client      *jsonrpc.Client
 	tokens      map[address]*token
-	contracts   []address // of tokens, in the order of the network's
+	contracts   []address // of the network's tokens, in order
 	tokenBlooms eventBlooms
 	proxyBlooms eventBlooms
 	costs       costs
 	topics      topicLimit
 	widths      map[int64]*rangeWidth // by scan
-	noFinalized bool                  // the nodes know no such tag
+	noFinalized bool                  // the nodes have no finalized tag
 
-	// anchor is the confirmed head as this round began. Every range is read from a chain that contains it, so that all
-	// committed ranges are of one chain, and a binary search finds those that have left the chain.
+	// anchor is the confirmed head at the beginning of this round. Every range is read from a chain that contains it,
+	// so that all committed ranges are of one chain, and a binary search finds those that have left the chain.
 	anchor header
 
-	mu          sync.Mutex // of what follows
+	mu          sync.Mutex // guards the fields below
 	head        int64
 	read        int64 // newest block committed
 	behind      int64
@@ -92,7 +92,7 @@ type token struct {
 
 const defaultPoll = 5 * time.Second
 
-// New returns a reader of an EVM network that keeps what it finds in s. It asks nothing yet.
+// New returns a reader of an EVM network that stores settlements in s. It sends nothing.
 func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	n, err := n.WithDefaults("eip155", defaultPoll)
 	if err != nil {
@@ -118,8 +118,8 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	return x, err
 }
 
-// Inspect asks one address of a network for its newest block, after the address said which chain it serves: another
-// chain is an error. Errors name the address by scheme and host alone.
+// Inspect asks one node of a network, at the URL address, for its newest block. It fails if the node serves another
+// chain. Errors name the node by scheme and host alone.
 func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
@@ -137,7 +137,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	return head, nil
 }
 
-// identity asks a node for its chain's id.
+// identity returns the call for a chain's id.
 func identity() jsonrpc.Identity {
 	return jsonrpc.Identity{
 		Call: jsonrpc.Call{Method: "eth_chainId", Params: "[]"},
@@ -149,15 +149,15 @@ func identity() jsonrpc.Identity {
 	}
 }
 
-// Once reads up to the confirmed head as of now, fills included.
+// Once reads up to the current confirmed head, including fills.
 func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
 	report := chain.Report{Network: x.network.ID}
 	begun := x.options.Now()
 	calls, failures := x.options.Metrics.Sums(x.network.ID)
-	err := x.locked(ctx, func() error {
+	err := x.whileLocked(ctx, func() error {
 		var err error
 		for range maxRounds {
-			if err = x.round(ctx, nil, &report); !hasMoved(err) {
+			if err = x.runRound(ctx, nil, &report); !hasMoved(err) {
 				break
 			}
 			pause(ctx, x.options.Backoff)
@@ -170,14 +170,14 @@ func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
 	return report, x.wrap(err)
 }
 
-// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the
-// next poll; only ErrBusy and ErrNoAncestor end it before.
+// Run reads until the context ends, and returns the context's error. It logs other errors and tries again at the next
+// poll. Only ErrBusy and ErrNoAncestor end it at once.
 func (x *Reader) Run(ctx context.Context) error {
-	return x.wrap(x.locked(ctx, func() error {
+	return x.wrap(x.whileLocked(ctx, func() error {
 		for {
 			poll := make(chan struct{})
 			timer := time.AfterFunc(x.network.Poll, func() { close(poll) })
-			err := x.round(ctx, poll, &chain.Report{})
+			err := x.runRound(ctx, poll, &chain.Report{})
 			switch {
 			case ctx.Err() != nil:
 				timer.Stop()
@@ -190,7 +190,8 @@ func (x *Reader) Run(ctx context.Context) error {
 				pause(ctx, x.options.Backoff)
 				continue
 			case err != nil:
-				x.options.Logger.Warn("indexing waits", "network", x.network.ID, "error", err.Error())
+				x.options.Logger.Warn("indexing failed; trying again at the next poll", "network", x.network.ID,
+					"error", err.Error())
 			}
 			select {
 			case <-ctx.Done():
@@ -200,7 +201,7 @@ func (x *Reader) Run(ctx context.Context) error {
 	}))
 }
 
-// pause waits, or until the context ends.
+// pause waits for d or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -218,8 +219,8 @@ func (x *Reader) wrap(err error) error {
 	return fmt.Errorf("index %s: %w", x.network.ID, err)
 }
 
-// locked runs f while no other process reads the network.
-func (x *Reader) locked(ctx context.Context, f func() error) error {
+// whileLocked runs f while no other process reads the network.
+func (x *Reader) whileLocked(ctx context.Context, f func() error) error {
 	release, err := chain.Lock(ctx, x.store, x.network.ID)
 	if err != nil {
 		return err
@@ -228,9 +229,9 @@ func (x *Reader) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// round brings every scan up to the confirmed head. When stop closes, it finishes the ranges that are being read and
-// starts no others, so that the head does not wait for fills.
-func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.Report) error {
+// runRound brings every scan up to the confirmed head. When stop is closed, it finishes the ranges that are being read
+// and starts no others, so that the head does not wait for fills.
+func (x *Reader) runRound(ctx context.Context, stop <-chan struct{}, report *chain.Report) error {
 	confirmed, newest, err := x.askConfirmed(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the head: %w", err)
@@ -255,14 +256,14 @@ func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.
 	if err != nil {
 		return err
 	}
-	known := map[int64]string{} // hashes of committed ends
+	committed := map[int64]string{} // hashes of committed ends
 	for _, e := range ends {
-		known[e.Last] = e.Hash
+		committed[e.Last] = e.Hash
 	}
-	return x.runScans(ctx, scans, known, stop, report)
+	return x.runScans(ctx, scans, committed, stop, report)
 }
 
-func (x *Reader) runScans(ctx context.Context, scans []ledger.Scan, known map[int64]string, stop <-chan struct{},
+func (x *Reader) runScans(ctx context.Context, scans []ledger.Scan, committed map[int64]string, stop <-chan struct{},
 	report *chain.Report) error {
 	head := x.anchor.number
 	var plans []*scanPlan
@@ -286,20 +287,20 @@ func (x *Reader) runScans(ctx context.Context, scans []ledger.Scan, known map[in
 	x.mu.Unlock()
 	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.Head, n.Behind = head, behind })
 
-	// A scan that fails does not hold up the others; one that finds that something moved ends the round.
+	// A scan that fails does not stop the others. A scan that finds a change of the chain ends the round.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make([]error, len(plans))
 	var group sync.WaitGroup
 	for i, p := range plans {
 		group.Go(func() {
-			if failed[i] = x.runScan(ctx, p, lastBlock(p.scan, head), known, stop, report); hasMoved(failed[i]) {
+			if failed[i] = x.runScan(ctx, p, lastBlock(p.scan, head), committed, stop, report); hasMoved(failed[i]) {
 				cancel()
 			}
 		})
 	}
 	group.Wait()
-	for _, err := range failed { // before what it made the others end with
+	for _, err := range failed { // this error caused those of the others
 		if hasMoved(err) {
 			return err
 		}
@@ -334,7 +335,7 @@ func (x *Reader) planScan(ctx context.Context, s ledger.Scan) (*scanPlan, error)
 		return nil, err
 	}
 	for _, r := range list {
-		if a, err := parseAddress(r); err == nil { // a service may ask for anything
+		if a, err := parseAddress(r); err == nil { // services may state invalid addresses
 			p.recipients = append(p.recipients, a.word())
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// Ranges are committed in batches, so that their sums by day, payee and payer are written once: a batch is what was
-// read within a second, or enough settlements. The next ranges are read meanwhile.
+// Ranges are committed in batches, so that sums by day, payee and payer are written once for several ranges. A batch is
+// what was read within a second, or has enough settlements. The next ranges are read meanwhile.
 const (
 	commitEvery       = time.Second
 	commitSettlements = 50_000
@@ -26,14 +26,14 @@ type job struct {
 	err  error
 }
 
-// readRange is a range that was read, or the error.
+// readRange is a range that was read, or an error.
 type readRange struct {
 	ledger.Range
 	err error
 }
 
 // runScan reads a scan's ranges, several at once, and commits them in order.
-func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map[int64]string, stop <-chan struct{},
+func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, committed map[int64]string, stop <-chan struct{},
 	report *chain.Report) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make(chan *job, x.options.Concurrency-1)
@@ -66,12 +66,12 @@ func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map
 	})
 	readers.Go(func() {
 		defer close(ranges)
-		orderRanges(ctx, jobs, known[p.scan.Next-1], ranges)
+		orderRanges(ctx, jobs, committed[p.scan.Next-1], ranges)
 	})
 	for open := true; open; {
 		var list []ledger.Range
 		var err error
-		// what was read before an error counts
+		// Ranges that were read before an error are committed.
 		if list, open, err = nextBatch(ctx, ranges, x.options.Batch); len(list) > 0 {
 			err = cmp.Or(x.commit(ctx, p, list, report), err)
 		}
@@ -82,7 +82,7 @@ func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map
 	return ctx.Err()
 }
 
-// orderRanges sends the ranges of jobs in their order, each of which must continue the one before, until one fails.
+// orderRanges sends the ranges of jobs in order until one fails. Each must continue the one before.
 func orderRanges(ctx context.Context, jobs <-chan *job, before string, to chan<- readRange) {
 	give := func(r readRange) bool {
 		select {
@@ -115,8 +115,8 @@ func orderRanges(ctx context.Context, jobs <-chan *job, before string, to chan<-
 	}
 }
 
-// nextBatch returns the ranges of a commit: those that were read when a commit is due, at least one, at most so many.
-// open is false when they were the last.
+// nextBatch returns the ranges of a commit: those that were read when the commit is due, at least one and at most most.
+// open is false after the last range.
 func nextBatch(ctx context.Context, from <-chan readRange, most int) (list []ledger.Range, open bool, err error) {
 	timer := time.NewTimer(commitEvery)
 	defer timer.Stop()

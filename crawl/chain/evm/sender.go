@@ -9,27 +9,27 @@ import (
 	"tollbook/crawl/chain/jsonrpc"
 )
 
-// sender is the account that sent a transaction, once an answer said so.
+// sender is the sender of a transaction, once it is known.
 type sender struct {
 	sent
-	known bool
-	first int // of its events
+	resolved bool
+	first    int // of its events
 }
 
-// needsSender reports whether it matters who sent an event's transaction.
+// needsSender reports whether the sender of an event's transaction is needed.
 func (r *rangeReader) needsSender(e *event) bool {
-	if e.authorization() || e.settled() {
+	if e.isAuthorization() || e.isSettled() {
 		return true
 	}
-	return r.plan.scan.Counts && e.transfer() && e.amount != (hash{}) && r.toRecipient(e)
+	return r.plan.scan.Counts && e.isTransfer() && e.amount != (hash{}) && r.toRecipient(e)
 }
 
 func (r *rangeReader) toRecipient(e *event) bool {
-	_, known := slices.BinarySearchFunc(r.plan.recipients, e.topics[2], compareHashes)
-	return known
+	_, resolved := slices.BinarySearchFunc(r.plan.recipients, e.topics[2], compareHashes)
+	return resolved
 }
 
-// anyOf reports whether a condition holds for any event. Events are too large to be passed by value.
+// anyOf reports whether a condition is true for any event. Events are too large to be passed by value.
 func anyOf(events []event, is func(*event) bool) bool {
 	for i := range events {
 		if is(&events[i]) {
@@ -41,7 +41,7 @@ func anyOf(events []event, is func(*event) bool) bool {
 
 func compareHashes(a, b hash) int { return bytes.Compare(a[:], b[:]) }
 
-// sameTransaction returns the end of the events that are of the same transaction as event from, at most limit.
+// sameTransaction returns the end of the events of the same transaction as event from, at most limit.
 func (r *rangeReader) sameTransaction(from, limit int) int {
 	to := from + 1
 	for to < limit && r.events[to].transaction == r.events[from].transaction {
@@ -50,12 +50,13 @@ func (r *rangeReader) sameTransaction(from, limit int) int {
 	return to
 }
 
-// askSenders asks who sent the transactions, and for the headers of their blocks: by whole block, or by header and
-// transaction, whichever is smaller. It also asks for headers of some blocks without events, to check their blooms.
+// askSenders asks for the senders of transactions and for the headers of their blocks: by whole block, or by header and
+// transaction, whichever is smaller. It also asks for headers of some blocks without events, to check their Bloom
+// filters.
 func (r *rangeReader) askSenders(ctx context.Context) error {
 	q := jsonrpc.Question{Source: r.answeredBy}
 	var readers []func(result []byte) error
-	senders := make([]sender, 0, len(r.events)/2+1) // of all blocks, so that none needs memory of its own
+	senders := make([]sender, 0, len(r.events)/2+1) // for all blocks, to save an allocation for each
 	for b := range r.blocks {
 		run := &r.blocks[b]
 		first := &r.events[run.from]
@@ -112,23 +113,23 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 	return r.checkEmpty(ctx, doubtful)
 }
 
-// readBlock reads the header of a block with events, and who sent its transactions if those came with it.
+// readBlock reads the header of a block with events, and the senders if the answer contains the transactions.
 func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) error {
 	e := &r.events[run.from]
 	transactions, next, missing := 0, 0, 0
 	var each func(sent)
 	if whole {
 		for i := range run.senders {
-			run.senders[i].known = false // of another node
+			run.senders[i].resolved = false // an earlier answer came from another node
 		}
 		missing = len(run.senders)
 		each = func(t sent) {
 			transactions++
-			for range run.senders { // the next one, wherever transactions stand in their order
+			for range run.senders { // find the transaction; usually it is the next one
 				s := &run.senders[next%len(run.senders)]
 				next++
-				if s.transaction == t.transaction && !s.known {
-					s.sent, s.known = t, true
+				if s.transaction == t.transaction && !s.resolved {
+					s.sent, s.resolved = t, true
 					missing--
 					return
 				}
@@ -140,17 +141,17 @@ func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) err
 		return err
 	}
 	if h.number != e.block || h.hash != e.blockHash {
-		return fmt.Errorf("block %d is not the one that its logs are of", e.block)
+		return fmt.Errorf("block %d has another hash than its logs", e.block)
 	}
 	if missing > 0 {
-		return fmt.Errorf("block %d lacks transactions that its logs are of", e.block)
+		return fmt.Errorf("block %d lacks transactions of its logs", e.block)
 	}
 	run.header = h
 	r.x.costs.addBlock(whole, size, transactions)
 	return nil
 }
 
-// read reads a transaction by itself, of a block.
+// read reads the answer for one transaction of a block.
 func (s *sender) read(result []byte, block hash) error {
 	in := jsonrpc.NewScanner(result)
 	if in.Null() {
@@ -161,8 +162,8 @@ func (s *sender) read(result []byte, block hash) error {
 		return fmt.Errorf("read a transaction: %w", err)
 	}
 	if t.transaction != s.transaction || of != block {
-		return fmt.Errorf("transaction %v is another, or in another block", s.transaction)
+		return fmt.Errorf("got another transaction than %v, or from another block", s.transaction)
 	}
-	s.sent, s.known = t, true
+	s.sent, s.resolved = t, true
 	return nil
 }

@@ -15,50 +15,50 @@ type payment struct {
 	method   string
 }
 
-// settle returns the payments among the events of one transaction, which are in their order. orphans counts
+// settle returns the payments among the events of one transaction, which are in order. orphans is the number of
 // authorisations of measured tokens without a Transfer: either there was none, or events are missing.
 //
 //   - An authorisation settles with the nearest Transfer after it of the same token from the authoriser, as long as no
-//     other authorisation of that authoriser comes between. So a batch of a hundred is a hundred payments, and what a
-//     transaction moves beside them (fees, splits, top-ups) is none.
-//   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, down to the proxy event
-//     before; if that is no measured token, or belongs to an authorisation, it is no payment here.
+//     other authorisation of that authoriser is between them. So a batch of a hundred is a hundred payments, and other
+//     transfers in the transaction (fees, splits, top-ups) are none.
+//   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, back to the previous proxy
+//     event. If that token is not measured, or the Transfer belongs to an authorisation, there is no payment.
 func settle(events []event, measured map[address]*token) (payments []payment, orphans int) {
-	var few [16]bool // so that most transactions need no memory
+	var few [16]bool // most transactions need no allocation
 	taken := few[:]
 	if len(events) > len(few) {
 		taken = make([]bool, len(events))
 	}
 	for i := range events {
 		a := &events[i]
-		if !a.authorization() || measured[a.contract] == nil {
+		if !a.isAuthorization() || measured[a.contract] == nil {
 			continue
 		}
-		found := false
+		ok := false
 		for j := i + 1; j < len(events); j++ {
 			t := &events[j]
 			if t.contract != a.contract || t.topicCount < 2 || t.topics[1] != a.topics[1] {
 				continue
 			}
-			if t.authorization() {
+			if t.isAuthorization() {
 				break
 			}
-			if t.transfer() && !taken[j] {
-				taken[j], found = true, true
+			if t.isTransfer() && !taken[j] {
+				taken[j], ok = true, true
 				payments = append(payments, payment{t, methodEIP3009})
 				break
 			}
 		}
-		if !found {
+		if !ok {
 			orphans++
 		}
 	}
 	for i := range events {
-		if !events[i].settled() {
+		if !events[i].isSettled() {
 			continue
 		}
-		for j := i - 1; j >= 0 && !events[j].settled(); j-- {
-			if t := &events[j]; t.transfer() {
+		for j := i - 1; j >= 0 && !events[j].isSettled(); j-- {
+			if t := &events[j]; t.isTransfer() {
 				if measured[t.contract] != nil && !taken[j] {
 					taken[j] = true
 					payments = append(payments, payment{t, methodPermit2})
@@ -70,8 +70,8 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 	return payments, orphans
 }
 
-// settlement returns the row of a payment, or false if it counts for nobody: nothing was paid, the settler moved its
-// own money, or it was not yet a settler. A payment to oneself is stored; the sums leave it out.
+// settlement returns the row of a payment. It returns false if nothing was paid, if the settler moved its own money, or
+// if it was not a settler yet. A payment to oneself is stored; sums omit it.
 func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (ledger.Settlement, bool) {
 	t, h := p.transfer, &b.header
 	payer := addressOf(t.topics[1])
@@ -85,14 +85,14 @@ func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (ledger.Settl
 		Network: x.network.ID, Block: t.block, BlockHash: b.hash, Time: h.time,
 		Transaction: t.transaction.String(), LogIndex: int(t.index), Method: p.method,
 		Facilitator: s.Facilitator, Settler: s.Address, Token: x.tokens[t.contract].text,
-		Payer: payer.String(), Payee: addressOf(t.topics[2]).String(), Amount: decimal(t.amount),
+		Payer: payer.String(), Payee: addressOf(t.topics[2]).String(), Amount: formatDecimal(t.amount),
 	}, true
 }
 
-// dayOf is the UTC day of a time.
+// dayOf returns the UTC day of a time.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// dayCounter sums by UTC day what a counting scan sees.
+// dayCounter sums the events of a counting scan by UTC day.
 type dayCounter struct {
 	seen    map[seenKey]int64
 	senders map[senderKey]*senderSum
@@ -118,7 +118,7 @@ func newDayCounter() *dayCounter {
 	return &dayCounter{seen: map[seenKey]int64{}, senders: map[senderKey]*senderSum{}}
 }
 
-// addPayment adds what somebody moved to a known recipient.
+// addPayment adds a transfer to a listed recipient.
 func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 	key := senderKey{sender, t.contract, day}
 	sum := c.senders[key]
@@ -131,7 +131,7 @@ func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 	sum.recipients[addressOf(t.topics[2])] = struct{}{}
 }
 
-// rows returns the sums in their order.
+// rows returns the sums in a fixed order.
 func (c *dayCounter) rows(tokens map[address]*token) (seen []ledger.AuthorizationDay, senders []ledger.SenderDay) {
 	for key, n := range c.seen {
 		seen = append(seen, ledger.AuthorizationDay{

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSettle holds the rules of pairing to single transactions.
+// TestSettle checks the rules of pairing on single transactions.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	usdc, other := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"),

@@ -9,23 +9,23 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// transactionEvents is the part of a range's events that are of one transaction.
+// transactionEvents are the events of one transaction in a range.
 type transactionEvents struct {
 	from, to int
 	block    *blockEvents
-	settler  *settler // nil: no known one sent it
+	settler  *settler // nil if no settler sent it
 	sender   address
 }
 
-// findSettlements turns the events into rows. Receipts are asked for if the range was read without transfers, if an
+// findSettlements turns the events into rows. It asks for receipts if the range was read without transfers, if an
 // authorisation lacks its transfer, and if a Permit2 proxy was used, whose transfer may be of any token.
 func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) {
 	f := rangeResult{parent: r.start.parent, events: len(r.events)}
 	f.Range = ledger.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last,
 		Hash: r.head.hash.String(), Time: r.head.time}
 	sums := newDayCounter()
-	own := make([]transactionEvents, 0, r.senders) // that settlers sent
-	events := 0                                    // of these
+	own := make([]transactionEvents, 0, r.senders) // transactions sent by settlers
+	events := 0                                    // number of their events
 	for b := range r.blocks {
 		run := &r.blocks[b]
 		for i := range run.senders {
@@ -44,7 +44,7 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 	if r.transfers {
 		transfers := 0
 		for i := range r.events {
-			if r.events[i].transfer() {
+			if r.events[i].isTransfer() {
 				transfers++
 			}
 		}
@@ -52,7 +52,7 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 		events /= 2 // a settlement is an authorisation and its transfer
 	}
 	f.Settlements = slices.Grow(f.Settlements, events)
-	open := own[:0] // whose receipts are needed
+	open := own[:0] // those whose receipts are needed
 	for i := range own {
 		if t := own[i]; !r.settleDirectly(&f, &t) {
 			open = append(open, t)
@@ -67,26 +67,25 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 	return f, nil
 }
 
-// count adds a transaction to what a counting scan sees.
+// count adds a transaction to the sums of a counting scan.
 func (r *rangeReader) count(sums *dayCounter, t *transactionEvents) {
 	day := dayOf(t.block.header.time).Unix()
 	for i := t.from; i < t.to; i++ {
 		switch e := &r.events[i]; {
-		case e.authorization():
+		case e.isAuthorization():
 			sums.seen[seenKey{e.contract, day}]++
-		case t.settler == nil && e.transfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender &&
+		case t.settler == nil && e.isTransfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender &&
 			r.toRecipient(e):
 			sums.addPayment(t.sender, e, day)
 		}
 	}
 }
 
-// settleDirectly finds the settlements of a transaction in the range's events, or returns false if those do not
-// suffice.
+// settleDirectly finds the settlements of a transaction in the range's events. It returns false if a receipt is needed.
 func (r *rangeReader) settleDirectly(f *rangeResult, t *transactionEvents) bool {
 	events := r.events[t.from:t.to]
-	proxy := anyOf(events, (*event).settled)
-	if !proxy && !anyOf(events, (*event).authorization) {
+	proxy := anyOf(events, (*event).isSettled)
+	if !proxy && !anyOf(events, (*event).isAuthorization) {
 		return true // a transfer of its own
 	}
 	if proxy || !r.transfers {
@@ -108,8 +107,8 @@ func (r *rangeReader) keep(f *rangeResult, t *transactionEvents, payments []paym
 	}
 }
 
-// settleByReceipt asks for receipts, which contain every event of a transaction. A receipt whose measured events differ
-// from the range's shows that the range's answer was wrong.
+// settleByReceipt asks for receipts, which contain every event of a transaction. If the measured events of a receipt
+// differ from the range's, the range's answer was wrong.
 func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open []transactionEvents) error {
 	if len(open) == 0 {
 		return nil
@@ -120,7 +119,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 			Params: `["` + r.events[t.from].transaction.String() + `"]`})
 	}
 	last := &open[len(open)-1]
-	if !r.transfers && r.x.costs.measureDue() { // all transfers of one block too, to learn which way is the lighter one
+	if !r.transfers && r.x.costs.measureDue() { // ask for all transfers of one block too, to compare the sizes
 		f := filter{contracts: r.x.contracts, topics: []hash{topicTransfer}}
 		number := r.events[last.from].block
 		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getLogs", Params: f.params(number, number)})
@@ -136,7 +135,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 			if receipts[from+i], err = readReceipt(calls[i].Result, e.transaction, e.blockHash); err != nil {
 				return err
 			}
-			if !r.agree(r.events[t.from:t.to], receipts[from+i]) {
+			if !r.matchesReceipt(r.events[t.from:t.to], receipts[from+i]) {
 				return fmt.Errorf("the receipt of %v and its block's logs differ", e.transaction)
 			}
 			r.x.costs.addReceipt(len(calls[i].Result))
@@ -159,7 +158,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	return nil
 }
 
-// readSample measures the ratio of transfers by the block of the last transaction.
+// readSample measures the ratio of transfers in the block of the last transaction.
 func (r *rangeReader) readSample(result []byte, open []transactionEvents) error {
 	s := jsonrpc.NewScanner(result)
 	transfers, own := len(readEvents(s, nil)), 0
@@ -175,19 +174,19 @@ func (r *rangeReader) readSample(result []byte, open []transactionEvents) error 
 	return nil
 }
 
-// agree reports whether the range's answer contains exactly the events of a receipt that it was asked for.
-func (r *rangeReader) agree(got, receipt []event) bool {
-	asked := func(e *event) bool {
-		return e.settled() || r.x.tokens[e.contract] != nil && (e.authorization() || r.transfers && e.transfer())
+// matchesReceipt reports whether the range's answer contains exactly those events of a receipt that match its filters.
+func (r *rangeReader) matchesReceipt(got, receipt []event) bool {
+	matching := func(e *event) bool {
+		return e.isSettled() || r.x.tokens[e.contract] != nil && (e.isAuthorization() || r.transfers && e.isTransfer())
 	}
 	var want, have []int64
 	for i := range receipt {
-		if asked(&receipt[i]) {
+		if matching(&receipt[i]) {
 			want = append(want, receipt[i].index)
 		}
 	}
 	for i := range got {
-		if asked(&got[i]) {
+		if matching(&got[i]) {
 			have = append(have, got[i].index)
 		}
 	}

@@ -39,19 +39,19 @@ func parseKey(digits string) key {
 	return newKey(secp256k1.PrivKeyFromBytes(raw))
 }
 
-// seededKey is the same account each time.
+// seededKey returns the same account each time.
 func seededKey(kind byte, n int) key {
 	sum := keccak([]byte("tollbook test"), []byte{kind}, binary.BigEndian.AppendUint64(nil, uint64(n)))
 	return newKey(secp256k1.PrivKeyFromBytes(sum[:]))
 }
 
-// sign gives r, s and the parity of a signature.
+// sign returns r, s and the parity of a signature.
 func (k key) sign(digest [32]byte) (r, s []byte, parity byte) {
 	sig := ecdsa.SignCompact(k.private, digest[:], false)
 	return sig[1:33], sig[33:], sig[0] - 27
 }
 
-// rlp writes a byte string, or a list of what is written already.
+// rlp encodes a byte string, or a list of encoded items.
 func rlp(offset byte, payload []byte) []byte {
 	if offset == 0x80 && len(payload) == 1 && payload[0] < 0x80 {
 		return payload
@@ -73,7 +73,7 @@ func rlpList(items ...[]byte) []byte {
 
 func number(n int64) []byte { return big.NewInt(n).Bytes() }
 
-// transaction signs a legacy transaction after EIP-155. An empty to makes a contract.
+// transaction signs a legacy transaction by EIP-155. An empty to creates a contract.
 func (k key) transaction(chainID, nonce, gas int64, to, input []byte) (raw []byte, id [32]byte) {
 	fields := [][]byte{number(nonce), number(20_000_000_000), number(gas), to, nil, input}
 	digest := keccak(rlpList(append(fields, number(chainID), nil, nil)...))
@@ -83,7 +83,7 @@ func (k key) transaction(chainID, nonce, gas int64, to, input []byte) (raw []byt
 	return raw, keccak(raw)
 }
 
-// abi writes arguments of fixed size after a function's selector.
+// abi encodes arguments of fixed size after a function's selector.
 func abi(signature string, args ...[]byte) []byte {
 	selector := keccak([]byte(signature))
 	b := append([]byte(nil), selector[:4]...)
@@ -93,16 +93,16 @@ func abi(signature string, args ...[]byte) []byte {
 	return b
 }
 
-// pad makes a word of a number or an address.
+// pad returns a number or an address as a word of 32 bytes.
 func pad(b []byte) []byte { return append(make([]byte, 32-len(b)), b...) }
 
-// tail writes bytes as the end of arguments has them.
+// tail encodes bytes at the end of arguments.
 func tail(b []byte) []byte {
 	out := append(pad(number(int64(len(b)))), b...)
 	return append(out, make([]byte, (32-len(b)%32)%32)...)
 }
 
-// authorization is what a payer signs after EIP-3009.
+// authorization is the message that a payer signs by EIP-3009.
 type authorization struct {
 	from, to [20]byte
 	value    int64
@@ -118,7 +118,7 @@ var (
 	noEnd      = number(1 << 40)
 )
 
-// digest is what of an authorisation is signed, after EIP-712.
+// digest returns the hash of the authorisation to sign, by EIP-712.
 func (a authorization) digest(chainID int64, token [20]byte) [32]byte {
 	domain := keccak(domainType[:], domainName[:], domainVer[:], pad(number(chainID)), pad(token[:]))
 	message := keccak(transferType[:], pad(a.from[:]), pad(a.to[:]), pad(number(a.value)), pad(nil), pad(noEnd),
@@ -126,14 +126,14 @@ func (a authorization) digest(chainID int64, token [20]byte) [32]byte {
 	return keccak([]byte("\x19\x01"), domain[:], message[:])
 }
 
-// input is the call of transferWithAuthorization with the signature in three parts.
+// input returns a call of transferWithAuthorization with the signature as v, r and s.
 func (a authorization) input(chainID int64, token [20]byte, by key) []byte {
 	r, s, parity := by.sign(a.digest(chainID, token))
 	return abi("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
 		a.from[:], a.to[:], number(a.value), nil, noEnd, a.nonce[:], []byte{27 + parity}, r, s)
 }
 
-// bytesInput is the call with the signature as bytes, which a contract may judge.
+// bytesInput returns the call with the signature as bytes, which a contract can verify.
 func (a authorization) bytesInput(chainID int64, token [20]byte, by key) []byte {
 	r, s, parity := by.sign(a.digest(chainID, token))
 	b := abi("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
@@ -141,7 +141,7 @@ func (a authorization) bytesInput(chainID int64, token [20]byte, by key) []byte 
 	return append(b, tail(append(append(append([]byte(nil), r...), s...), 27+parity))...)
 }
 
-// aggregate is the call of many calls.
+// aggregate returns a call of several calls.
 func aggregate(target [20]byte, inputs ...[]byte) []byte {
 	b := abi("aggregate((address,bytes)[])", number(32), number(int64(len(inputs))))
 	offset := 32 * len(inputs)

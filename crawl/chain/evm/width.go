@@ -2,20 +2,20 @@ package evm
 
 import "sync"
 
-// Widths of ranges, in blocks, and what they aim at.
+// Widths of ranges in blocks, and their targets.
 const (
-	firstWidth  = 32 // what the first ranges teach is cheap then
+	firstWidth  = 32 // small, so that learning from the first ranges is cheap
 	widestRange = 50_000
-	wantEvents  = 8000 // of a range: some megabytes
-	patience    = 16   // ranges that fit below a ceiling before a wider one is tried
+	wantEvents  = 8000 // in a range: some megabytes
+	patience    = 16   // ranges at a ceiling before a wider one is tried
 )
 
-// rangeWidth is the number of blocks of a scan that are asked for at once. It grows while answers are small, and halves
-// when a node finds a range too wide. A width that was too wide once is tried again, rarely.
+// rangeWidth is the number of blocks of a range of a scan. It grows while answers are small, and halves when a node
+// finds a range too wide. A width that was too wide once is tried again after some time.
 type rangeWidth struct {
 	mu      sync.Mutex
 	width   int64
-	ceiling int64 // that nodes accepted
+	ceiling int64 // widest range that nodes accepted
 	fitted  int   // consecutive ranges as wide as the ceiling
 }
 
@@ -32,7 +32,7 @@ func (w *rangeWidth) answered(blocks int64, events int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if blocks < w.width && events <= wantEvents {
-		return // it says nothing of wider ranges
+		return // a narrow range says nothing about wide ones
 	}
 	if w.width >= w.ceiling {
 		if w.fitted++; w.fitted >= patience {
@@ -49,7 +49,7 @@ func (w *rangeWidth) answered(blocks int64, events int) {
 	}
 }
 
-// tooWide adapts the width to a range that no node answered whole.
+// tooWide adapts the width to a range that no node answered completely.
 func (w *rangeWidth) tooWide(blocks int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

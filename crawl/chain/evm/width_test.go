@@ -2,7 +2,7 @@ package evm
 
 import "testing"
 
-// TestRangeWidth: ranges grow while answers are small, halve when one is too wide, and try again later.
+// TestRangeWidth checks that ranges grow while answers are small, halve when one is too wide, and grow again later.
 func TestRangeWidth(t *testing.T) {
 	t.Parallel()
 	w := newRangeWidth()

@@ -50,7 +50,7 @@ func topic(digits string) (h chaintest.Hash) {
 	return h
 }
 
-// person is the nth account of a kind.
+// person returns the nth account of a kind.
 func person(kind byte, n int) (a chaintest.Address) {
 	a[0] = kind
 	binary.BigEndian.PutUint64(a[12:], uint64(n)+1)
@@ -71,22 +71,22 @@ func transfer(token, from, to chaintest.Address, amount int64) chaintest.Log {
 		Data: data(big.NewInt(amount))}
 }
 
-// authorized are the two events of a transferWithAuthorization.
+// authorized returns the two events of a transferWithAuthorization.
 func authorized(token, from, to chaintest.Address, amount int64) []chaintest.Log {
 	used := chaintest.Log{Contract: token,
 		Topics: []chaintest.Hash{authorizationTopic, word(from), word(person('n', int(amount)))}}
 	return []chaintest.Log{used, transfer(token, from, to, amount)}
 }
 
-// world makes chains of which it knows the settlements.
+// world creates chains with known settlements.
 type world struct {
 	*chaintest.Chain
 	r     *rand.Rand
 	nonce uint64
-	paid  map[chaintest.Hash][]payment // by transaction: what it settles
+	paid  map[chaintest.Hash][]payment // expected payments by transaction
 }
 
-// payment is what a test expects to find at a place in a transaction.
+// payment is an expected payment at an index in a transaction.
 type payment struct {
 	log          int
 	method       string
@@ -100,7 +100,7 @@ func newWorld(seed uint64) *world {
 	return &world{Chain: c, r: rand.New(rand.NewPCG(seed, 7)), paid: map[chaintest.Hash][]payment{}}
 }
 
-// settlers of the world: the first three are on the lists.
+// worldSettlers returns the world's settlers: the first three are on the lists.
 func worldSettlers(n int) (list []ledger.ScanSettler) {
 	for i := range n {
 		list = append(list, ledger.ScanSettler{Address: text(person('s', i)),
@@ -109,7 +109,7 @@ func worldSettlers(n int) (list []ledger.ScanSettler) {
 	return list
 }
 
-// random is a transaction of any of the kinds that matter, with what it settles if a settler sent it.
+// random returns a transaction of a random kind, and its payments if a settler sends it.
 func (w *world) random() (chaintest.Tx, []payment) {
 	settler := person('s', w.r.IntN(3))
 	buyer, seller := person('b', w.r.IntN(40)), person('r', w.r.IntN(12))
@@ -130,14 +130,14 @@ func (w *world) random() (chaintest.Tx, []payment) {
 			tx.Logs = append(tx.Logs, transfer(usdc, seller, settler, 7))
 		}
 		return tx, list
-	case 1: // somebody who is on no list
+	case 1: // a sender on no list
 		tx.From = person('u', w.r.IntN(3))
 		tx.Logs = authorized(usdc, buyer, seller, amount)
 		return tx, nil
 	case 2: // a top-up, a refund
 		tx.Logs = []chaintest.Log{transfer(usdc, settler, buyer, amount)}
 		return tx, nil
-	case 3: // a look-alike token beside a true payment
+	case 3: // a look-alike token next to a real payment
 		tx.Logs = append(authorized(lookAlike, buyer, seller, 1e9), authorized(usdc, buyer, seller, amount)...)
 		one.log = 3
 		return tx, []payment{one}
@@ -156,11 +156,11 @@ func (w *world) random() (chaintest.Tx, []payment) {
 	case 6: // the settler's own money
 		tx.Logs = authorized(usdc, settler, seller, amount)
 		return tx, nil
-	case 7: // a payment to oneself is a fact
+	case 7: // a payment to oneself is stored
 		tx.Logs = authorized(usdc, buyer, buyer, amount)
 		one.payee = buyer
 		return tx, []payment{one}
-	case 8: // nothing
+	case 8: // a payment of nothing
 		tx.Logs = authorized(usdc, buyer, seller, 0)
 		return tx, nil
 	case 9: // two authorisations of one payer at once
@@ -194,7 +194,7 @@ func (w *world) grow(blocks, most int) {
 	}
 }
 
-// settled are the settlements up to a block, as an index must have them.
+// settled returns the expected settlements up to a block.
 func (w *world) settled(last int64, settlers []ledger.ScanSettler) (list []ledger.Settlement) {
 	for _, b := range w.Blocks(0, last) {
 		place := 0
@@ -219,8 +219,8 @@ func (w *world) settled(last int64, settlers []ledger.ScanSettler) (list []ledge
 	return list
 }
 
-// tallied counts by hand what a counting scan sees up to a block.
-func (w *world) tallied(last int64, settlers []ledger.ScanSettler, recipients []string) (list []string) {
+// wantCounts returns the expected counts of a counting scan up to a block.
+func (w *world) wantCounts(last int64, settlers []ledger.ScanSettler, recipients []string) (list []string) {
 	seen := map[string]int64{}
 	payments, amounts := map[string]int64{}, map[string]int64{}
 	for _, b := range w.Blocks(0, last) {
@@ -257,7 +257,7 @@ func (w *world) tallied(last int64, settlers []ledger.ScanSettler, recipients []
 	return list
 }
 
-// serve answers a handler on loopback.
+// serve serves a handler on loopback and returns its URL.
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -265,7 +265,7 @@ func serve(t testing.TB, h http.Handler) string {
 	return s.URL
 }
 
-// indexer is an indexer of the world's network that waits little between tries.
+// indexer returns a reader of the world's network with short pauses between tries.
 func indexer(t testing.TB, s evm.Store, o chain.Options, rpc ...string) *evm.Reader {
 	t.Helper()
 	if o.Backoff == 0 {

@@ -27,8 +27,8 @@ type signatureEntry struct {
 // signatureForm is the form of 64 bytes in base58.
 var signatureForm = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{64,88}$`)
 
-// signaturesCall asks for the signatures of an account, newest first: those older than before, unless that is "", and
-// newer than until. A node that has not come to slot yet must say so, instead of answering with less.
+// signaturesCall asks for the signatures of an account, newest first: those older than before (unless "") and newer
+// than until. A node that has not reached slot must refuse, instead of answering with fewer.
 func signaturesCall(account, before, until string, limit int, slot int64) jsonrpc.Call {
 	params := map[string]any{"commitment": "finalized", "limit": limit, "minContextSlot": slot}
 	if before != "" {
@@ -43,13 +43,13 @@ func signaturesCall(account, before, until string, limit int, slot int64) jsonrp
 func newCall(method string, params ...any) jsonrpc.Call {
 	text, err := json.Marshal(append([]any{}, params...))
 	if err != nil {
-		panic(err) // texts and numbers always have a form
+		panic(err) // strings and numbers always encode
 	}
 	return jsonrpc.Call{Method: method, Params: string(text)}
 }
 
-// readSignatures reads a page and refuses one that can't be the answer to what was asked: entries out of order, twice,
-// not finalised, or from before the place to go on from, as of a node that ignores it.
+// readSignatures reads a page. It refuses a page that can't be the right answer: with entries out of order, twice, not
+// finalised, or from before the walk's position, as of a node that ignores the position.
 func readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, error) {
 	var list []signatureEntry
 	if err := json.Unmarshal(result, &list); err != nil {
@@ -62,29 +62,29 @@ func readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, 
 	for i, e := range list {
 		switch {
 		case !signatureForm.MatchString(e.Signature):
-			return nil, fmt.Errorf("%.100q is no signature", e.Signature)
+			return nil, fmt.Errorf("%.100q is not a signature", e.Signature)
 		case e.Slot <= 0 || i > 0 && e.Slot > list[i-1].Slot:
 			return nil, fmt.Errorf("signature %s is out of order", e.Signature)
 		case e.Status != "" && e.Status != "finalized":
-			return nil, fmt.Errorf("signature %s is only %.20q", e.Signature, e.Status)
+			return nil, fmt.Errorf("signature %s has status %.20q, want finalized", e.Signature, e.Status)
 		case len(e.Err) == 0:
-			return nil, fmt.Errorf("signature %s does not tell whether it succeeded", e.Signature)
+			return nil, fmt.Errorf("signature %s lacks the member err", e.Signature)
 		case seen[e.Signature] || e.Signature == w.Newest || e.Signature == w.Before:
-			return nil, fmt.Errorf("signature %s comes twice", e.Signature)
+			return nil, fmt.Errorf("signature %s appears twice", e.Signature)
 		}
 		seen[e.Signature] = true
 	}
 	return list, nil
 }
 
-// page is what follows a walk's place.
+// page is the part of a history after a walk's position.
 type page struct {
 	entries   []signatureEntry
-	last      bool // nothing follows that the walk looks for
-	forgotten bool // no node knows the walk's place
+	last      bool // the walk is complete after this page
+	forgotten bool // no node has the walk's position
 }
 
-// upTo cuts a page off where the walk before began.
+// upTo cuts a page at the signature at which the previous walk began.
 func upTo(until string, entries []signatureEntry) page {
 	for i, e := range entries {
 		if e.Signature == until {
@@ -94,9 +94,8 @@ func upTo(until string, entries []signatureEntry) page {
 	return page{entries: entries}
 }
 
-// askPage asks for the page that follows a walk's place. Only the first page of a walk is asked for with the boundary
-// as its end: a short page may have been cut by the node, so that the boundary counts as met only when it is seen to
-// follow.
+// askPage asks for the page after a walk's position. Only the first page of a walk is requested with the boundary as
+// its end. A node may cut a page short, so the walk has met the boundary only when a page contains it.
 func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, error) {
 	begins, until := w.Newest == "", ""
 	if begins {
@@ -121,10 +120,10 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, e
 	return x.askEnd(ctx, w)
 }
 
-// askEnd finds out what an empty page means: a node may keep less history than another, and one that has forgotten the
-// walk's place, or not come to it, answers the same. So all of them are asked, and the walk waits for those that fail.
+// askEnd finds out what an empty page means. A node that has less history than another, or does not have the walk's
+// position, sends an empty page too. So askEnd asks all nodes, and the walk waits for those that fail.
 func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
-	var found []signatureEntry
+	var ok []signatureEntry
 	knowing := 0
 	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{
@@ -138,10 +137,10 @@ func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 			}
 			var statuses struct{ Value []json.RawMessage }
 			if err := json.Unmarshal(calls[1].Result, &statuses); err != nil || len(statuses.Value) != 1 {
-				return fmt.Errorf("%.80q is no status of one signature", calls[1].Result)
+				return fmt.Errorf("%.80q is not the status of one signature", calls[1].Result)
 			}
-			if len(found) == 0 {
-				found = entries
+			if len(ok) == 0 {
+				ok = entries
 			}
 			if !bytes.Equal(statuses.Value[0], []byte("null")) {
 				knowing++
@@ -152,10 +151,10 @@ func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 	switch {
 	case err != nil:
 		return page{}, err
-	case len(found) > 0:
-		return upTo(w.Until, found), nil
+	case len(ok) > 0:
+		return upTo(w.Until, ok), nil
 	case answered < x.client.Nodes():
-		return page{}, fmt.Errorf("%d of %d nodes can't be asked whether the history goes on",
+		return page{}, fmt.Errorf("%d of %d nodes did not answer whether the history goes on",
 			x.client.Nodes()-answered, x.client.Nodes())
 	case knowing == 0:
 		return page{forgotten: true}, nil
@@ -175,7 +174,7 @@ func (x *Reader) askHead(ctx context.Context) (ledger.Head, error) {
 		Calls: []jsonrpc.Call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
 		Read: func(_ int, calls []jsonrpc.Call) error {
 			if err := json.Unmarshal(calls[0].Result, &h.Block); err != nil || h.Block <= 0 {
-				return fmt.Errorf("%.40q is no slot", calls[0].Result)
+				return fmt.Errorf("%.40q is not a slot", calls[0].Result)
 			}
 			return nil
 		},
@@ -194,7 +193,7 @@ func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err err
 		Read: func(_ int, calls []jsonrpc.Call) error {
 			var seconds int64
 			if err := json.Unmarshal(calls[0].Result, &seconds); err != nil || seconds <= 0 {
-				return fmt.Errorf("%.40q is no time of slot %d", calls[0].Result, slot)
+				return fmt.Errorf("%.40q is not the time of slot %d", calls[0].Result, slot)
 			}
 			at = time.Unix(seconds, 0).UTC()
 			return nil
@@ -203,26 +202,26 @@ func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err err
 	return at, err
 }
 
-// askHistory asks every node how far back it knows, and gives when the longest history begins; nil when it has
-// everything. One that does not tell is taken to know nothing from before now: what may be missing is not called
+// askHistory asks every node for the beginning of its history. It returns the earliest beginning, nil if some node has
+// everything. A node that does not answer counts as without history: days that may be incomplete must not look
 // measured.
 func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
-	first, told := int64(math.MaxInt64), false
+	first, answered := int64(math.MaxInt64), false
 	_, err := x.client.AskEach(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{newCall("getFirstAvailableBlock")},
 		Read: func(_ int, calls []jsonrpc.Call) error {
 			var slot int64
 			if err := json.Unmarshal(calls[0].Result, &slot); err != nil || slot < 0 {
-				return fmt.Errorf("%.40q is no slot", calls[0].Result)
+				return fmt.Errorf("%.40q is not a slot", calls[0].Result)
 			}
-			first, told = min(first, slot), true
+			first, answered = min(first, slot), true
 			return nil
 		},
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case !told:
+	case !answered:
 		now := x.options.Now()
 		return &now, nil
 	case first == 0:
@@ -232,7 +231,7 @@ func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
 	return &at, err
 }
 
-// askSettlements fetches the transactions of a page that succeeded and reads their settlements, in the page's order.
+// askSettlements fetches the successful transactions of a page and returns their settlements, in the page's order.
 func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
 	entries []signatureEntry) ([]ledger.Settlement, error) {
 	var succeeded []signatureEntry
@@ -241,9 +240,9 @@ func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
 			succeeded = append(succeeded, e)
 		}
 	}
-	found := make([][]ledger.Settlement, (len(succeeded)+transactionBatch-1)/transactionBatch)
+	ok := make([][]ledger.Settlement, (len(succeeded)+transactionBatch-1)/transactionBatch)
 	g, ctx := errgroup.WithContext(ctx)
-	for i := range found {
+	for i := range ok {
 		part := succeeded[i*transactionBatch:]
 		part = part[:min(len(part), transactionBatch)]
 		g.Go(func() error {
@@ -254,7 +253,7 @@ func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
 			}
 			defer func() { <-x.asking }()
 			var err error
-			found[i], err = x.askTransactions(ctx, s, part)
+			ok[i], err = x.askTransactions(ctx, s, part)
 			return err
 		})
 	}
@@ -262,7 +261,7 @@ func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
 		return nil, err
 	}
 	var list []ledger.Settlement
-	for _, part := range found {
+	for _, part := range ok {
 		list = append(list, part...)
 	}
 	return list, nil
@@ -279,13 +278,13 @@ func (x *Reader) askTransactions(ctx context.Context, s ledger.ScanSettler,
 				return fmt.Errorf("read transaction %s: %w", e.Signature, err)
 			}
 			if t == nil {
-				return fmt.Errorf("transaction %s is listed and not there", e.Signature)
+				return fmt.Errorf("transaction %s is listed but not available", e.Signature)
 			}
-			found, err := x.settlements(t, e, s)
+			ok, err := x.readSettlements(t, e, s)
 			if err != nil {
 				return fmt.Errorf("transaction %s: %w", e.Signature, err)
 			}
-			part = append(part, found...)
+			part = append(part, ok...)
 		}
 		list = append(list, part...)
 		return nil

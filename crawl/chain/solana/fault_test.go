@@ -18,7 +18,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// spoilt answers a node's calls of a method wrongly, times times.
+// spoilt changes a node's answers to a method, the first times times.
 func spoilt(method string, times int, wrong func(c *chaintest.SolanaCall)) func(*chaintest.SolanaCall) {
 	return func(c *chaintest.SolanaCall) {
 		if c.Method == method && times > 0 {
@@ -30,7 +30,7 @@ func spoilt(method string, times int, wrong func(c *chaintest.SolanaCall)) func(
 
 const forever = 1 << 30
 
-// asJSON gives an answer's result another form.
+// asJSON edits the JSON of an answer's result.
 func asJSON(edit func(text string) string) func(c *chaintest.SolanaCall) {
 	return func(c *chaintest.SolanaCall) {
 		text, err := json.Marshal(c.Result)
@@ -41,7 +41,7 @@ func asJSON(edit func(text string) string) func(c *chaintest.SolanaCall) {
 	}
 }
 
-// solanaFaults are ways in which a node answers badly.
+// solanaFaults are the ways in which a node may answer badly.
 func solanaFaults() map[string]func(times int) (spoil func(*chaintest.SolanaCall), before http.HandlerFunc) {
 	call := func(method string, wrong func(c *chaintest.SolanaCall)) func(int) (func(*chaintest.SolanaCall),
 		http.HandlerFunc) {
@@ -121,8 +121,9 @@ func reversed(list []any) []any {
 	return out
 }
 
-// TestSolanaFaults meets each fault once at the only node, for ever at one of two, and for ever at the only one: then
-// nothing is lost or invented, the boundary stays, and all is read once the node is well again.
+// TestSolanaFaults tests each fault three ways: once at the only node, always at one of two nodes, and always at the
+// only node. In the last case nothing may be lost or invented, the boundary must stay, and everything must be read once
+// the node works again.
 func TestSolanaFaults(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(130)
@@ -134,7 +135,7 @@ func TestSolanaFaults(t *testing.T) {
 			once.Spoil, once.Before = fault(1)
 			s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 			report, err := solanaIndexer(t, s, nil, once).Once(t.Context())
-			if name == "another chain" { // is left alone for minutes
+			if name == "another chain" { // the node is paused for minutes
 				if err == nil || !strings.Contains(err.Error(), "serves solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1") ||
 					len(s.commits) > 0 {
 					t.Errorf("a node of another chain: %v", err)
@@ -151,7 +152,7 @@ func TestSolanaFaults(t *testing.T) {
 			if diff := cmp.Diff(want, s.amounts()); diff != "" {
 				t.Errorf("one of two: %v (-want +got):\n%s", err, diff)
 			}
-			if err != nil && !strings.Contains(err.Error(), "1 of 2 nodes can't be asked whether the history goes on") {
+			if err != nil && !strings.Contains(err.Error(), "1 of 2 nodes did not answer whether the history goes on") {
 				t.Errorf("one of two: %v", err)
 			}
 
@@ -171,9 +172,8 @@ func TestSolanaFaults(t *testing.T) {
 	}
 }
 
-// TestSolanaChaos has two nodes that each answer a third of all requests badly, in every way at once, one of which lags
-// and keeps half the history, and an indexer that is killed at random. However long that takes, what is kept at the end
-// is exactly what happened.
+// TestSolanaChaos uses two nodes that each answer a third of all requests badly, in all ways at once. One of them lags
+// and has half the history. The indexer is stopped at random. In the end the stored settlements must equal the history.
 func TestSolanaChaos(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -188,7 +188,7 @@ func TestSolanaChaos(t *testing.T) {
 			}
 			all, settler := chaintest.SolanaHistory(1600)
 			faults := solanaFaults()
-			delete(faults, "another chain") // would be left alone for minutes
+			delete(faults, "another chain") // would pause the node for minutes
 			names := slices.Sorted(maps.Keys(faults))
 			nodes := []*solanaNode{newSolanaNode(t, nil), newSolanaNode(t, nil)}
 			for _, n := range nodes {

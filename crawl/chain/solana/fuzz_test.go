@@ -11,8 +11,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// FuzzSolana: whatever a node says of a transaction or of a page of signatures, reading it ends, and what is taken for
-// a settlement has addresses of the network, an amount, a time and a place of its own.
+// FuzzSolana reads arbitrary transactions and pages of signatures. Reading must end. A settlement must have addresses
+// of the network, an amount, a time and an index of its own.
 func FuzzSolana(f *testing.F) {
 	const (
 		id      = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
@@ -25,10 +25,13 @@ func FuzzSolana(f *testing.F) {
 	}
 	whole := func(instructions string) []byte {
 		return []byte(
-			`{"slot":7,"blockTime":1790000000,"meta":{"err":null,"innerInstructions":[{"index":0,"instructions":[` +
-				instructions + `]}],
-			"preTokenBalances":[{"accountIndex":1,"mint":"` + usdc + `","owner":"` + usdc + `"}],"postTokenBalances":[]},
-			"transaction":{"signatures":["` + signature + `"],"message":{"accountKeys":[{"pubkey":"` + settler + `","signer":true},{"pubkey":"` + splToken + `"}],"instructions":[` + instructions + `]}}}`)
+			`{"slot":7,"blockTime":1790000000,"meta":{"err":null,
+			"innerInstructions":[{"index":0,"instructions":[` + instructions + `]}],
+			"preTokenBalances":[{"accountIndex":1,"mint":"` + usdc + `","owner":"` + usdc + `"}],
+			"postTokenBalances":[]},
+			"transaction":{"signatures":["` + signature + `"],"message":{"accountKeys":[
+			{"pubkey":"` + settler + `","signer":true},{"pubkey":"` + splToken + `"}],
+			"instructions":[` + instructions + `]}}}`)
 	}
 	f.Add(whole(transfer("transferChecked", `{"source":"`+splToken+`","destination":"`+token2022+`","authority":"`+usdc+
 		`","mint":"`+usdc+`","tokenAmount":{"amount":"1000"}}`)))
@@ -60,7 +63,7 @@ func FuzzSolana(f *testing.F) {
 		if keys := tx.Transaction.Message.AccountKeys; len(keys) > 0 {
 			s.Address = keys[0].Pubkey
 		}
-		list, err := x.settlements(&tx, of, s)
+		list, err := x.readSettlements(&tx, of, s)
 		if err != nil {
 			return
 		}

@@ -14,7 +14,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// A page that the node cuts short is not the end of a walk, whether it is asked for a boundary or not.
+// TestSolanaCutPages checks that a page that the node cuts short does not end a walk, with and without a boundary.
 func TestSolanaCutPages(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(60)
@@ -36,7 +36,7 @@ func TestSolanaCutPages(t *testing.T) {
 	}
 }
 
-// A node that ignores the place to go on from would lead in a circle.
+// TestSolanaPlaceIgnored checks that a node that ignores the walk's position is detected: the walk would never end.
 func TestSolanaPlaceIgnored(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(1500)
@@ -47,24 +47,24 @@ func TestSolanaPlaceIgnored(t *testing.T) {
 	})
 	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "comes twice") || len(s.commits) != 1 ||
+	if err == nil || !strings.Contains(err.Error(), "appears twice") || len(s.commits) != 1 ||
 		s.walks[settler].Until != "" {
 		t.Errorf("%v, walk %+v", err, s.walks[settler])
 	}
 }
 
-// TestSolanaHistories has nodes that keep less than the walk looks for.
+// TestSolanaHistories uses nodes with less history than the walk needs.
 func TestSolanaHistories(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(1200)
 	acme := ledger.ScanSettler{Address: settler, Facilitator: "acme"}
 	for _, c := range []struct {
 		name   string
-		pruned []int // by node: how many of the oldest it has forgotten
-		floor  int   // transaction from which on nothing is missing, as far as is known; 0: all of them are there
+		pruned []int // by node: number of oldest transactions that it lacks
+		floor  int   // transaction from which the history is complete; 0 for all of it
 		walk   ledger.Walk
 		want   []int
-		err    string // of the first round; the second goes well
+		err    string // of the first round; the second succeeds
 		logged string
 	}{
 		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: ledger.Walk{Settler: acme},
@@ -81,7 +81,7 @@ func TestSolanaHistories(t *testing.T) {
 			want: successes(0, 500)},
 		{name: "a place that no node knows", pruned: []int{700}, floor: 700,
 			walk: ledger.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
-			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
+			want: successes(700, 1200), err: "no node has the signature at the walk's position"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +123,8 @@ func TestSolanaHistories(t *testing.T) {
 	}
 }
 
-// While a node that might have more history fails, the end that another shows is not believed.
+// TestSolanaEndNeedsAll checks that the end of one node's history is not accepted while a node fails that may have
+// more.
 func TestSolanaEndNeedsAll(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(300)
@@ -132,7 +133,7 @@ func TestSolanaEndNeedsAll(t *testing.T) {
 	archive.Before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
 	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "1 of 2 nodes can't be asked") || s.walks[settler].Until != "" {
+	if err == nil || !strings.Contains(err.Error(), "1 of 2 nodes did not answer") || s.walks[settler].Until != "" {
 		t.Errorf("with the archive down: %v, walk %+v", err, s.walks[settler])
 	}
 	archive.Set(func(n *chaintest.Solana) { n.Before = nil })

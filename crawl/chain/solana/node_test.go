@@ -33,8 +33,8 @@ func newSolanaNode(t *testing.T, transactions []chaintest.SolanaTransaction) *so
 	return &solanaNode{n, server.URL}
 }
 
-// recordedSolana are the transactions of testdata/solana.txtar, oldest first, the names of files by signature, and of
-// accounts by address.
+// recordedSolana returns the transactions of testdata/solana.txtar, oldest first, the names of files by signature, and
+// those of accounts by address.
 func recordedSolana(t *testing.T) (entries []chaintest.SolanaTransaction, files map[string]string,
 	names map[string]string) {
 	t.Helper()
@@ -63,8 +63,7 @@ func recordedSolana(t *testing.T) (entries []chaintest.SolanaTransaction, files 
 	return entries, files, names
 }
 
-// walkStore keeps walks and settlements as a Store promises: a commit is refused unless the walk is as it was, and a
-// settlement is kept once.
+// walkStore is a Store in memory: it refuses a commit if the walk has changed, and stores each settlement once.
 type walkStore struct {
 	mu          sync.Mutex
 	walks       map[string]ledger.Walk
@@ -112,7 +111,7 @@ func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is ledger.Wal
 	}
 	for _, x := range list {
 		key := fmt.Sprintf("%s/%05d", x.Transaction, x.LogIndex)
-		if _, kept := s.settlements[key]; !kept {
+		if _, stored := s.settlements[key]; !stored {
 			s.settlements[key] = x
 			fresh++
 		}
@@ -122,7 +121,7 @@ func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is ledger.Wal
 	return fresh, nil
 }
 
-// amounts are the amounts of what is kept, ascending as numbers: solanaHistory numbers them.
+// amounts returns the amounts of the stored settlements in ascending order. SolanaHistory numbers them.
 func (s *walkStore) amounts() (list []int) {
 	for _, x := range s.settlements {
 		var n int

@@ -1,7 +1,7 @@
 // Package solana reads settlements from Solana: transfers of measured tokens in transactions whose fee a settler paid.
 //
-// It owns no rows: a Store keeps what it finds, a page of signatures with its settlements in one transaction. It must
-// never know what a service is.
+// It stores nothing itself: a Store stores each page of signatures with its settlements in one transaction. The package
+// must never know what a service is.
 package solana
 
 import (
@@ -21,42 +21,42 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Reader reads the settlements of one Solana network, settler by settler. A walk goes through the signatures of a
-// settler from the newest to the one at which the walk before began. Each page is committed with the walk's place, so
-// that a new process goes on where a killed one was. Only finalised transactions are read, and nothing takes those
-// back. In its reports a signature takes the place of a block: Report.Blocks counts signatures, Progress.Behind
-// settlers to go.
+// Reader reads the settlements of one Solana network, settler by settler. A walk reads the signatures of a settler from
+// the newest back to the one at which the previous walk began. Each page is committed with the walk's position, so that
+// a new process continues where a killed one stopped. Only finalised transactions are read, so nothing is rolled back.
+// In reports, signatures take the place of blocks: Report.Blocks counts signatures, Progress.Behind the settlers still
+// to read.
 type Reader struct {
 	network  chain.Network
 	store    Store
 	options  chain.Options
 	client   *jsonrpc.Client
 	measured map[string]bool // mints
-	asking   chan struct{}   // room for each question that is under way
+	asking   chan struct{}   // one for each running question
 
-	mu       sync.Mutex // of the two below, and of reporting them
+	mu       sync.Mutex // guards the two fields below and calls of Progress
 	progress chain.Progress
 	read     int64 // transactions
 }
 
 var _ chain.Reader = (*Reader)(nil)
 
-// What is asked for at once.
+// Sizes of requests.
 const (
-	signaturePage    = 1000 // as many as a node gives
+	signaturePage    = 1000 // the most that a node returns
 	transactionBatch = 50   // of some 10 KB each
 )
 
-// sinceMargin is how far block times, which are estimates, may run back from one block to the next.
+// sinceMargin is the most by which block times, which are estimates, may decrease from one block to the next.
 const sinceMargin = time.Hour
 
-// defaultPoll is the time between two rounds. Each costs a call for every settler.
+// defaultPoll is the time between two rounds. A round costs one call for every settler.
 const defaultPoll = time.Minute
 
-// maxRounds is how often a round begins anew because the lists of settlers changed meanwhile.
+// maxRounds is the number of times that a round restarts because the lists of settlers changed meanwhile.
 const maxRounds = 12
 
-// New returns a reader of a Solana network that keeps what it finds in s. It asks nothing yet.
+// New returns a reader of a Solana network that stores settlements in s. It sends nothing.
 func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	n, err := n.WithDefaults("solana", defaultPoll)
 	if err != nil {
@@ -71,8 +71,8 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	return x, err
 }
 
-// Inspect asks one address of a network for its newest finalised slot, after the address said which chain it serves:
-// another chain is an error. Errors name the address by scheme and host alone.
+// Inspect asks one node of a network, at the URL address, for its newest finalised slot. It fails if the node serves
+// another chain. Errors name the node by scheme and host alone.
 func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
@@ -87,7 +87,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	return head, nil
 }
 
-// identity asks a node for the hash of its genesis block, of which CAIP-2 takes the first 32 characters.
+// identity returns the call for the hash of the genesis block. A CAIP-2 id has its first 32 characters.
 func identity() jsonrpc.Identity {
 	return jsonrpc.Identity{
 		Call: newCall("getGenesisHash"),
@@ -99,18 +99,18 @@ func identity() jsonrpc.Identity {
 	}
 }
 
-// Once finishes every walk, up to the finalised slot as of now. A settler whose walk fails does not hold up the others;
-// what was committed stays.
+// Once finishes every walk, up to the current finalised slot. A settler whose walk fails does not stop the others, and
+// committed pages stay.
 func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
 	release, err := chain.Lock(ctx, x.store, x.network.ID)
 	if err != nil {
 		return chain.Report{Network: x.network.ID}, fmt.Errorf("index %s: %w", x.network.ID, err)
 	}
 	defer release()
-	return x.round(ctx)
+	return x.runRound(ctx)
 }
 
-// Run goes on until ctx ends. A round that fails is logged, and what it left is done by a later one.
+// Run reads until ctx ends. It logs a failed round; a later round does what it left.
 func (x *Reader) Run(ctx context.Context) error {
 	release, err := chain.Lock(ctx, x.store, x.network.ID)
 	if err != nil {
@@ -118,18 +118,19 @@ func (x *Reader) Run(ctx context.Context) error {
 	}
 	defer release()
 	for {
-		if _, err := x.round(ctx); err != nil && ctx.Err() == nil {
-			x.options.Logger.Warn("index", "network", x.network.ID, "error", err)
+		if _, err := x.runRound(ctx); err != nil && ctx.Err() == nil {
+			x.options.Logger.Warn("indexing failed; trying again at the next poll", "network", x.network.ID, "error",
+				err)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(x.network.Poll*9/10 + rand.N(x.network.Poll/5)): // not all at once
+		case <-time.After(x.network.Poll*9/10 + rand.N(x.network.Poll/5)): // spreads processes out
 		}
 	}
 }
 
-func (x *Reader) round(ctx context.Context) (chain.Report, error) {
+func (x *Reader) runRound(ctx context.Context) (chain.Report, error) {
 	began := x.options.Now()
 	calls, failed := x.options.Metrics.Sums(x.network.ID)
 	x.mu.Lock()
@@ -137,9 +138,9 @@ func (x *Reader) round(ctx context.Context) (chain.Report, error) {
 	x.progress.Network, x.progress.Block = x.network.ID, 0
 	x.mu.Unlock()
 
-	err := x.walks(ctx) // when it returns, nobody else is at work
+	err := x.runWalks(ctx) // returns after all its goroutines
 	for tries := 1; errors.Is(err, ledger.ErrMoved) && tries < maxRounds; tries++ {
-		err = x.walks(ctx) // the lists have changed meanwhile
+		err = x.runWalks(ctx) // the lists changed meanwhile
 	}
 	r := chain.Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements,
 		Took: x.options.Now().Sub(began)}
@@ -151,7 +152,7 @@ func (x *Reader) round(ctx context.Context) (chain.Report, error) {
 	return r, nil
 }
 
-func (x *Reader) walks(ctx context.Context) error {
+func (x *Reader) runWalks(ctx context.Context) error {
 	head, err := x.askHead(ctx)
 	if err != nil {
 		return err
@@ -159,32 +160,32 @@ func (x *Reader) walks(ctx context.Context) error {
 	if err := x.store.SetHead(ctx, head); err != nil {
 		return err
 	}
-	walks, err := x.store.Walks(ctx, x.network.ID)
+	runWalks, err := x.store.Walks(ctx, x.network.ID)
 	if err != nil {
 		return err
 	}
-	finished := func(p *chain.Progress, walks int64) {
-		if p.Behind -= walks; p.Behind == 0 {
+	finished := func(p *chain.Progress, runWalks int64) {
+		if p.Behind -= runWalks; p.Behind == 0 {
 			p.Block = head.Block
 		}
 	}
-	x.tell(func(p *chain.Progress) {
-		p.Head, p.Behind = head.Block, int64(len(walks))
+	x.report(func(p *chain.Progress) {
+		p.Head, p.Behind = head.Block, int64(len(runWalks))
 		finished(p, 0)
 	})
 	var begins *time.Time
-	if slices.ContainsFunc(walks, unfinished) {
+	if slices.ContainsFunc(runWalks, isUnfinished) {
 		if begins, err = x.askHistory(ctx); err != nil {
 			return err
 		}
 	}
-	errs := make([]error, len(walks))
+	errs := make([]error, len(runWalks))
 	var g errgroup.Group
 	g.SetLimit(x.options.Concurrency)
-	for i, w := range walks {
+	for i, w := range runWalks {
 		g.Go(func() error {
-			if errs[i] = x.walk(ctx, w, head, begins); errs[i] == nil {
-				x.tell(func(p *chain.Progress) { finished(p, 1) })
+			if errs[i] = x.runWalk(ctx, w, head, begins); errs[i] == nil {
+				x.report(func(p *chain.Progress) { finished(p, 1) })
 			}
 			return nil
 		})
@@ -196,7 +197,7 @@ func (x *Reader) walks(ctx context.Context) error {
 	failed := slices.DeleteFunc(slices.Clone(errs),
 		func(err error) bool { return err == nil || errors.Is(err, ledger.ErrMoved) })
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
+		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(runWalks), failed[0])
 	}
 	if moved := errors.Join(errs...); moved != nil {
 		return moved
@@ -205,8 +206,8 @@ func (x *Reader) walks(ctx context.Context) error {
 	return nil
 }
 
-// tell changes the progress and passes it on.
-func (x *Reader) tell(change func(*chain.Progress)) {
+// report changes the progress and reports it.
+func (x *Reader) report(change func(*chain.Progress)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	change(&x.progress)
@@ -215,25 +216,25 @@ func (x *Reader) tell(change func(*chain.Progress)) {
 		func(n *chain.NetworkMetrics) { n.Head, n.Behind = x.progress.Head, x.progress.Behind })
 }
 
-// unfinished says that no walk of the settler has come to its end yet.
-func unfinished(w ledger.Walk) bool {
+// isUnfinished reports whether no walk of the settler is complete yet.
+func isUnfinished(w ledger.Walk) bool {
 	return w.Until == "" && (w.NewestTime == nil || w.Newest != "")
 }
 
-// walk finishes the walk that is under way, if one is, and then one that begins now. history is when the nodes' begins,
-// nil when it has everything.
-func (x *Reader) walk(ctx context.Context, w ledger.Walk, head ledger.Head, history *time.Time) error {
+// runWalk finishes the settler's open walk, if there is one, and then a new one. history is the beginning of the nodes'
+// history, nil if it is complete.
+func (x *Reader) runWalk(ctx context.Context, w ledger.Walk, head ledger.Head, history *time.Time) error {
 	for resumed := w.Newest != ""; ; resumed = false {
 		limit := signaturePage
 		for done := false; !done; {
 			begins := w.Newest == ""
 			read, err := 0, error(nil)
-			if w, read, done, err = x.step(ctx, w, head, history, limit); err != nil {
+			if w, read, done, err = x.runStep(ctx, w, head, history, limit); err != nil {
 				return fmt.Errorf("settler %s: %w", w.Settler.Address, err)
 			}
 			limit = signaturePage
 			if begins && w.Until != "" && read < signaturePage {
-				limit = 1 // that should be the boundary
+				limit = 1 // the next signature should be the boundary
 			}
 		}
 		if !resumed {
@@ -242,22 +243,22 @@ func (x *Reader) walk(ctx context.Context, w ledger.Walk, head ledger.Head, hist
 	}
 }
 
-// step reads the next page of a walk and commits it with the walk's place after it. The boundary moves only here, when
-// the walk is done: it has met the boundary before, or the day since which the settler is looked for, or the end of the
-// history that every node has.
-func (x *Reader) step(ctx context.Context, was ledger.Walk, head ledger.Head, history *time.Time,
+// runStep reads the next page of a walk and commits it with the walk's new position. Only the last step of a walk moves
+// the boundary: the walk has met the previous boundary, the first day of the settler, or the end of every node's
+// history.
+func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head, history *time.Time,
 	limit int) (is ledger.Walk, read int, done bool, err error) {
 	is = was
 	if was.Newest == "" {
-		is.NewestSlot, is.NewestTime = head.Block, &head.Time // as of which the walk will have seen all
+		is.NewestSlot, is.NewestTime = head.Block, &head.Time // the walk will be complete up to here
 	}
 	p, err := x.askPage(ctx, is, limit)
 	if err != nil {
 		return was, 0, false, err
 	}
-	entries, reached := p.entries, false // reached: the day since which the settler is looked for
+	entries, reached := p.entries, false // reached the settler's first day
 	for i, e := range entries {
-		if x.tooOld(was.Settler, e) {
+		if x.isTooOld(was.Settler, e) {
 			entries, p.last, reached = entries[:i], true, true
 			break
 		}
@@ -266,7 +267,7 @@ func (x *Reader) step(ctx context.Context, was ledger.Walk, head ledger.Head, hi
 		is.Newest = cmp.Or(was.Newest, p.entries[0].Signature)
 		is.Before = p.entries[len(p.entries)-1].Signature
 	}
-	if p.last && !reached && unfinished(was) && history != nil && history.After(x.since(was.Settler)) {
+	if p.last && !reached && isUnfinished(was) && history != nil && history.After(x.firstTime(was.Settler)) {
 		is.HistoryStart = history
 	}
 	switch {
@@ -284,25 +285,26 @@ func (x *Reader) step(ctx context.Context, was ledger.Walk, head ledger.Head, hi
 		return was, 0, false, err
 	}
 	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.Settlements += fresh })
-	x.tell(func(t *chain.Progress) {
+	x.report(func(t *chain.Progress) {
 		t.Settlements += fresh
 		x.read += int64(len(entries))
 	})
 	if p.forgotten {
-		return is, 0, false, errors.New("no node knows the signature where the walk stood: it begins anew next time")
+		return is, 0, false,
+			errors.New("no node has the signature at the walk's position; the next round restarts the walk")
 	}
 	return is, len(p.entries), p.last, nil
 }
 
-// since is when a settler's settlements begin to be its own and of interest.
-func (x *Reader) since(s ledger.ScanSettler) time.Time {
+// firstTime returns the time from which a settler's settlements count.
+func (x *Reader) firstTime(s ledger.ScanSettler) time.Time {
 	if s.Since != nil && s.Since.After(x.network.Start) {
 		return *s.Since
 	}
 	return x.network.Start
 }
 
-// tooOld says that a signature, and all that are older, lie before what is looked for.
-func (x *Reader) tooOld(s ledger.ScanSettler, e signatureEntry) bool {
-	return e.BlockTime != nil && time.Unix(*e.BlockTime, 0).Before(x.since(s).Add(-sinceMargin))
+// isTooOld reports whether a signature and all older ones are before the settler's first day.
+func (x *Reader) isTooOld(s ledger.ScanSettler, e signatureEntry) bool {
+	return e.BlockTime != nil && time.Unix(*e.BlockTime, 0).Before(x.firstTime(s).Add(-sinceMargin))
 }

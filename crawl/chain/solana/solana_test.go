@@ -19,7 +19,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// solanaIndexer indexes a store from nodes, without waiting long between tries.
+// solanaIndexer returns a reader with short pauses between tries.
 func solanaIndexer(t *testing.T, s solana.Store, log *bytes.Buffer, nodes ...*solanaNode) *solana.Reader {
 	t.Helper()
 	n := chain.Network{ID: chaintest.SolanaID,
@@ -39,7 +39,7 @@ func solanaIndexer(t *testing.T, s solana.Store, log *bytes.Buffer, nodes ...*so
 	return x
 }
 
-// successes are the amounts of a history of n transactions that settle something, from the one after from.
+// successes returns the amounts of the settlements in a history of n transactions, from the one after from.
 func successes(from, n int) (list []int) {
 	for i := from + 1; i <= n; i++ {
 		if i%5 != 0 {
@@ -49,7 +49,7 @@ func successes(from, n int) (list []int) {
 	return list
 }
 
-// TestSolanaSettlements reads each recorded transaction as the settlements that it holds.
+// TestSolanaSettlements compares the settlements of each recorded transaction with the expected ones.
 func TestSolanaSettlements(t *testing.T) {
 	t.Parallel()
 	entries, files, names := recordedSolana(t)
@@ -108,11 +108,11 @@ func TestSolanaSettlements(t *testing.T) {
 		t.Errorf("report %+v of %d settlements in %d transactions", report, len(s.settlements), len(entries))
 	}
 	if n := node.Count("getTransaction"); n != len(entries)-1 {
-		t.Errorf("%d transactions were asked for: the one that failed is not needed", n)
+		t.Errorf("%d transactions requested: the failed one is not needed", n)
 	}
 }
 
-// TestSolanaWalks goes over page boundaries, and then reads only what is new.
+// TestSolanaWalks walks over page boundaries, and then reads only new transactions.
 func TestSolanaWalks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 999, 1000, 1001, 2000} {
@@ -129,7 +129,7 @@ func TestSolanaWalks(t *testing.T) {
 					round.fresh)
 			}
 			if got := node.Count("getTransaction"); got != round.fresh {
-				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got,
+				t.Errorf("%d signatures of %d: %d transactions requested, want %d", round.have, n, got,
 					round.fresh)
 			}
 			want := ledger.Walk{Settler: ledger.ScanSettler{Address: settler, Facilitator: "acme"},
@@ -147,7 +147,7 @@ func TestSolanaWalks(t *testing.T) {
 	}
 }
 
-// A walk that is killed goes on where its last commit left it, and its boundary has not moved.
+// TestSolanaResumes checks that a walk continues at its last commit after a kill, and that its boundary has not moved.
 func TestSolanaResumes(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(3500)
@@ -187,7 +187,7 @@ func TestSolanaResumes(t *testing.T) {
 	}
 	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.Count("getTransaction") != want ||
 		report.Settlements != int64(want) {
-		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.Count("getTransaction"),
+		t.Errorf("%d transactions requested, %d settlements; want %d", node.Count("getTransaction"),
 			report.Settlements, want)
 	}
 	if diff := cmp.Diff(successes(0, 3500), s.amounts()); diff != "" {
@@ -195,8 +195,8 @@ func TestSolanaResumes(t *testing.T) {
 	}
 }
 
-// What a settler did before its day, or that of the network, is nobody's, and the walk goes no further back than it
-// must.
+// TestSolanaSince checks that transactions before a settler's first day, or before the network's start, do not count,
+// and that the walk reads no further back than it must.
 func TestSolanaSince(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(3000) // one a minute: two days
@@ -212,7 +212,8 @@ func TestSolanaSince(t *testing.T) {
 		{"the network's, which is later", &early, late, 2, successes(24*60-1, 3000)},
 		{"the network's, alone", nil, late, 2, successes(24*60-1, 3000)},
 		{"the settler's, which is later", &late, early, 2, successes(24*60-1, 3000)},
-		{"neither", nil, time.Time{}, 5, successes(0, 3000)}, // three full ones, an empty one, and what it means
+		// three full pages, an empty one, and one to confirm the end
+		{"neither", nil, time.Time{}, 5, successes(0, 3000)},
 	} {
 		node := newSolanaNode(t, all)
 		s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme", Since: c.since})
@@ -228,7 +229,7 @@ func TestSolanaSince(t *testing.T) {
 			t.Errorf("%s: amounts (-want +got):\n%s", c.name, diff)
 		}
 		if n := node.Count("getSignaturesForAddress"); n != c.pages {
-			t.Errorf("%s: %d pages were asked for, want %d", c.name, n, c.pages)
+			t.Errorf("%s: %d pages requested, want %d", c.name, n, c.pages)
 		}
 		if s.walks[settler].Until != all[2999].Signature {
 			t.Errorf("%s: the walk is not finished: %+v", c.name, s.walks[settler])
@@ -236,7 +237,7 @@ func TestSolanaSince(t *testing.T) {
 	}
 }
 
-// A walk that moved while it was read, as when the lists change, is read anew; what stays so is an error.
+// TestSolanaMoved checks that a walk that another process moved is read again, and that a lasting conflict is an error.
 func TestSolanaMoved(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(20)

@@ -17,13 +17,13 @@ import (
 	"tollbook/site/x402"
 )
 
-// The two programs that keep token accounts. Both have the same instructions under the same numbers.
+// The two programs of token accounts. Both have the same instructions with the same numbers.
 const (
 	splToken  = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 	token2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 )
 
-// solanaTransaction is what getTransaction answers with encoding jsonParsed, as far as settlements need it.
+// solanaTransaction is the answer of getTransaction with encoding jsonParsed, with the members that settlements need.
 type solanaTransaction struct {
 	Slot        int64       `json:"slot"`
 	BlockTime   *int64      `json:"blockTime"` // seconds since 1970
@@ -31,7 +31,7 @@ type solanaTransaction struct {
 	Transaction struct {
 		Signatures []string `json:"signatures"`
 		Message    struct {
-			AccountKeys  []accountKey        `json:"accountKeys"` // those of lookup tables follow
+			AccountKeys  []accountKey        `json:"accountKeys"` // keys of lookup tables follow
 			Instructions []solanaInstruction `json:"instructions"`
 		} `json:"message"`
 	} `json:"transaction"`
@@ -44,21 +44,21 @@ type accountKey struct {
 
 type solanaMeta struct {
 	Err               json.RawMessage     `json:"err"`
-	InnerInstructions []innerInstructions `json:"innerInstructions"` // nil where the node has not kept them
+	InnerInstructions []innerInstructions `json:"innerInstructions"` // nil if the node has not stored them
 	PreTokenBalances  []tokenBalance      `json:"preTokenBalances"`
 	PostTokenBalances []tokenBalance      `json:"postTokenBalances"`
 }
 
-// innerInstructions are those that the program of an outer instruction called, in the order they ran.
+// innerInstructions are the instructions that the program of an outer instruction called, in order of execution.
 type innerInstructions struct {
 	Index        int                 `json:"index"` // of the outer instruction
 	Instructions []solanaInstruction `json:"instructions"`
 }
 
-// solanaInstruction comes parsed where the node knows its program, else as accounts and data.
+// solanaInstruction is parsed if the node knows its program, else it has accounts and data.
 type solanaInstruction struct {
 	ProgramID string          `json:"programId"`
-	Parsed    json.RawMessage `json:"parsed"` // an object, of memos a text
+	Parsed    json.RawMessage `json:"parsed"` // an object; a string for memos
 	Accounts  []string        `json:"accounts"`
 	Data      string          `json:"data"` // base58
 }
@@ -66,37 +66,37 @@ type solanaInstruction struct {
 type tokenBalance struct {
 	AccountIndex int    `json:"accountIndex"`
 	Mint         string `json:"mint"`
-	Owner        string `json:"owner"` // "" of nodes from before 2021
+	Owner        string `json:"owner"` // "" from nodes before 2021
 }
 
-// tokenAccount says what is known of an account that holds tokens.
+// tokenAccount is the mint and owner of a token account.
 type tokenAccount struct{ mint, owner string }
 
-// tokenTransfer is one instruction that moves tokens.
+// tokenTransfer is one instruction that transfers tokens.
 type tokenTransfer struct {
 	index                                int
-	source, destination, authority, mint string // mint is "" in the form that does not check it
+	source, destination, authority, mint string // mint is "" for the unchecked Transfer
 	amount                               uint64
 }
 
-// settlements are the transfers of known tokens in a transaction that was asked for by its signature and was seen to
-// succeed. Its settler is who pays its fee, and nobody else: another who signs it has agreed to it and not sent it. A
-// transfer out of the settler's own account is its own money, and no settlement.
+// readSettlements returns the transfers of measured tokens in a successful transaction that was requested by its
+// signature. The settler is the account that pays the fee and no other: another signer agreed to the transaction but
+// did not send it. A transfer from the settler's own account moves its own money and is no settlement.
 //
-// An answer that can't be what the chain holds is an error, so that another node is asked.
-func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s ledger.ScanSettler) ([]ledger.Settlement,
+// An impossible answer is an error, so that another node is asked.
+func (x *Reader) readSettlements(t *solanaTransaction, of signatureEntry, s ledger.ScanSettler) ([]ledger.Settlement,
 	error) {
 	switch keys := t.Transaction.Message.AccountKeys; {
 	case len(t.Transaction.Signatures) == 0 || t.Transaction.Signatures[0] != of.Signature || t.Slot != of.Slot:
-		return nil, errors.New("is another transaction than was asked for")
+		return nil, errors.New("is another transaction than the requested one")
 	case t.Meta == nil || len(t.Meta.Err) == 0:
-		return nil, errors.New("does not tell whether it succeeded")
+		return nil, errors.New("lacks the member err")
 	case !bytes.Equal(t.Meta.Err, []byte("null")):
 		return nil, nil
 	case len(keys) == 0 || !keys[0].Signer:
-		return nil, errors.New("has no signer who would pay its fee")
+		return nil, errors.New("has no signer to pay its fee")
 	case !slices.ContainsFunc(keys, func(k accountKey) bool { return k.Pubkey == s.Address }):
-		return nil, errors.New("does not name the settler, by whom it was found")
+		return nil, errors.New("does not contain the settler whose history lists it")
 	case keys[0].Pubkey != s.Address:
 		return nil, nil
 	case t.Meta.InnerInstructions == nil:
@@ -110,21 +110,21 @@ func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s ledger.S
 		return nil, errors.New("has no time")
 	}
 	at := time.Unix(*seconds, 0).UTC()
-	if at.Before(x.since(s)) {
+	if at.Before(x.firstTime(s)) {
 		return nil, nil
 	}
 	accounts, err := t.tokenAccounts()
 	if err != nil {
 		return nil, err
 	}
-	transfers, err := t.transfers(accounts)
+	readTransfers, err := t.readTransfers(accounts)
 	if err != nil {
 		return nil, err
 	}
 	var list []ledger.Settlement
-	for _, m := range transfers {
+	for _, m := range readTransfers {
 		from, to := accounts[m.source], accounts[m.destination]
-		// accounts that lived only within the transaction have no balance to tell it
+		// Accounts that existed only within the transaction have no balance.
 		mint := firstOf(m.mint, from.mint, to.mint)
 		payer, payee := firstOf(from.owner, m.authority), firstOf(to.owner, m.destination)
 		if !x.measured[mint] || m.amount == 0 || payer == s.Address {
@@ -153,7 +153,7 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// tokenAccounts are the accounts whose token balance stood before or after the transaction.
+// tokenAccounts returns the accounts with a token balance before or after the transaction.
 func (t *solanaTransaction) tokenAccounts() (map[string]tokenAccount, error) {
 	accounts := map[string]tokenAccount{}
 	keys := t.Transaction.Message.AccountKeys
@@ -162,15 +162,17 @@ func (t *solanaTransaction) tokenAccounts() (map[string]tokenAccount, error) {
 			if b.AccountIndex < 0 || b.AccountIndex >= len(keys) || b.Mint == "" {
 				return nil, fmt.Errorf("has a token balance of account %d of %d", b.AccountIndex, len(keys))
 			}
-			accounts[keys[b.AccountIndex].Pubkey] = tokenAccount{b.Mint, b.Owner} // whose it was before it paid
+			// the balance before the transaction wins: it has the owner who paid
+			accounts[keys[b.AccountIndex].Pubkey] = tokenAccount{b.Mint, b.Owner}
 		}
 	}
 	return accounts, nil
 }
 
-// transfers reads all instructions in the order they ran, outer and inner. An outer one has the index 1000 times its
-// place, the first that it called one more. Accounts that are opened on the way are added to accounts.
-func (t *solanaTransaction) transfers(accounts map[string]tokenAccount) ([]tokenTransfer, error) {
+// readTransfers reads all instructions in order of execution, outer and inner. An outer instruction's index is 1000
+// times its position; the inner ones it called follow it by one each. It adds accounts that the transaction opens to
+// accounts.
+func (t *solanaTransaction) readTransfers(accounts map[string]tokenAccount) ([]tokenTransfer, error) {
 	outer := t.Transaction.Message.Instructions
 	inner := make(map[int][]solanaInstruction, len(t.Meta.InnerInstructions))
 	for _, group := range t.Meta.InnerInstructions {
@@ -198,7 +200,7 @@ func (t *solanaTransaction) transfers(accounts map[string]tokenAccount) ([]token
 	return list, nil
 }
 
-// read answers the transfer that an instruction is, nil of any other.
+// read returns the transfer of an instruction, nil for other instructions.
 func (i *solanaInstruction) read(accounts map[string]tokenAccount) (*tokenTransfer, error) {
 	if i.ProgramID != splToken && i.ProgramID != token2022 {
 		return nil, nil
@@ -226,8 +228,8 @@ func (i *solanaInstruction) read(accounts map[string]tokenAccount) (*tokenTransf
 	if err := json.Unmarshal(parsed.Info, &info); err != nil {
 		return nil, fmt.Errorf("read %s: %w", parsed.Type, err)
 	}
-	if info.Account != "" { // opened here; closed again, no balance would tell whose it was
-		if _, known := accounts[info.Account]; !known {
+	if info.Account != "" { // opened in this transaction; if it is closed again, no balance has its owner
+		if _, ok := accounts[info.Account]; !ok {
 			accounts[info.Account] = tokenAccount{info.Mint, info.Owner}
 		}
 		return nil, nil
@@ -245,13 +247,13 @@ func (i *solanaInstruction) read(accounts map[string]tokenAccount) (*tokenTransf
 		authority: firstOf(info.Authority, info.MultisigAuthority), mint: info.Mint, amount: n}, nil
 }
 
-// The first byte of a token instruction's data, which says what it is.
+// The first byte of a token instruction's data, its operation.
 const (
 	opTransfer        = 3  // source, destination, authority; amount
 	opTransferChecked = 12 // source, mint, destination, authority; amount, decimals
 )
 
-// decode reads an instruction that the node has left in bytes.
+// decode reads an instruction that the node did not parse.
 func (i *solanaInstruction) decode() (*tokenTransfer, error) {
 	if len(i.Data) > 2048 { // a transaction has 1232 bytes
 		return nil, fmt.Errorf("has %d characters of data", len(i.Data))

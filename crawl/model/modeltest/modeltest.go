@@ -1,5 +1,5 @@
-// Package modeltest is an endpoint on loopback that speaks the OpenAI chat API, for tests: it keeps what it is asked
-// and answers what it is told, right or wrong. It must never know what is asked about.
+// Package modeltest is an endpoint of the OpenAI chat API on loopback, for tests. It stores the requests and sends the
+// replies of the test, right or wrong. It must never know what the questions are about.
 package modeltest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Request is a question as received.
+// Request is a request as received.
 type Request struct {
 	Path          string
 	Authorization string
@@ -24,7 +24,7 @@ type Request struct {
 	ResponseFormat json.RawMessage `json:"response_format"`
 }
 
-// Reply is an answer. The zero value but for Content is a right one.
+// Reply is an answer. A Reply with only Content is a valid one.
 type Reply struct {
 	Content string
 	Finish  string // finish_reason; stop when empty
@@ -36,14 +36,14 @@ type Reply struct {
 	Wait   <-chan struct{} // before the last byte
 }
 
-// Server answers questions.
+// Server answers requests.
 type Server struct {
 	*httptest.Server
-	mu    sync.Mutex
-	asked []Request
+	mu       sync.Mutex
+	requests []Request
 }
 
-// Start starts a server; answer is called for each question, from several goroutines. Close it.
+// Start starts a server. It calls answer for each request, from several goroutines. The caller must call Close.
 func Start(answer func(Request) Reply) *Server {
 	s := &Server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,21 +53,21 @@ func Start(answer func(Request) Reply) *Server {
 			return
 		}
 		s.mu.Lock()
-		s.asked = append(s.asked, q)
+		s.requests = append(s.requests, q)
 		s.mu.Unlock()
 		send(w, r, answer(q))
 	}))
 	return s
 }
 
-// BaseURL is what a client is configured with.
+// BaseURL returns the URL to configure a client with.
 func (s *Server) BaseURL() string { return s.URL + "/v1" }
 
-// Asked are the questions so far.
-func (s *Server) Asked() []Request {
+// Requests returns the requests so far.
+func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Request(nil), s.asked...)
+	return append([]Request(nil), s.requests...)
 }
 
 func send(w http.ResponseWriter, r *http.Request, a Reply) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A log whose number no database column of ours holds is not what was asked for: cut to 32 bits it would stand for
-// another.
-func TestPlaceOfALog(t *testing.T) {
+// TestLogIndexRange checks that a log index that the database column can't store is refused: cut to 32 bits, it would
+// identify another log.
+func TestLogIndexRange(t *testing.T) {
 	t.Parallel()
 	var topic hash
 	f := filter{contracts: []address{{}}, topics: []hash{topic}}
@@ -16,7 +16,7 @@ func TestPlaceOfALog(t *testing.T) {
 		e := event{block: 7, index: index, topicCount: 1}
 		e.topics[0] = topic
 		if got := f.matches(&e, 7, 7); got != want {
-			t.Errorf("log %d is taken: %t, want %t", index, got, want)
+			t.Errorf("log %d accepted: %t, want %t", index, got, want)
 		}
 	}
 }
