@@ -34,7 +34,8 @@ func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 		t.Fatal(err)
 	}
 	_, err = build.Run(t.Context(), db, folder, build.Options{
-		Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute, Site: render.Site{Title: "Back-up", BaseURL: "https://tollbook.example", Sample: true},
+		Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute,
+		Site: render.Site{Title: "Back-up", BaseURL: "https://tollbook.example", Sample: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,8 @@ func TestPrivateBackup(t *testing.T) {
 	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}
 	in := func(o dataOptions, f func(*postgres.DB)) {
 		t.Helper()
-		db, err := database.Open(ctx, database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data, Say: func(line string) { t.Log(line) }})
+		db, err := database.Open(ctx, database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data,
+			Say: func(line string) { t.Log(line) }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,8 @@ func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machi
 		testgate.Missing(t, "chromium is missing; install it (Debian: apt-get install chromium)")
 	}
 	modules := nodetest.Install(t, browserScripts)
-	b := &browsed{Chromium: chromium, Category: "Finance", Network: "BSE", NetworkName: "Base", Forms: []string{"mobile"}}
+	b := &browsed{Chromium: chromium, Category: "Finance", Network: "BSE", NetworkName: "Base",
+		Forms: []string{"mobile"}}
 	b.sample(t)
 	b.odd(t)
 	dir := t.TempDir()
@@ -83,10 +84,12 @@ func (b *browsed) sample(t *testing.T) {
 		t.Fatalf("the demo exits %d:\n%s", code, demo.said())
 	}
 	public := filepath.Join(data, "public")
-	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)} // what is submitted is real, and has no place among samples
+	// what is submitted is real, and has no place among samples
+	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	b.Serve, _ = serving(t, env, data, "--serve-rate-limit", "0", "--serve-trusted-proxies", "127.0.0.1")
 	b.Nginx = "http://" + edgetest.StartNginx(t, "", func(listen string) ([]byte, error) {
-		config := ran(t, nil, "edge", "nginx", "--root", public, "--listen", listen, "--upstream", strings.TrimPrefix(b.Serve, "http://"), "--rate-limit", "1000000")
+		config := ran(t, nil, "edge", "nginx", "--root", public, "--listen", listen, "--upstream",
+			strings.TrimPrefix(b.Serve, "http://"), "--rate-limit", "1000000")
 		return []byte(config), nil
 	})
 	b.Pages = kinds(t, filepath.Join(public, "current"))
@@ -127,7 +130,8 @@ func kinds(t *testing.T, tree string) (paths []string) {
 		if parts := strings.Split(path, "/"); len(parts) > 2 {
 			folder = fmt.Sprint(parts[1], len(parts))
 		}
-		if !strings.Contains(path, "=") && rel != "404.html" && rel != "500.html" { // these have their files' names alone
+		// these have their files' names alone
+		if !strings.Contains(path, "=") && rel != "404.html" && rel != "500.html" {
 			path = strings.TrimSuffix(strings.TrimSuffix(path, ".html"), "index")
 		}
 		folders[folder] = append(folders[folder], page{path, info.Size()})
@@ -165,9 +169,15 @@ func (b *browsed) odd(t *testing.T) {
 	}
 	list := []entry{
 		{"Prices of all sizes", "From a ten-millionth to a million.", shop.URL, "", "Data", many},
-		{`<script>alert(1)</script><img src=x onerror=alert(2)>`, `"><svg onload=alert(3)> & </textarea></title><b>bold</b> {{.}} javascript:alert(4)`, "https://markup.example", "https://markup.example/?a=<b>&c=\"d\"", "Data", []string{"/a?b=<i>"}},
-		{strings.Repeat("Longname", 12), strings.Repeat("w", 500) + " " + strings.Repeat("https://never.ends.example/", 40), "https://" + strings.Repeat("long-label.", 20) + "example", "", "Data", []string{"/" + strings.Repeat("path", 120)}},
-		{"مكتبة الأسعار \u202eecirp\u202c", "خدمة تطلب الدفع لكل طلب 402 HTTP، مع أسعار $1.50.", "https://rtl.example", "", "Data", []string{"/أ"}},
+		{`<script>alert(1)</script><img src=x onerror=alert(2)>`,
+			`"><svg onload=alert(3)> & </textarea></title><b>bold</b> {{.}} javascript:alert(4)`,
+			"https://markup.example", "https://markup.example/?a=<b>&c=\"d\"", "Data", []string{"/a?b=<i>"}},
+		{strings.Repeat("Longname", 12), strings.Repeat("w", 500) + " " +
+			strings.Repeat("https://never.ends.example/", 40),
+			"https://" + strings.Repeat("long-label.", 20) + "example", "", "Data",
+			[]string{"/" + strings.Repeat("path", 120)}},
+		{"مكتبة الأسعار \u202eecirp\u202c", "خدمة تطلب الدفع لكل طلب 402 HTTP، مع أسعار $1.50.", "https://rtl.example",
+			"", "Data", []string{"/أ"}},
 		{"🦊🔥 Emoji 👩‍👩‍👧‍👦 ½", "🎲🎲🎲 " + strings.Repeat("🧾", 200), "https://emoji.example", "", "Data", []string{"/🎲"}},
 		{"A", "B", "https://a.example", "", "Data", []string{"/"}},
 	}
@@ -178,7 +188,8 @@ func (b *browsed) odd(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	folder := t.TempDir()
 	ran(t, env, "services", "import", writeFile(t, "odd.json", data))
-	ran(t, env, "crawl", "--once", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"), "--crawl-host-gap", "1ms")
+	ran(t, env, "crawl", "--once", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"), "--crawl-host-gap",
+		"1ms")
 	ran(t, env, "build", "--data", folder)
 	b.Odd, _ = serving(t, env, folder)
 	tree := filepath.Join(folder, "public", "current", "services")
@@ -199,7 +210,8 @@ func charge(w http.ResponseWriter, r *http.Request) {
 	amount := amounts[len(last)%len(amounts)]
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusPaymentRequired)
-	fmt.Fprintf(w, `{"x402Version":1,"error":"payment required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":%q,"resource":"http://%s%s","description":%q,"mimeType":"application/json","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","extra":{"name":"USD Coin","version":"2"}}]}`,
+	fmt.Fprintf(w,
+		`{"x402Version":1,"error":"payment required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":%q,"resource":"http://%s%s","description":%q,"mimeType":"application/json","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","extra":{"name":"USD Coin","version":"2"}}]}`,
 		amount, r.Host, r.URL.Path, strings.Repeat("words ", 100))
 }
 

@@ -23,25 +23,30 @@ func TestImportCatalogue(t *testing.T) {
 		if !strings.HasPrefix(r.UserAgent(), "Tollbook/") {
 			t.Errorf("user agent %q", r.UserAgent())
 		}
-		fmt.Fprint(w, `{"x402Version": 2, "items": [{"resource": "https://api.acme.example/quote", "type": "http", "serviceName": "Acme Quotes", "tags": ["Finance"]},
+		fmt.Fprint(w,
+			`{"x402Version": 2, "items": [{"resource": "https://api.acme.example/quote", "type": "http", "serviceName": "Acme Quotes", "tags": ["Finance"]},
 			{"resource": "http://localhost/x"}], "pagination": {"limit": 100, "offset": 0, "total": 2}}`)
 	}))
 	t.Cleanup(s.Close)
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
 	host := s.Listener.Addr().String()
-	code, stdout, stderr := run(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data, "--crawl-allow-private", host)
-	if want := "1 services listed; 0 were listed already and got 0 new endpoints; 1 have an address that is never visited. Next: tollbook crawl visits them\n"; code != 0 || stdout != want || stderr != "" {
+	code, stdout, stderr := run(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data,
+		"--crawl-allow-private", host)
+	if want := "1 services listed; 0 were listed already and got 0 new endpoints; 1 have an address that is " +
+		"never visited. Next: tollbook crawl visits them\n"; code != 0 || stdout != want || stderr != "" {
 		t.Errorf("exit %d, stdout %q, want %q; stderr\n%s", code, stdout, want, stderr)
 	}
-	if _, stdout, _ := run(t, env, "services", "list", "--data", data); !strings.Contains(stdout, "acme-quotes") || !strings.Contains(stdout, "Finance") {
+	if _, stdout, _ := run(t, env, "services", "list", "--data", data); !strings.Contains(stdout, "acme-quotes") ||
+		!strings.Contains(stdout, "Finance") {
 		t.Errorf("listed:\n%s", stdout)
 	}
 	for address, fault := range map[string]string{
 		s.URL + "/discovery/resources": "refused", // private, and not allowed
 		"https://":                     "must begin with",
 	} {
-		if code, _, stderr := run(t, env, "services", "import", address, "--data", data); code != 1 || !strings.Contains(stderr, fault) {
+		if code, _, stderr := run(t, env, "services", "import", address, "--data", data); code != 1 ||
+			!strings.Contains(stderr, fault) {
 			t.Errorf("import %s: exit %d, stderr %q, want %q", address, code, stderr, fault)
 		}
 	}

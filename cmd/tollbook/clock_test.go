@@ -78,7 +78,8 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusPaymentRequired)
-		fmt.Fprintf(w, `{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+		fmt.Fprintf(w,
+			`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+asked.Add(1))
 	}))
 	t.Cleanup(shop.Close)
@@ -97,7 +98,8 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 	for i := range services {
 		slug := "s" + strconv.Itoa(i)
 		listings = append(listings, postgres.Listing{
-			Slug: slug, Name: slug, Description: "d", BaseURL: fmt.Sprintf("http://%s/%s", shop.Listener.Addr(), slug), Category: "AI", Source: "imported:file",
+			Slug: slug, Name: slug, Description: "d", BaseURL: fmt.Sprintf("http://%s/%s", shop.Listener.Addr(), slug),
+			Category: "AI", Source: "imported:file",
 			CreatedAt: now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/x"}},
 		})
 	}
@@ -105,7 +107,8 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 		t.Fatal(err)
 	}
 	d.crawler = crawl.New(db, crawl.Options{
-		Now: func() time.Time { return d.now }, Rand: func() float64 { return 0.5 }, HostGap: time.Millisecond, Hourly: -1, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return d.now }, Rand: func() float64 { return 0.5 }, HostGap: time.Millisecond,
+		Hourly: -1, Logger: slog.New(slog.DiscardHandler),
 	}, probe.Options{Guard: &probe.Guard{AllowPrivate: []string{shop.Listener.Addr().String()}}})
 	t.Cleanup(d.crawler.Close)
 	return d
@@ -115,7 +118,10 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 func (d *steppedDirectory) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.now = d.now.Add(by)
-	query(t, d.dsn, fmt.Sprintf(`UPDATE hosts SET next_at = next_at - interval '%[1]d s', refilled_at = refilled_at - interval '%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
+	query(t, d.dsn,
+		fmt.Sprintf(
+			`UPDATE hosts SET next_at = next_at - interval '%[1]d s', refilled_at = refilled_at - interval `+
+				`'%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
 	d.round(t, map[bool]int{true: services}[by > 0]) // after a step back nothing is due before its time from now
 	d.build(t)
 }
@@ -140,12 +146,14 @@ func (d *steppedDirectory) build(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	b, err := build.Run(ctx, d.DB, d.folder, build.Options{Now: d.now, Every: 15 * time.Minute, LogDelay: publication.LogDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
+	b, err := build.Run(ctx, d.DB, d.folder, build.Options{Now: d.now, Every: 15 * time.Minute,
+		LogDelay: publication.LogDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
 	if err != nil {
 		t.Fatalf("%s: %v", d.now.Format(time.TimeOnly), err)
 	}
 	if c, err := d.folder.Checkpoint(); err != nil || c.Snapshot != b.Snapshot {
-		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot, err)
+		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot,
+			err)
 	}
 	if err := publication.Prune(d.folder, d.now, b.Needed); err != nil {
 		t.Fatal(err)
@@ -177,10 +185,16 @@ func (d *steppedDirectory) holds(t *testing.T) {
 		{"numbers of the log of checks", `SELECT rows::text FROM log_positions WHERE service_id = 0`, visits},
 		{"numbers of the services' logs", `SELECT sum(rows)::text FROM log_positions WHERE service_id <> 0`, visits},
 		{"sets of prices", `SELECT count(*)::text FROM prices`, visits},
-		{"endpoints with two prices at once", `SELECT count(*)::text FROM (SELECT FROM prices WHERE until IS NULL GROUP BY endpoint_id HAVING count(*) <> 1) AS p`, "0"},
+		{"endpoints with two prices at once",
+			`SELECT count(*)::text FROM (SELECT FROM prices WHERE until IS NULL GROUP BY endpoint_id HAVING ` +
+				`count(*) <> 1) AS p`, "0"},
 		{"changes without a number", `SELECT count(*)::text FROM changes WHERE number IS NULL`, "0"},
-		{"changes beyond those that have numbers", `SELECT (count(*) - (SELECT rows FROM change_positions WHERE service_id = 0 AND type = ''))::text FROM changes`, "0"},
-		{"services that are put off", `SELECT count(*)::text FROM service_states WHERE next_check_at > last_checked_at + interval '15 minutes'`, "0"},
+		{"changes beyond those that have numbers",
+			`SELECT (count(*) - (SELECT rows FROM change_positions WHERE service_id = 0 AND type = ''))::text ` +
+				`FROM changes`, "0"},
+		{"services that are put off",
+			`SELECT count(*)::text FROM service_states WHERE next_check_at > last_checked_at + interval '15 minutes'`,
+			"0"},
 	} {
 		if got := query(t, d.dsn, tt.sql); got != tt.want {
 			t.Errorf("%s %s, want %s", got, tt.what, tt.want)

@@ -75,12 +75,14 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	if err := os.Chmod(dir, 0o755); err != nil { // the server's user reads the clock
 		t.Fatal(err)
 	}
-	d := &clockedDirectory{data: filepath.Join(dir, "data"), shop: shop.Listener.Addr().String(), clock: filepath.Join(dir, "clock")}
+	d := &clockedDirectory{data: filepath.Join(dir, "data"), shop: shop.Listener.Addr().String(),
+		clock: filepath.Join(dir, "clock")}
 	if !begin.IsZero() {
 		d.ahead = time.Until(begin)
 	}
 	d.set(t)
-	s, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(dir, "server"), Bin: d.programs(t, dir, library), Throwaway: true})
+	s, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(dir, "server"),
+		Bin: d.programs(t, dir, library), Throwaway: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +90,16 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	d.dsn = s.DSN()
 	var list []string
 	for i := range services {
-		list = append(list, fmt.Sprintf(`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`, i, d.shop, i))
+		list = append(list,
+			fmt.Sprintf(
+				`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`,
+				i, d.shop, i))
 	}
 	ran(t, d.env(), "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	ran(t, d.env(), "build", "--data", d.data)
 	d.due(t, 10*time.Minute) // a worker that finds them due visits them once more than goesOn counts
-	d.base, d.serve = serving(t, d.env(), d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
+	d.base, d.serve = serving(t, d.env(), d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0",
+		"--serve-max-pending", "0")
 	d.work = d.worker(t)
 	return d
 }
@@ -108,10 +114,12 @@ func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
 		t.Fatal(err)
 	}
 	for name, env := range map[string]string{
-		"initdb":   "",
-		"postgres": "LD_PRELOAD=" + library + " FAKETIME_TIMESTAMP_FILE=" + d.clock + " FAKETIME_NO_CACHE=1 FAKETIME_DISABLE_SHM=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
+		"initdb": "",
+		"postgres": "LD_PRELOAD=" + library + " FAKETIME_TIMESTAMP_FILE=" + d.clock +
+			" FAKETIME_NO_CACHE=1 FAKETIME_DISABLE_SHM=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
 	} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+env+"exec "+filepath.Join(real, name)+` "$@"`+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, name),
+			[]byte("#!/bin/sh\n"+env+"exec "+filepath.Join(real, name)+` "$@"`+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +131,8 @@ func (d *clockedDirectory) env() []string { return []string{"DATABASE_URL=" + d.
 // worker starts a worker that does everything every second.
 func (d *clockedDirectory) worker(t *testing.T) *program {
 	t.Helper()
-	p := command(t, d.env(), "work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "1ms", "--schedule-build", "1s").start(t)
+	p := command(t, d.env(), "work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
+		"1ms", "--schedule-build", "1s").start(t)
 	p.await(t, "Working")
 	return p
 }
@@ -142,7 +151,8 @@ func (d *clockedDirectory) set(t *testing.T) {
 // now is the database's clock.
 func (d *clockedDirectory) now(t *testing.T) time.Time {
 	t.Helper()
-	now, err := time.Parse(time.RFC3339Nano, query(t, d.dsn, `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`))
+	now, err := time.Parse(time.RFC3339Nano, query(t, d.dsn,
+		`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +181,10 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	d.ids = append(d.ids, id)
 	d.rounds++
 	d.due(t, 0)
-	d.until(t, when+" not all services are visited", `SELECT (count(*) = `+strconv.Itoa(d.rounds*services)+`)::text FROM checks`)
-	d.until(t, when+" a submission is not probed", `SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
+	d.until(t, when+" not all services are visited",
+		`SELECT (count(*) = `+strconv.Itoa(d.rounds*services)+`)::text FROM checks`)
+	d.until(t, when+" a submission is not probed",
+		`SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
 	built := published(t, d.data)
 	for deadline := time.Now().Add(patience); published(t, d.data) == built; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -184,7 +196,8 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 // due says when all services are visited next: by the clock of programs, which services go by.
 func (d *clockedDirectory) due(t *testing.T, in time.Duration) {
 	t.Helper()
-	query(t, d.dsn, fmt.Sprintf(`UPDATE service_states SET next_check_at = '%s'`, time.Now().Add(in).UTC().Format(time.RFC3339Nano)))
+	query(t, d.dsn, fmt.Sprintf(`UPDATE service_states SET next_check_at = '%s'`,
+		time.Now().Add(in).UTC().Format(time.RFC3339Nano)))
 }
 
 // until waits for a query to answer true.
@@ -200,13 +213,20 @@ func (d *clockedDirectory) until(t *testing.T, what, sql string) {
 // holds is what must be true in the end.
 func (d *clockedDirectory) holds(t *testing.T) {
 	t.Helper()
-	d.until(t, "hosts are put off beyond a pause", `SELECT (count(*) = 0)::text FROM hosts WHERE greatest(next_at, held_until) > clock_timestamp() + interval '10 minutes'`)
+	d.until(t, "hosts are put off beyond a pause",
+		`SELECT (count(*) = 0)::text FROM hosts WHERE greatest(next_at, held_until) > clock_timestamp() + `+
+			`interval '10 minutes'`)
 	d.until(t, "jobs are put off beyond a pause", `SELECT (count(*) = 0)::text FROM river_job
 		WHERE state IN ('available', 'retryable', 'scheduled') AND scheduled_at > now() + interval '10 minutes'`)
 	for _, tt := range []struct{ what, sql, want string }{
-		{"services with another number of checks than rounds", fmt.Sprintf(`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`, d.rounds), "0"},
+		{"services with another number of checks than rounds",
+			fmt.Sprintf(
+				`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`,
+				d.rounds), "0"},
 		{"checks", `SELECT count(*)::text FROM checks`, strconv.Itoa(d.rounds * services)},
-		{"submissions of those acknowledged", fmt.Sprintf(`SELECT count(*)::text FROM submissions WHERE id::text = ANY ('{%s}')`, strings.Join(d.ids, ",")), strconv.Itoa(len(d.ids))},
+		{"submissions of those acknowledged",
+			fmt.Sprintf(`SELECT count(*)::text FROM submissions WHERE id::text = ANY ('{%s}')`,
+				strings.Join(d.ids, ",")), strconv.Itoa(len(d.ids))},
 	} {
 		if got := query(t, d.dsn, tt.sql); got != tt.want {
 			t.Errorf("%s %s, want %s", got, tt.what, tt.want)
@@ -221,6 +241,7 @@ func (d *clockedDirectory) holds(t *testing.T) {
 		}
 	}
 	if !t.Failed() {
-		t.Logf("figures: the clock of Postgres set %s: %d visits and %d submissions, 0 lost, doubled or stuck", strings.TrimPrefix(t.Name(), "TestDatabaseClockSteps/"), d.rounds*services, len(d.ids))
+		t.Logf("figures: the clock of Postgres set %s: %d visits and %d submissions, 0 lost, doubled or stuck",
+			strings.TrimPrefix(t.Name(), "TestDatabaseClockSteps/"), d.rounds*services, len(d.ids))
 	}
 }

@@ -30,7 +30,8 @@ func TestDefaultConfig(t *testing.T) {
 	p.Dir = t.TempDir()
 	write(t, filepath.Join(p.Dir, "tollbook.toml"), "[crawl]\nfree_host = [\"x\"]\n")
 	p.start(t)
-	if code := p.status(t); code != 2 || !strings.Contains(p.said(), `tollbook.toml:2:1: unknown key "crawl.free_host"; did you mean "crawl.free_hosts"?`) {
+	if code := p.status(t); code != 2 || !strings.Contains(p.said(),
+		`tollbook.toml:2:1: unknown key "crawl.free_host"; did you mean "crawl.free_hosts"?`) {
 		t.Errorf("exit %d: %s", code, p.said())
 	}
 }
@@ -46,12 +47,14 @@ func write(t *testing.T, path, text string) {
 func TestFreeHostFiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"crawl --once", "build"} {
-		p := command(t, nil, append(strings.Fields(name), "--crawl-free-hosts", "good.txt", "--crawl-free-hosts", "bad.txt")...)
+		p := command(t, nil, append(strings.Fields(name), "--crawl-free-hosts", "good.txt", "--crawl-free-hosts",
+			"bad.txt")...)
 		p.Dir = t.TempDir()
 		write(t, filepath.Join(p.Dir, "good.txt"), "tunnel.example\n")
 		write(t, filepath.Join(p.Dir, "bad.txt"), "# ours\nhttps://x.example/\n")
 		p.start(t)
-		if code := p.status(t); code != 2 || !strings.Contains(p.said(), `--crawl-free-hosts bad.txt: line 2: "https://x.example/" is no domain`) {
+		if code := p.status(t); code != 2 || !strings.Contains(p.said(),
+			`--crawl-free-hosts bad.txt: line 2: "https://x.example/" is no domain`) {
 			t.Errorf("%s: exit %d: %s", name, code, p.said())
 		}
 	}

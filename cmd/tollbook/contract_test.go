@@ -531,8 +531,10 @@ func TestCheckBody(t *testing.T) {
 	for _, tt := range []struct{ body, data, meta, want string }{
 		{`{"data":["a"]}`, "string[]", "", ``},
 		{`{"data":[{"tag":"AI","service_count":3}]}`, "Tag[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3.5,"more":1}]}`, "Tag[]", "", `.data[0].more is not in the contract; .data[0].service_count is 3.5 (json.Number), want integer`},
-		{`{"data":[{"tag":null}]}`, "Tag[]", "", `.data[0].service_count is missing; .data[0].tag is <nil> (<nil>), want string`},
+		{`{"data":[{"tag":"AI","service_count":3.5,"more":1}]}`, "Tag[]", "",
+			`.data[0].more is not in the contract; .data[0].service_count is 3.5 (json.Number), want integer`},
+		{`{"data":[{"tag":null}]}`, "Tag[]", "",
+			`.data[0].service_count is missing; .data[0].tag is <nil> (<nil>), want string`},
 		{`{"data":null,"meta":{"total":1}}`, "string[]", "OffsetMeta", `.data is <nil>, want a list`},
 		{`{"data":[]}`, "string[]", "OffsetMeta", `.meta is missing`},
 		{`{"data":"2026-11-20 10:00"}`, "date-time", "", `.data is 2026-11-20 10:00 (string), want date-time`},

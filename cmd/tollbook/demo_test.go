@@ -33,7 +33,8 @@ import (
 // slash at its end.
 func startDemo(t *testing.T, data string, more ...string) (*program, string) {
 	t.Helper()
-	p := command(t, nil, append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s"}, more...)...).start(t)
+	p := command(t, nil, append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s"},
+		more...)...).start(t)
 	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
 }
 
@@ -57,7 +58,8 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	t.Run("settlements", func(t *testing.T) { checkSettled(t, base) })
 	t.Run("same folder", func(t *testing.T) {
 		code, _, stderr := run(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0")
-		want := fmt.Sprintf("data folder in use: %s is held by process %d", filepath.Join(data, "postgres"), p.Process.Pid)
+		want := fmt.Sprintf("data folder in use: %s is held by process %d", filepath.Join(data, "postgres"),
+			p.Process.Pid)
 		if code != 1 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("exit %d, stderr\n%swant 1 and one line with\n%s", code, stderr, want)
 		}
@@ -66,7 +68,8 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 		other := t.TempDir()
 		address := strings.TrimPrefix(base, "http://")
 		code, stdout, stderr := run(t, nil, "demo", "--data", other, "--listen", address)
-		if code != 1 || stdout != "" || !strings.Contains(stderr, "listen on "+address+": another program uses this address") {
+		if code != 1 || stdout != "" || !strings.Contains(stderr,
+			"listen on "+address+": another program uses this address") {
 			t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 		}
 		checkEmpty(t, other)
@@ -86,7 +89,8 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 		until(t, base+"/v1/checks", "later snapshot with more checks", func(a answer) bool {
 			total = decode[struct{ Meta site.TotalMeta }](t, a.body).Meta
 			before := decode[struct{ Meta site.TotalMeta }](t, first.body).Meta
-			return a.header.Get("X-Snapshot") > first.header.Get("X-Snapshot") && total.Total > before.Total && a.header.Get("ETag") != first.header.Get("ETag")
+			return a.header.Get("X-Snapshot") > first.header.Get("X-Snapshot") && total.Total > before.Total &&
+				a.header.Get("ETag") != first.header.Get("ETag")
 		})
 	})
 	left := descendants(p.Process.Pid)
@@ -126,14 +130,20 @@ func checkContract(t *testing.T, base string) {
 		}
 	}
 	for path, want := range map[string]int{
-		"/v1/services/nobody": 404, "/v1/services/nobody/uptime": 404, "/v1/services/nobody/checks": 404, "/v1/nothing": 404,
-		"/v1/services?page=0": 400, "/v1/services?per_page=101": 400, "/v1/services?sort=best": 400, "/v1/services?status=unknown": 400,
-		"/v1/checks?limit=0": 400, "/v1/checks?offset=-1": 400,
-		"/v1/changes?days=0": 400, "/v1/changes?days=366": 400, "/v1/changes?type=moved": 400, "/v1/changes?page=x": 400,
-		"/v1/services/nobody/price": 404, "/v1/services/nobody/scores?period=all": 404, "/v1/services/nobody/price?period=1y": 400,
-		"/v1/services/nobody/volume": 404, "/v1/services/nobody/buyers?period=7d": 404, "/v1/facilitators/nobody": 404,
+		"/v1/services/nobody": 404, "/v1/services/nobody/uptime": 404, "/v1/services/nobody/checks": 404,
+		"/v1/nothing":         404,
+		"/v1/services?page=0": 400, "/v1/services?per_page=101": 400, "/v1/services?sort=best": 400,
+		"/v1/services?status=unknown": 400,
+		"/v1/checks?limit=0":          400, "/v1/checks?offset=-1": 400,
+		"/v1/changes?days=0": 400, "/v1/changes?days=366": 400, "/v1/changes?type=moved": 400,
+		"/v1/changes?page=x":        400,
+		"/v1/services/nobody/price": 404, "/v1/services/nobody/scores?period=all": 404,
+		"/v1/services/nobody/price?period=1y": 400,
+		"/v1/services/nobody/volume":          404, "/v1/services/nobody/buyers?period=7d": 404,
+		"/v1/facilitators/nobody": 404,
 	} {
-		if a := get(t, base+path); a.status != want || !strings.HasPrefix(a.body, `{"error":{"code":`+strconv.Itoa(want)+`,`) {
+		if a := get(t, base+path); a.status != want ||
+			!strings.HasPrefix(a.body, `{"error":{"code":`+strconv.Itoa(want)+`,`) {
 			t.Errorf("GET %s: %d, want %d and an error object\n%s", path, a.status, want, a.body)
 		}
 	}
@@ -150,7 +160,9 @@ func checkWorld(t *testing.T, base string) {
 		t.Errorf("%d services, %d on the page of 100; want 40 or more, all of them", list.Meta.Total, len(list.Data))
 	}
 	const good = "/v1/services/firefly-embeddings"
-	until(t, base+good, "grade A", func(a answer) bool { return strings.Contains(a.body, `"grade":"A","passed":14,"total":14`) })
+	until(t, base+good, "grade A", func(a answer) bool {
+		return strings.Contains(a.body, `"grade":"A","passed":14,"total":14`)
+	})
 	states, grades, priced := map[string]int{}, map[string]int{}, 0
 	for _, s := range list.Data {
 		states[s.Status]++
@@ -160,7 +172,8 @@ func checkWorld(t *testing.T, base string) {
 			t.Errorf("%s has the address %s, want one under sample.test", s.Slug, d.BaseURL)
 		}
 		if !strings.Contains(strings.ToLower(d.Provenance.Source), "sample data") {
-			t.Errorf("%s: provenance.source is %q, want it to say that this is sample data", s.Slug, d.Provenance.Source)
+			t.Errorf("%s: provenance.source is %q, want it to say that this is sample data", s.Slug,
+				d.Provenance.Source)
 		}
 		if d.MinPriceUSD != nil {
 			priced++
@@ -174,7 +187,8 @@ func checkWorld(t *testing.T, base string) {
 	if grades["A"] == 0 || grades["F"] == 0 || len(grades) < 4 || priced < 30 {
 		t.Errorf("grades %v, %d services with a price in USD; want A, F and others, and 30 prices", grades, priced)
 	}
-	days := decode[struct{ Data []site.UptimeDataPoint }](t, get(t, base+"/v1/services/"+list.Data[len(list.Data)-1].Slug+"/uptime?period=90d").body).Data
+	days := decode[struct{ Data []site.UptimeDataPoint }](t,
+		get(t, base+"/v1/services/"+list.Data[len(list.Data)-1].Slug+"/uptime?period=90d").body).Data
 	if len(days) < 80 {
 		t.Errorf("the oldest service has %d days of history, want about ninety", len(days))
 	}
@@ -182,10 +196,13 @@ func checkWorld(t *testing.T, base string) {
 
 func checkPages(t *testing.T, base string) {
 	slug := decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=1").body).Data[0].Slug
-	for _, path := range []string{"/", "/services", "/services?page=2", "/services/" + slug, "/services.html", "/status", "/status.html"} {
+	for _, path := range []string{"/", "/services", "/services?page=2", "/services/" + slug, "/services.html",
+		"/status", "/status.html"} {
 		a := get(t, base+path)
-		if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(strings.ToLower(a.body), "sample data") {
-			t.Errorf("GET %s: %d %s; want HTML that says that it shows sample data:\n%.1000s", path, a.status, a.header.Get("Content-Type"), a.body)
+		if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(strings.ToLower(a.body), "sample data") {
+			t.Errorf("GET %s: %d %s; want HTML that says that it shows sample data:\n%.1000s", path, a.status,
+				a.header.Get("Content-Type"), a.body)
 		}
 	}
 	if a := get(t, base+"/services/nobody"); a.status != 404 {
@@ -203,7 +220,8 @@ type history struct {
 func readHistory(t *testing.T, base string) (h history, checks int64) {
 	t.Helper()
 	h = history{Addresses: map[string]string{}, Listed: map[string]string{}}
-	for _, s := range decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=100").body).Data {
+	for _, s := range decode[struct{ Data []site.ServiceListItem }](t,
+		get(t, base+"/v1/services?per_page=100").body).Data {
 		h.Addresses[s.Slug], h.Listed[s.Slug] = s.BaseURL, fmt.Sprint(s.CreatedAt)
 	}
 	h.Endpoints = decode[struct{ Data site.AggregateStats }](t, get(t, base+"/v1/stats").body).Data.TotalEndpoints
@@ -247,7 +265,8 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 		tt.end(t, p)
 		p, base = startShippedDemo(t, data)
 		t.Run(tt.name, func(t *testing.T) {
-			if said := p.said(); !strings.Contains(said, "Going on with the sample data that is there") || strings.Contains(said, "Writing ninety days") {
+			if said := p.said(); !strings.Contains(said, "Going on with the sample data that is there") ||
+				strings.Contains(said, "Writing ninety days") {
 				t.Errorf("the next demo says\n%s", said)
 			}
 			got, more := readHistory(t, base)
@@ -262,7 +281,8 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 				t.Errorf("%d checks, before %d; want no fewer, and no second history", more, checks)
 			}
 			checks = more
-			if now := get(t, base+"/v1/stats").header.Get("X-Snapshot"); now == snapshot || secondOf(t, now).Before(secondOf(t, snapshot)) {
+			if now := get(t, base+"/v1/stats").header.Get("X-Snapshot"); now == snapshot ||
+				secondOf(t, now).Before(secondOf(t, snapshot)) {
 				t.Errorf("snapshot %s after %s", now, snapshot)
 			}
 		})
@@ -279,7 +299,8 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	var ahead atomic.Int64
 	began := time.Now()
 	o := demoOptions{
-		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"}, Interval: time.Second,
+		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
+		Interval:  time.Second,
 		now:       func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
 		stopLimit: time.Minute,
 	}
@@ -308,9 +329,13 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	}
 	before := price(until(t, base+"/v1/services/"+slug, "visit", visited))
 	ahead.Store(int64(5 * time.Minute))
-	a := until(t, base+"/v1/services/"+slug, "other price than "+before, func(a answer) bool { return price(a) != before })
+	a := until(t, base+"/v1/services/"+slug, "other price than "+before, func(a answer) bool {
+		return price(a) != before
+	})
 	usd := decode[struct{ Data site.ServiceDetail }](t, a.body).Data.MinPriceUSD
-	until(t, base+"/services/"+slug, "page with $"+string(*usd), func(a answer) bool { return strings.Contains(a.body, "$"+string(*usd)) })
+	until(t, base+"/services/"+slug, "page with $"+string(*usd), func(a answer) bool {
+		return strings.Contains(a.body, "$"+string(*usd))
+	})
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -348,7 +373,8 @@ func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo
 	for _, pid := range children {
 		kill(t, pid)
 	}
-	if code := p.status(t); code != 1 || !strings.Contains(p.said(), "tollbook: private Postgres: the server process ended") {
+	if code := p.status(t); code != 1 || !strings.Contains(p.said(),
+		"tollbook: private Postgres: the server process ended") {
 		t.Errorf("exit %d:\n%s", code, p.said())
 	}
 }
@@ -370,7 +396,8 @@ func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wa
 			continue
 		}
 		if line == "Starting Postgres" {
-			if err := os.RemoveAll(data); err != nil { // so that the next one makes a database again, however far this one came
+			// so that the next one makes a database again, however far this one came
+			if err := os.RemoveAll(data); err != nil {
 				t.Fatal(err)
 			}
 		}

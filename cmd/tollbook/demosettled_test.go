@@ -13,12 +13,15 @@ import (
 // checkSettled: the sample facilitators have settled what the sample services took, the real ones nothing; what is not
 // known is told too; and the chain goes on.
 func checkSettled(t *testing.T, base string) {
-	ranked := decode[struct{ Data []site.FacilitatorListItem }](t, get(t, base+"/v1/facilitators?timeframe=30d&per_page=100").body).Data
+	ranked := decode[struct{ Data []site.FacilitatorListItem }](t,
+		get(t, base+"/v1/facilitators?timeframe=30d&per_page=100").body).Data
 	measured := 0
 	for i, f := range ranked {
 		sample := strings.HasPrefix(f.FacilitatorID, "sample-")
-		if sample && f.Verification != site.VerificationOnChain || sample != (f.TxCountAll > 0) || !sample && f.VolumeUSDAll != "0" {
-			t.Errorf("%s, number %d: %s, %d settlements of %s dollars", f.FacilitatorID, i+1, f.Verification, f.TxCountAll, f.VolumeUSDAll)
+		if sample && f.Verification != site.VerificationOnChain || sample != (f.TxCountAll > 0) ||
+			!sample && f.VolumeUSDAll != "0" {
+			t.Errorf("%s, number %d: %s, %d settlements of %s dollars", f.FacilitatorID, i+1, f.Verification,
+				f.TxCountAll, f.VolumeUSDAll)
 		}
 		if sample {
 			measured++
@@ -32,11 +35,13 @@ func checkSettled(t *testing.T, base string) {
 	}
 
 	traction := func(slug string) site.Traction {
-		return decode[struct{ Data site.ServiceDetail }](t, get(t, base+"/v1/services/"+slug).body).Data.Assessment.Traction
+		return decode[struct{ Data site.ServiceDetail }](t,
+			get(t, base+"/v1/services/"+slug).body).Data.Assessment.Traction
 	}
 	for slug, good := range map[string]func(site.Traction) bool{
 		"harborlight-search": func(x site.Traction) bool {
-			return *x.TxCount30d > 500 && *x.UniqueBuyers30d > 50 && len(x.SettledVia) > 1 && x.FirstSettlementAt != nil && len(x.MeasuredNetworks) == 3
+			return *x.TxCount30d > 500 && *x.UniqueBuyers30d > 50 && len(x.SettledVia) > 1 &&
+				x.FirstSettlementAt != nil && len(x.MeasuredNetworks) == 3
 		},
 		"ledgerleaf-companies": func(x site.Traction) bool { return x.ConcentratedVolume && *x.UniqueBuyers30d <= 6 },
 		"thimble-classifier":   func(x site.Traction) bool { return *x.UniqueBuyers30d == 1 },
@@ -58,14 +63,18 @@ func checkSettled(t *testing.T, base string) {
 			continue
 		}
 		measured++
-		if days := report.AsOf.Sub(n.MeasuredSince.Time).Hours() / 24; days < 89 || days > 91 { // the demo may have begun before midnight
+		// the demo may have begun before midnight
+		if days := report.AsOf.Sub(n.MeasuredSince.Time).Hours() / 24; days < 89 || days > 91 {
 			t.Errorf("%s is measured since %v, want the ninety days of the sample history", n.Name, n.MeasuredSince)
 		}
 	}
 	seen := report.Networks[0]
-	if measured != 4 || seen.NetworkCAIP2 != "eip155:8453" || len(seen.Tokens) != 1 || seen.Tokens[0].UnattributedShare == nil ||
+	if measured != 4 || seen.NetworkCAIP2 != "eip155:8453" || len(seen.Tokens) != 1 ||
+		seen.Tokens[0].UnattributedShare == nil ||
 		*seen.Tokens[0].UnattributedShare < 0.02 || *seen.Tokens[0].UnattributedShare > 0.5 {
-		t.Errorf("%d networks are measured, want 4, first Base with a share of authorisations that nobody known sent: %s", measured, encoded(t, seen))
+		t.Errorf(
+			"%d networks are measured, want 4, first Base with a share of authorisations that nobody known sent: %s",
+			measured, encoded(t, seen))
 	}
 	if len(report.CandidateSettlers) != 1 || report.CandidateSettlers[0].PaymentCount < 100 {
 		t.Errorf("candidates %s, want the one account that no list names", encoded(t, report.CandidateSettlers))
@@ -75,7 +84,8 @@ func checkSettled(t *testing.T, base string) {
 	}
 	until(t, base+"/v1/coverage", "later block of Base", func(a answer) bool {
 		now := coverage(a).Networks[0]
-		return now.HeadBlock != nil && seen.HeadBlock != nil && *now.HeadBlock > *seen.HeadBlock && now.Cursor.Time.After(seen.Cursor.Time.Time)
+		return now.HeadBlock != nil && seen.HeadBlock != nil && *now.HeadBlock > *seen.HeadBlock &&
+			now.Cursor.Time.After(seen.Cursor.Time.Time)
 	})
 }
 

@@ -31,7 +31,8 @@ func TestSnapshotAfterSilence(t *testing.T) {
 		return decode[struct{ Snapshot string }](t, stdout).Snapshot
 	}
 	first := build()
-	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
+	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen",
+		"127.0.0.1:0").start(t)
 	base := strings.Fields(reader.await(t, "Serving "))[2]
 	if got := get(t, base).header.Get("X-Snapshot"); got != first {
 		t.Fatalf("snapshot %s, want %s", got, first)
@@ -133,7 +134,8 @@ func TestDiskFullUnderPostgres(t *testing.T) {
 	}
 	filler := fill(t, data, 1<<20)
 	list := writeFile(t, "services.json", directory(4000, strings.Repeat("Sums of all kinds. ", 100))) // 8 MB
-	fails(t, nil, "(SQLSTATE 53100)", "services", "import", list, "--data", data)                      // disk_full, however it is worded
+	// disk_full, however it is worded
+	fails(t, nil, "(SQLSTATE 53100)", "services", "import", list, "--data", data)
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,8 @@ func smallDisk(t *testing.T, size int64) (dir string) {
 	dir = t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size)); err != nil {
 		if errors.Is(err, syscall.EPERM) {
-			t.Skipf("mounting a small disk needs root with CAP_SYS_ADMIN: %v", err) // also under CI: most containers refuse it
+			// also under CI: most containers refuse it
+			t.Skipf("mounting a small disk needs root with CAP_SYS_ADMIN: %v", err)
 		}
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ import (
 )
 
 // examined runs doctor and gives the state of each check, and what it said.
-func examined(t *testing.T, dir string, env []string, args ...string) (states map[string]string, said string, code int) {
+func examined(t *testing.T, dir string, env []string, args ...string) (states map[string]string, said string,
+	code int) {
 	t.Helper()
 	p := command(t, env, append([]string{"doctor", "--json"}, args...)...)
 	p.Dir = dir
@@ -69,7 +70,9 @@ func TestDoctor(t *testing.T) {
 	node.Add(time.Now().Add(-time.Second))
 	var current atomic.Pointer[chaintest.Chain]
 	current.Store(node)
-	nodes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
+	nodes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		current.Load().ServeHTTP(w, r)
+	}))
 	defer nodes.Close()
 	serve := command(t, env, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "))[2], "/")
@@ -85,7 +88,8 @@ key = "`+key+`"
 caip2 = "eip155:8453"
 rpc = ["`+nodes.URL+`/v2/s3cret"]
 `)
-	well := map[string]string{"configuration": "ok", "database": "ok", "disk": "ok", "snapshot": "ok", "bucket": "ok", "published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
+	well := map[string]string{"configuration": "ok", "database": "ok", "disk": "ok", "snapshot": "ok", "bucket": "ok",
+		"published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
 		t.Helper()
 		states, said, code := examined(t, dir, env, args...)
@@ -116,10 +120,14 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
-	look("an unknown variable", map[string]string{"configuration": "wrong"}, append(env, "TOLLBOOK_SERVE_LISTE=s3cret"), `did you mean \"TOLLBOOK_SERVE_LISTEN\"?`)
-	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env, "is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
-	look("a database that is away", map[string]string{"database": "wrong"}, []string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "look whether the server runs")
-	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc", "eip155:137="+nodes.URL+"/s3cret")
+	look("an unknown variable", map[string]string{"configuration": "wrong"}, append(env, "TOLLBOOK_SERVE_LISTE=s3cret"),
+		`did you mean \"TOLLBOOK_SERVE_LISTEN\"?`)
+	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
+		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
+	look("a database that is away", map[string]string{"database": "wrong"},
+		[]string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "look whether the server runs")
+	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc",
+		"eip155:137="+nodes.URL+"/s3cret")
 	current.Store(chaintest.New(8453, time.Now().Add(-time.Hour)))
 	look("a node that is behind", map[string]string{"node eip155:8453 1": "wrong"}, env, "behind")
 
@@ -132,11 +140,15 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	if _, err := conn.Exec(t.Context(), `UPDATE tollbook_schema SET version = version + 1000`); err != nil {
 		t.Fatal(err)
 	}
-	look("a newer schema", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env, "use a newer tollbook")
-	if _, err := conn.Exec(t.Context(), `UPDATE tollbook_schema SET version = version - 1000; ALTER TABLE settings RENAME TO hidden; CREATE VIEW settings AS SELECT name, value FROM hidden WHERE name <> '' LIMIT 1`); err != nil {
+	look("a newer schema", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env,
+		"use a newer tollbook")
+	if _, err := conn.Exec(t.Context(),
+		`UPDATE tollbook_schema SET version = version - 1000; ALTER TABLE settings RENAME TO hidden; CREATE VIEW `+
+			`settings AS SELECT name, value FROM hidden WHERE name <> '' LIMIT 1`); err != nil {
 		t.Fatal(err)
 	}
-	look("a table that can't be written to", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env, "can't be written to")
+	look("a table that can't be written to", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env,
+		"can't be written to")
 	well["database"] = "wrong"
 	write(t, filepath.Join(data, "public", "checkpoint.json"), "{")
 	look("a damaged pointer", map[string]string{"snapshot": "wrong", "database": "wrong"}, env, "tollbook verify")
@@ -181,9 +193,13 @@ func TestDoctorNeverHangs(t *testing.T) {
 		}
 	}()
 	silent := l.Addr().String()
-	env := []string{"DATABASE_URL=postgres://me:s3cret@" + silent + "/x?sslmode=disable", "AWS_ENDPOINT_URL=http://" + silent, "AWS_ACCESS_KEY_ID=s3cret", "AWS_SECRET_ACCESS_KEY=s3cret"}
-	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--publish-to", "s3://bucket/x", "--site-base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc", "solana=http://"+silent)
-	want := map[string]string{"configuration": "ok", "database": "wrong", "snapshot": "warning", "bucket": "wrong", "readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
+	env := []string{"DATABASE_URL=postgres://me:s3cret@" + silent + "/x?sslmode=disable",
+		"AWS_ENDPOINT_URL=http://" + silent, "AWS_ACCESS_KEY_ID=s3cret", "AWS_SECRET_ACCESS_KEY=s3cret"}
+	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--publish-to", "s3://bucket/x",
+		"--site-base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc",
+		"solana=http://"+silent)
+	want := map[string]string{"configuration": "ok", "database": "wrong", "snapshot": "warning", "bucket": "wrong",
+		"readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
 	delete(states, "disk")
 	if diff := cmp.Diff(want, states); diff != "" || code != 1 || strings.Contains(said, "s3cret") {
 		t.Errorf("exit %d (-want +got):\n%s%s", code, diff, said)
@@ -208,7 +224,8 @@ func TestDoctorOfABucket(t *testing.T) {
 	if left, err := store.List(t.Context(), ""); err != nil || len(left) > 0 {
 		t.Errorf("left in it: %v, %v", left, err)
 	}
-	states, said, code := examined(t, t.TempDir(), append(env, "AWS_SECRET_ACCESS_KEY=s3cret-and-wrong"), "--publish-to", address)
+	states, said, code := examined(t, t.TempDir(), append(env, "AWS_SECRET_ACCESS_KEY=s3cret-and-wrong"),
+		"--publish-to", address)
 	if states["bucket"] != "wrong" || code != 1 || strings.Contains(said, "s3cret") {
 		t.Errorf("with a wrong key: exit %d, %v:\n%s", code, states, said)
 	}
@@ -256,12 +273,15 @@ func certify(t *testing.T, lasts time.Duration) (tls.Certificate, string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "doctor"}, NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(lasts),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "doctor"},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(lasts),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

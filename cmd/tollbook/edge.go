@@ -70,7 +70,9 @@ EXIT STATUS
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainWords.MatchString(o.Listen) || !plainWords.MatchString(o.ServerName) {
-				return usage.Errorf("--listen %q, --server-name %q: give values of nginx such as 80 and tollbook.example", o.Listen, o.ServerName)
+				return usage.Errorf(
+					"--listen %q, --server-name %q: give values of nginx such as 80 and tollbook.example", o.Listen,
+					o.ServerName)
 			}
 			if _, _, err := net.SplitHostPort(o.Upstream); err != nil || !plainWords.MatchString(o.Upstream) {
 				return usage.Errorf("--upstream %q: give a host with a port, such as 127.0.0.1:4020", o.Upstream)
@@ -95,7 +97,8 @@ EXIT STATUS
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Folder, "root", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, with the expanded tree in its subfolder current")
+	f.StringVar(&o.Folder, "root", filepath.Join("tollbook-data", "public"),
+		"`folder` that snapshots are published to, with the expanded tree in its subfolder current")
 	f.StringVar(&o.Listen, "listen", "80", "`address` that nginx listens on, as its directive listen has it")
 	f.StringVar(&o.ServerName, "server-name", "_", "`names` of the server; _ for any")
 	f.StringVar(&o.Upstream, "upstream", "127.0.0.1:4020", "`host:port` of tollbook serve")
@@ -122,7 +125,8 @@ EXIT STATUS
 		PreRunE: func(*cobra.Command, []string) error {
 			for _, name := range []string{o.Bucket, o.Limiter, o.Serve} {
 				if !plainName.MatchString(name) {
-					return usage.Errorf("--bucket, --limiter, --serve: %q is no name of a binding; give one such as BUCKET", name)
+					return usage.Errorf(
+						"--bucket, --limiter, --serve: %q is no name of a binding; give one such as BUCKET", name)
 				}
 			}
 			return checkRate(o.RateLimit)
@@ -139,7 +143,8 @@ EXIT STATUS
 	f := cmd.Flags()
 	f.StringVar(&o.Bucket, "bucket", "BUCKET", "`name` of the binding of the R2 bucket")
 	f.StringVar(&o.Limiter, "limiter", "LIMITER", "`name` of the binding of the rate limit; the binding is optional")
-	f.StringVar(&o.Serve, "serve", "SERVE", "`name` of the optional variable with the URL of a tollbook serve that receives submissions")
+	f.StringVar(&o.Serve, "serve", "SERVE",
+		"`name` of the optional variable with the URL of a tollbook serve that receives submissions")
 	f.StringVar(&o.Prefix, "prefix", "", "`prefix` in the bucket, as in publish --publish-to s3://bucket/prefix")
 	f.IntVar(&o.RateLimit, "rate-limit", settings.DefaultRateLimit, edgeRate)
 	return cmd
@@ -174,7 +179,8 @@ EXIT STATUS
 	f := cmd.Flags()
 	f.StringVar(&o.Bucket, "bucket", "bucket", "`id` of the origin for the bucket")
 	f.StringVar(&o.Serve, "serve", "serve", "`id` of the origin for tollbook serve")
-	f.BoolVar(&o.Lists, "lists", false, "let the bucket answer pages of lists too, without the Link header and with an error after the last page")
+	f.BoolVar(&o.Lists, "lists", false,
+		"let the bucket answer pages of lists too, without the Link header and with an error after the last page")
 	f.IntVar(&o.RateLimit, "rate-limit", settings.DefaultRateLimit, edgeRate)
 	return cmd
 }

@@ -22,10 +22,16 @@ func TestEdgePrints(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"edge nginx --root /srv/tollbook --server-name tollbook.example --upstream 10.0.0.1:4020 --rate-limit 77 --max-age 5",
-			[]string{"root /srv/tollbook/current;", "server_name tollbook.example;", "server 10.0.0.1:4020;", "rate=77r/m;", "max-age=5,", "What it can't do:"}},
-		{"edge cloudflare --bucket FILES --limiter CLIENTS --prefix /a/b/ --rate-limit 77", []string{"env.FILES", "env.CLIENTS", `const PREFIX = "a/b/";`, "limit = 77", "What it can't do:", "export default"}},
-		{"edge cloudfront --bucket one --serve two --rate-limit 77", []string{"selectRequestOriginById('two')", `"Limit": 77`, "What it can't do:", "function handler(event)"}},
+		{
+			"edge nginx --root /srv/tollbook --server-name tollbook.example --upstream 10.0.0.1:4020 " +
+				"--rate-limit 77 --max-age 5",
+			[]string{"root /srv/tollbook/current;", "server_name tollbook.example;", "server 10.0.0.1:4020;",
+				"rate=77r/m;", "max-age=5,", "What it can't do:"}},
+		{"edge cloudflare --bucket FILES --limiter CLIENTS --prefix /a/b/ --rate-limit 77",
+			[]string{"env.FILES", "env.CLIENTS", `const PREFIX = "a/b/";`, "limit = 77", "What it can't do:",
+				"export default"}},
+		{"edge cloudfront --bucket one --serve two --rate-limit 77",
+			[]string{"selectRequestOriginById('two')", `"Limit": 77`, "What it can't do:", "function handler(event)"}},
 	} {
 		stdout := printedBy(t, tt.args)
 		for _, want := range tt.want {
@@ -46,9 +52,12 @@ func TestEdgePrints(t *testing.T) {
 func TestEdgeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"edge", "nginx", "--listen", "80; }"}, {"edge", "nginx", "--server-name", "a;b"}, {"edge", "nginx", "--upstream", "nowhere"}, {"edge", "nginx", "--upstream", "a:1;"},
-		{"edge", "nginx", "--root", "/a b"}, {"edge", "nginx", "--root", "/a;"}, {"edge", "nginx", "--max-age", "0"}, {"edge", "nginx", "--rate-limit", "0"},
-		{"edge", "cloudflare", "--bucket", "a-b"}, {"edge", "cloudflare", "--limiter", ""}, {"edge", "cloudflare", "--rate-limit", "-1"},
+		{"edge", "nginx", "--listen", "80; }"}, {"edge", "nginx", "--server-name", "a;b"},
+		{"edge", "nginx", "--upstream", "nowhere"}, {"edge", "nginx", "--upstream", "a:1;"},
+		{"edge", "nginx", "--root", "/a b"}, {"edge", "nginx", "--root", "/a;"}, {"edge", "nginx", "--max-age", "0"},
+		{"edge", "nginx", "--rate-limit", "0"},
+		{"edge", "cloudflare", "--bucket", "a-b"}, {"edge", "cloudflare", "--limiter", ""},
+		{"edge", "cloudflare", "--rate-limit", "-1"},
 		{"edge", "cloudfront", "--bucket", "a'b"}, {"edge", "cloudfront", "--bucket", "serve"}, {"edge", "caddy"},
 	} {
 		if code, stdout, stderr := run(t, nil, args...); code != 2 || stdout != "" || stderr == "" {

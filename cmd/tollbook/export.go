@@ -150,7 +150,8 @@ func runImport(ctx context.Context, o dataOptions, path string, stdout io.Writer
 		return db.Restore(ctx, d, time.Now())
 	})
 	if errors.Is(err, postgres.ErrNotEmpty) {
-		return errors.New("nothing was imported: this directory is not empty; use another --data folder or DATABASE_URL")
+		return errors.New(
+			"nothing was imported: this directory is not empty; use another --data folder or DATABASE_URL")
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)

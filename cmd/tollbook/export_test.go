@@ -23,7 +23,8 @@ func TestExport(t *testing.T) {
 	ran(t, env, "services", "import", writeFile(t, "list.json", directory(3, "A <b>service</b> & more.")))
 	ran(t, env, "facilitators", "import")
 	var some []struct{ ID string }
-	if err := json.Unmarshal([]byte(ran(t, env, "facilitators", "list", "--json")), &some); err != nil || len(some) == 0 {
+	if err := json.Unmarshal([]byte(ran(t, env, "facilitators", "list", "--json")), &some); err != nil ||
+		len(some) == 0 {
 		t.Fatal(err)
 	}
 	ran(t, env, "facilitators", "trust", some[0].ID)
@@ -31,7 +32,9 @@ func TestExport(t *testing.T) {
 	base, server := serving(t, env, data)
 	var ids []string
 	for _, name := range []string{"waits", "good", "bad"} {
-		ids = append(ids, taken(t, post(t, base+"/v1/submit", jsonBody, submission(name, "notes", `"Line one.\nN0tes."`))).SubmissionID)
+		ids = append(ids,
+			taken(t, post(t, base+"/v1/submit", jsonBody, submission(name, "notes", `"Line one.\nN0tes."`))).
+				SubmissionID)
 	}
 	server.interrupt(t, os.Interrupt)
 	ran(t, env, "submissions", "approve", ids[1])
@@ -62,7 +65,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("the file: %v, %v", info.Mode(), err)
 	}
 	plain, contacts := readFile(t, file), readFile(t, full)
-	if strings.Contains(plain, "s3cret") || strings.Contains(plain, "N0tes") || strings.Count(contacts, "owner-s3cret@") != 3 || strings.Count(contacts, "N0tes") != 3 {
+	if strings.Contains(plain, "s3cret") || strings.Contains(plain, "N0tes") ||
+		strings.Count(contacts, "owner-s3cret@") != 3 || strings.Count(contacts, "N0tes") != 3 {
 		t.Errorf("contacts in it:\n%s\nand with them:\n%s", plain, contacts)
 	}
 	if again := ran(t, env, "export"); again != plain {
@@ -74,7 +78,9 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(contacts, ran(t, other, "export", "--with-contacts")); diff != "" {
 		t.Errorf("exported from what was imported (-want +got):\n%s", diff)
 	}
-	for what, list := range map[string][]string{"services": {"services", "list", "--json"}, "facilitators": {"facilitators", "list", "--json"}, "submissions": {"submissions", "list", "--state", "all", "--json"}} {
+	for what, list := range map[string][]string{"services": {"services", "list", "--json"},
+		"facilitators": {"facilitators", "list", "--json"},
+		"submissions":  {"submissions", "list", "--state", "all", "--json"}} {
 		was, is := ran(t, env, list...), ran(t, other, list...)
 		if what == "services" { // each is due now
 			was, is = withoutTimes(t, was), withoutTimes(t, is)
@@ -91,12 +97,14 @@ func TestExport(t *testing.T) {
 	}
 	elsewhere := t.TempDir()
 	ran(t, other, "build", "--data", elsewhere)
-	if listed := readFile(t, filepath.Join(elsewhere, "public", "current", "v1", "index.json")); !strings.Contains(listed, `"good"`) || strings.Contains(listed, `"service-0001"`) {
+	if listed := readFile(t, filepath.Join(elsewhere, "public", "current", "v1",
+		"index.json")); !strings.Contains(listed, `"good"`) || strings.Contains(listed, `"service-0001"`) {
 		t.Errorf("what is built of it: %.2000s", listed)
 	}
 	// a slug that was erased is not given again, there as here
 	base, server = serving(t, other, elsewhere)
-	id := taken(t, post(t, base+"/v1/submit", jsonBody, submission("other", "service_name", `"service-0001"`))).SubmissionID
+	id := taken(t, post(t, base+"/v1/submit", jsonBody, submission("other", "service_name", `"service-0001"`))).
+		SubmissionID
 	server.interrupt(t, os.Interrupt)
 	if out := ran(t, other, "submissions", "approve", id); strings.HasPrefix(out, "Listed as service-0001.") {
 		t.Errorf("an erased slug: %s", out)
@@ -144,17 +152,30 @@ func TestImportRefuses(t *testing.T) {
 		{"cut within a line", head + "\n" + service()[:100], "file.jsonl:2: want a JSON object"},
 		{"a line taken out", head + "\n" + end, "file.jsonl:2: 1 lines precede this one, but it says 2"},
 		{"another file", `[{"url":"https://acme.example"}]`, "file.jsonl:1: want a JSON object"},
-		{"a newer one", strings.Replace(head, `"version":1`, `"version":2`, 1), "file.jsonl:1: version 2: this program reads version 1"},
-		{"more than is known", head + "\n" + service(`"audit":[]`, `"audit":[],"rank":1`) + "\n" + end, `file.jsonl:2: unknown field "rank"`},
-		{"a kind that is not known", head + "\n" + `{"kind":"check"}`, `file.jsonl:2: kind "check" is not allowed here`},
-		{"out of order", head + "\n" + `{"kind":"erased","slug":"x","removed_at":"2026-11-20T00:00:00Z"}` + "\n" + service(), "file.jsonl:3: kind service comes after kind erased"},
+		{"a newer one", strings.Replace(head, `"version":1`, `"version":2`, 1),
+			"file.jsonl:1: version 2: this program reads version 1"},
+		{"more than is known", head + "\n" + service(`"audit":[]`, `"audit":[],"rank":1`) + "\n" + end,
+			`file.jsonl:2: unknown field "rank"`},
+		{"a kind that is not known", head + "\n" + `{"kind":"check"}`,
+			`file.jsonl:2: kind "check" is not allowed here`},
+		{"out of order", head + "\n" + `{"kind":"erased","slug":"x","removed_at":"2026-11-20T00:00:00Z"}` + "\n" +
+			service(), "file.jsonl:3: kind service comes after kind erased"},
 		{"a wrong slug", head + "\n" + service(`"acme"`, `"Acme/../x"`) + "\n" + end, "file.jsonl:2: slug "},
-		{"a wrong address", head + "\n" + service("https://acme.example", "javascript:x") + "\n" + end, "file.jsonl:2: url "},
+		{"a wrong address", head + "\n" + service("https://acme.example", "javascript:x") + "\n" + end,
+			"file.jsonl:2: url "},
 		{"a wrong path", head + "\n" + service(`"/a"`, `"//evil.example/a"`) + "\n" + end, "file.jsonl:2: endpoints "},
-		{"a slug twice", head + "\n" + service() + "\n" + service("https://acme.example", "https://b.example") + "\n", "file.jsonl:3: slug acme is already at line 2"},
-		{"an erased slug that is listed", head + "\n" + service() + "\n" + `{"kind":"erased","slug":"acme","removed_at":"2026-11-20T00:00:00Z"}`, "file.jsonl:3: slug acme is already at line 2"},
-		{"a wrong facilitator", head + "\n" + `{"kind":"facilitator","id":"a b","name":"A","website_url":"https://a.example","docs_url":null,"facilitator_url":null,"upstream_status":"merged","trusted":true,"addresses":[]}` + "\n" + end, `id "a b" may have`},
-		{"a submission of a service that is not there", head + "\n" + `{"kind":"submission","id":"00000000-0000-4000-8000-000000000000","received_at":"2026-11-20T00:00:00Z","domain":"acme.example","url":"https://acme.example","email":"","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"Data","endpoints":["/a"],"state":"approved","decided_at":"2026-11-20T00:00:00Z","reason":null,"slug":"nowhere","probe_result":null,"audit":[]}` + "\n" + end, `no service "nowhere" is in the list`},
+		{"a slug twice", head + "\n" + service() + "\n" + service("https://acme.example", "https://b.example") + "\n",
+			"file.jsonl:3: slug acme is already at line 2"},
+		{"an erased slug that is listed", head + "\n" + service() + "\n" +
+			`{"kind":"erased","slug":"acme","removed_at":"2026-11-20T00:00:00Z"}`,
+			"file.jsonl:3: slug acme is already at line 2"},
+		{"a wrong facilitator",
+			head + "\n" +
+				`{"kind":"facilitator","id":"a ` +
+				`b","name":"A","website_url":"https://a.example","docs_url":null,"facilitator_url":null,"upstream_status":"merged","trusted":true,"addresses":[]}` + "\n" + end, `id "a b" may have`},
+		{"a submission of a service that is not there",
+			head + "\n" +
+				`{"kind":"submission","id":"00000000-0000-4000-8000-000000000000","received_at":"2026-11-20T00:00:00Z","domain":"acme.example","url":"https://acme.example","email":"","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"Data","endpoints":["/a"],"state":"approved","decided_at":"2026-11-20T00:00:00Z","reason":null,"slug":"nowhere","probe_result":null,"audit":[]}` + "\n" + end, `no service "nowhere" is in the list`},
 		{"a line without an end", head + "\n" + strings.Repeat(" ", 9<<20), "file.jsonl:2: is longer than 8 MiB"},
 	} {
 		dir := t.TempDir()

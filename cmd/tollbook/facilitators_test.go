@@ -71,10 +71,13 @@ func init() { // beside the other resources of the contract
 		contract[name] = fields
 	}
 	for _, e := range []struct{ query, row string }{
-		{"", "FacilitatorListItem"}, {"?timeframe=all&per_page=100", "FacilitatorListItem"}, {"?include=chains", "FacilitatorChains"},
-		{"?include=timeseries&days=1", "FacilitatorSeries"}, {"?include=timeseries,chains&per_page=7&page=3", "FacilitatorBoth"},
+		{"", "FacilitatorListItem"}, {"?timeframe=all&per_page=100", "FacilitatorListItem"},
+		{"?include=chains", "FacilitatorChains"},
+		{"?include=timeseries&days=1", "FacilitatorSeries"},
+		{"?include=timeseries,chains&per_page=7&page=3", "FacilitatorBoth"},
 	} {
-		endpoints = append(endpoints, struct{ path, data, meta string }{"/v1/facilitators" + e.query, e.row + "[]", "FacilitatorPaginationMeta"})
+		endpoints = append(endpoints, struct{ path, data, meta string }{"/v1/facilitators" + e.query, e.row + "[]",
+			"FacilitatorPaginationMeta"})
 	}
 }
 
@@ -93,20 +96,28 @@ func TestFacilitators(t *testing.T) {
 		}
 		return stdout
 	}
-	if got := tell("facilitators", "list"); got != "No facilitators are stored. Add those that come with Tollbook: tollbook facilitators import\n" {
+	if got := tell("facilitators",
+		"list"); got != "No facilitators are stored. Add those that come with Tollbook: tollbook facilitators "+
+		"import\n" {
 		t.Errorf("list of nothing: %q", got)
 	}
-	if got := tell("facilitators", "import"); !strings.HasPrefix(got, "89 added: 402104 anyspend ") || !strings.HasSuffix(got, "\n0 changed\n0 unchanged\n283 accounts added, 0 removed; 0 facilitators are not in this list and stay\n") {
+	if got := tell("facilitators", "import"); !strings.HasPrefix(got, "89 added: 402104 anyspend ") ||
+		!strings.HasSuffix(got,
+			"\n0 changed\n0 unchanged\n283 accounts added, 0 removed; 0 facilitators are not in this list and stay\n") {
 		t.Errorf("import says:\n%s", got)
 	}
 	if got := tell("facilitators", "import"); !strings.Contains(got, "\n89 unchanged\n0 accounts added") {
 		t.Errorf("a second import says:\n%s", got)
 	}
 	file := filepath.Join(data, "list.json")
-	if err := os.WriteFile(file, []byte(`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": []}]}`), 0o644); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(
+			`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", `+
+				`"upstream_status": "merged", "addresses": []}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := tell("facilitators", "import", file, "--json"); got != `{"accounts_added":0,"accounts_removed":0,"added":["acme"],"changed":[],"left":[],"others":89}`+"\n" {
+	if got := tell("facilitators", "import", file,
+		"--json"); got != `{"accounts_added":0,"accounts_removed":0,"added":["acme"],"changed":[],"left":[],"others":89}`+"\n" {
 		t.Errorf("import of a file says: %s", got)
 	}
 	tell("facilitators", "trust", "b402")
@@ -141,8 +152,10 @@ func TestFacilitators(t *testing.T) {
 			for i := range r.IntN(20) {
 				at := now.Add(-time.Duration(r.Int64N(int64(80 * 24 * time.Hour)))).Truncate(time.Second)
 				settled = append(settled, ledger.Settlement{
-					Network: a.Network, Block: at.Unix(), Time: at, Transaction: fmt.Sprint(a.Address, i), LogIndex: r.IntN(3), Facilitator: f.ID,
-					Settler: a.Address, Token: a.Tokens[0], Payer: "payer", Payee: "payee", Amount: strconv.Itoa(r.IntN(1e9)),
+					Network: a.Network, Block: at.Unix(), Time: at, Transaction: fmt.Sprint(a.Address, i),
+					LogIndex: r.IntN(3), Facilitator: f.ID,
+					Settler: a.Address, Token: a.Tokens[0], Payer: "payer", Payee: "payee",
+					Amount: strconv.Itoa(r.IntN(1e9)),
 				})
 			}
 		}
@@ -177,8 +190,10 @@ func TestFacilitators(t *testing.T) {
 func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 	t.Helper()
 	for query, row := range map[string]string{
-		"": "FacilitatorListItem", "?include=": "FacilitatorListItem", "?timeframe=all&per_page=100": "FacilitatorListItem",
-		"?include=chains": "FacilitatorChains", "?include=timeseries&days=1": "FacilitatorSeries", "?include=timeseries,chains&per_page=7&page=3": "FacilitatorBoth",
+		"": "FacilitatorListItem", "?include=": "FacilitatorListItem",
+		"?timeframe=all&per_page=100": "FacilitatorListItem",
+		"?include=chains":             "FacilitatorChains", "?include=timeseries&days=1": "FacilitatorSeries",
+		"?include=timeseries,chains&per_page=7&page=3": "FacilitatorBoth",
 		"?page=1000000": "FacilitatorListItem",
 	} {
 		code, body := ask(query)
@@ -198,7 +213,8 @@ func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 		}
 	}
 	for query, field := range map[string]string{
-		"?timeframe=90d": "timeframe", "?include=all": "include", "?days=0": "days", "?days=91": "days", "?per_page=0": "per_page", "?page=-1": "page",
+		"?timeframe=90d": "timeframe", "?include=all": "include", "?days=0": "days", "?days=91": "days",
+		"?per_page=0": "per_page", "?page=-1": "page",
 	} {
 		if code, body := ask(query); code != 400 || !strings.Contains(body, `"field":"`+field+`"`) {
 			t.Errorf("%s: %d %s", query, code, body)
@@ -215,7 +231,8 @@ type facilitatorList struct {
 }
 
 // checkFacilitatorSums counts settlements: by facilitator, by window, by day.
-func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled []ledger.Settlement, counts map[string]bool, now time.Time) {
+func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled []ledger.Settlement,
+	counts map[string]bool, now time.Time) {
 	t.Helper()
 	_, body := ask("?per_page=100&include=timeseries,chains&days=90&timeframe=all")
 	got := decode[facilitatorList](t, body)
@@ -284,7 +301,8 @@ func checkFacilitatorWindows(t *testing.T, ask func(string) (int, string)) {
 	whole := decode[facilitatorList](t, body).Data
 	rapid.Check(t, func(r *rapid.T) {
 		timeframe := rapid.SampledFrom(append([]string{""}, site.Timeframes...)).Draw(r, "timeframe")
-		include := rapid.SampledFrom([]string{"", "chains", "timeseries", "timeseries,chains", "chains,timeseries"}).Draw(r, "include")
+		include := rapid.SampledFrom([]string{"", "chains", "timeseries", "timeseries,chains", "chains,timeseries"}).
+			Draw(r, "include")
 		days, per := rapid.IntRange(0, 90).Draw(r, "days"), rapid.IntRange(0, 100).Draw(r, "per_page")
 		page := rapid.IntRange(1, 8).Draw(r, "page")
 		query := fmt.Sprintf("?timeframe=%s&include=%s&page=%d", timeframe, include, page)
@@ -298,7 +316,8 @@ func checkFacilitatorWindows(t *testing.T, ask func(string) (int, string)) {
 
 		ordered := slices.Clone(whole)
 		slices.SortFunc(ordered, func(a, b site.FacilitatorListItem) int {
-			return cmp.Or(b.Volume(timeframe).Compare(a.Volume(timeframe)), cmp.Compare(a.FacilitatorID, b.FacilitatorID))
+			return cmp.Or(b.Volume(timeframe).Compare(a.Volume(timeframe)),
+				cmp.Compare(a.FacilitatorID, b.FacilitatorID))
 		})
 		want := facilitatorList{Data: []site.FacilitatorListItem{}}
 		for i := (page - 1) * per; i < page*per && i < len(ordered); i++ {
@@ -312,7 +331,8 @@ func checkFacilitatorWindows(t *testing.T, ask func(string) (int, string)) {
 			}
 			want.Data = append(want.Data, f)
 		}
-		want.Meta.PaginationMeta = site.PaginationMeta{Total: len(whole), Page: page, PerPage: per, TotalPages: (len(whole) + per - 1) / per}
+		want.Meta.PaginationMeta = site.PaginationMeta{Total: len(whole), Page: page, PerPage: per,
+			TotalPages: (len(whole) + per - 1) / per}
 		want.Meta.Timeframe = timeframe
 		code, body := ask(query)
 		var got facilitatorList
@@ -330,13 +350,15 @@ func TestFacilitatorsImportFaults(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "list.json")
 	for _, c := range []struct{ text, want string }{
-		{`{"facilitators": [{"id": "acme", "name": "Acme", "upstream_status": "merged"}]}`, "facilitator acme: has no website_url, and no facilitator_url that would say its origin"},
+		{`{"facilitators": [{"id": "acme", "name": "Acme", "upstream_status": "merged"}]}`,
+			"facilitator acme: has no website_url, and no facilitator_url that would say its origin"},
 		{"{\"facilitators\": [\n}", "line 2: invalid character '}'"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		code, stdout, stderr := run(t, nil, "facilitators", "import", file, "--data", filepath.Join(t.TempDir(), "data"))
+		code, stdout, stderr := run(t, nil, "facilitators", "import", file, "--data",
+			filepath.Join(t.TempDir(), "data"))
 		if code != 1 || stdout != "" || !strings.Contains(stderr, "nothing was imported:\n"+file+": "+c.want) {
 			t.Errorf("exit %d, stderr\n%swant %s", code, stderr, c.want)
 		}

@@ -36,17 +36,24 @@ func TestPostgresFailover(t *testing.T) {
 	env := []string{"DATABASE_URL=" + first.DSN()}
 	var list []string
 	for i := range 5 {
-		list = append(list, fmt.Sprintf(`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`, i, shop.Listener.Addr(), i))
+		list = append(list,
+			fmt.Sprintf(
+				`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`,
+				i, shop.Listener.Addr(), i))
 	}
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	data := filepath.Join(dir, "data")
 	ran(t, env, "build", "--data", data)
 
 	second := first.standby(t, filepath.Join(dir, "b"))
-	dsn := "postgres:///" + private.Database + "?user=postgres&sslmode=disable&port=5432,5432&target_session_attrs=read-write&host=" + first.socket(t) + "," + second.socket(t)
+	dsn := "postgres:///" + private.Database +
+		"?user=postgres&sslmode=disable&port=5432,5432&target_session_attrs=read-write&host=" + first.socket(t) + "," +
+		second.socket(t)
 	env = []string{"DATABASE_URL=" + dsn}
-	base, serve := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
-	work := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms").start(t)
+	base, serve := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0",
+		"--serve-max-pending", "0")
+	work := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap",
+		"1ms").start(t)
 	work.await(t, "Working")
 
 	var ids []string
@@ -77,7 +84,8 @@ func TestPostgresFailover(t *testing.T) {
 		t.Helper()
 		before := count(s, `SELECT count(*)::text FROM checks`)
 		query(t, s.DSN(), `UPDATE service_states SET next_check_at = now()`)
-		for deadline := time.Now().Add(patience); count(s, `SELECT count(*)::text FROM checks`) < before+len(list); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); count(s, `SELECT count(*)::text FROM checks`) < before+
+			len(list); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s not all services are visited:\n%s", what, work.said())
 			}
@@ -113,7 +121,9 @@ func TestPostgresFailover(t *testing.T) {
 			t.Errorf("submission %s was acknowledged and is there %d times", id, there[id])
 		}
 	}
-	if n := count(second, `SELECT count(*)::text FROM (SELECT service_id FROM checks GROUP BY service_id, checked_at HAVING count(*) > 1) AS twice`); n != 0 {
+	if n := count(second,
+		`SELECT count(*)::text FROM (SELECT service_id FROM checks GROUP BY service_id, checked_at HAVING `+
+			`count(*) > 1) AS twice`); n != 0 {
 		t.Errorf("%d checks stand twice", n)
 	}
 	for name, p := range map[string]*program{"serve": serve, "work": work} {
@@ -125,7 +135,9 @@ func TestPostgresFailover(t *testing.T) {
 		}
 	}
 	if !t.Failed() {
-		t.Logf("figures: a failover to a standby and a restart of Postgres survived by serve and work; 0 of %d acknowledged submissions lost or doubled", len(ids))
+		t.Logf(
+			"figures: a failover to a standby and a restart of Postgres survived by serve and work; 0 of %d "+
+				"acknowledged submissions lost or doubled", len(ids))
 	}
 }
 
@@ -167,12 +179,14 @@ func (s *testServer) standby(t *testing.T, dir string) *testServer {
 	if out, err := exec.Command("cp", "-a", s.dir, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	follower := &testServer{dir: dir, settings: []string{"primary_conninfo=host=" + socket + " user=postgres", "hot_standby=on"}}
+	follower := &testServer{dir: dir, settings: []string{"primary_conninfo=host=" + socket + " user=postgres",
+		"hot_standby=on"}}
 	signal := filepath.Join(dir, "data", "standby.signal")
 	if err := os.WriteFile(signal, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("chown", "--reference="+filepath.Join(dir, "data", "PG_VERSION"), signal).CombinedOutput(); err != nil {
+	if out, err := exec.Command("chown", "--reference="+filepath.Join(dir, "data", "PG_VERSION"),
+		signal).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s.settings = []string{"synchronous_commit=on", "synchronous_standby_names=*"}

@@ -33,7 +33,8 @@ func directory(n int, description string) []byte {
 	}
 	list := make([]entry, n)
 	for i := range list {
-		list[i] = entry{fmt.Sprintf("Service %04d", i), description, fmt.Sprintf("https://s%04d.example", i), "Data", []string{"/a", "POST /b"}}
+		list[i] = entry{fmt.Sprintf("Service %04d", i), description, fmt.Sprintf("https://s%04d.example", i), "Data",
+			[]string{"/a", "POST /b"}}
 	}
 	data, err := json.Marshal(list)
 	if err != nil {
@@ -77,8 +78,10 @@ func published(t *testing.T, data string) (id string) {
 func fails(t *testing.T, env []string, want string, args ...string) {
 	t.Helper()
 	code, stdout, stderr := run(t, env, args...)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "tollbook: ") || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
-		t.Errorf("tollbook %s: exit %d, stdout %q, stderr\n%swant 1 and\n%s", strings.Join(args, " "), code, stdout, stderr, want)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "tollbook: ") || !strings.Contains(stderr, want) ||
+		strings.Contains(stderr, "panic") {
+		t.Errorf("tollbook %s: exit %d, stdout %q, stderr\n%swant 1 and\n%s", strings.Join(args, " "), code, stdout,
+			stderr, want)
 	}
 	if strings.Contains(stderr, "s3cret") {
 		t.Errorf("tollbook %s tells the password:\n%s", strings.Join(args, " "), stderr)
@@ -111,10 +114,13 @@ func TestDatabaseFaults(t *testing.T) {
 		{"newer schema", newer, "the database has a newer schema than this program knows"},
 		{"no database", strings.Replace(good, "/test", "/nothing", 1), `database "nothing`},
 		{"no URL", "s3cret", "it is not a Postgres URL or keyword string"},
-		{"wrong option", "postgres://tollbook:s3cret@127.0.0.1/tollbook?sslmode=perhaps", "it is not a Postgres URL or keyword string"},
-		{"password with a percent sign", "postgres://tollbook:s3cret%zz@127.0.0.1/tollbook", "it is not a Postgres URL or keyword string"},
+		{"wrong option", "postgres://tollbook:s3cret@127.0.0.1/tollbook?sslmode=perhaps",
+			"it is not a Postgres URL or keyword string"},
+		{"password with a percent sign", "postgres://tollbook:s3cret%zz@127.0.0.1/tollbook",
+			"it is not a Postgres URL or keyword string"},
 		{"password with a slash", "postgres://tollbook:s3cret/x@127.0.0.1/tollbook", "open DATABASE_URL: "},
-		{"another program's address", "https://tollbook:s3cret@127.0.0.1/tollbook", "it is not a Postgres URL or keyword string"},
+		{"another program's address", "https://tollbook:s3cret@127.0.0.1/tollbook",
+			"it is not a Postgres URL or keyword string"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			env := []string{"DATABASE_URL=" + tt.url}
@@ -182,7 +188,8 @@ endpoints    = ["/quote", "POST /search"]
 	second := strings.NewReplacer("Acme", "Umbra", "acme", "umbra").Replace(good)
 	for _, tt := range []struct{ name, file, data, want string }{
 		{"no file", "", "", "no such file or directory"},
-		{"wrong address", "s.toml", good + "\n" + strings.Replace(second, "https://api.umbra.example", "ftp://umbra", 1), "s.toml:8: "},
+		{"wrong address", "s.toml", good + "\n" + strings.Replace(second, "https://api.umbra.example", "ftp://umbra",
+			1), "s.toml:8: "},
 		{"no name", "s.toml", good + "\n" + strings.Replace(second, `"Umbra Quotes"`, `""`, 1), "s.toml:8: "},
 		{"unknown field", "s.toml", good + "\n" + second + "price = 3\n", "s.toml:14: "},
 		{"not TOML", "s.toml", good + "\n[[service\n", "s.toml:8: "},
@@ -206,11 +213,13 @@ endpoints    = ["/quote", "POST /search"]
 			}
 		})
 	}
-	if _, stdout, _ := run(t, env, "services", "list"); stdout != "No services are listed. Add some: tollbook services import FILE\n" {
+	if _, stdout, _ := run(t, env, "services",
+		"list"); stdout != "No services are listed. Add some: tollbook services import FILE\n" {
 		t.Errorf("services list says %q", stdout)
 	}
 	path := writeFile(t, "s.toml", []byte(good+"\n"+second))
-	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 || stdout != "2 services listed. Next: tollbook crawl visits them\n" {
+	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 ||
+		stdout != "2 services listed. Next: tollbook crawl visits them\n" {
 		t.Fatalf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
 	got := decode[[]map[string]any](t, listed())
@@ -221,14 +230,17 @@ endpoints    = ["/quote", "POST /search"]
 		delete(s, "next_check_at")
 	}
 	want := []map[string]any{
-		{"slug": "acme-quotes", "name": "Acme Quotes", "base_url": "https://api.acme.example", "category": "Finance", "last_checked_at": nil},
-		{"slug": "umbra-quotes", "name": "Umbra Quotes", "base_url": "https://api.umbra.example", "category": "Finance", "last_checked_at": nil},
+		{"slug": "acme-quotes", "name": "Acme Quotes", "base_url": "https://api.acme.example", "category": "Finance",
+			"last_checked_at": nil},
+		{"slug": "umbra-quotes", "name": "Umbra Quotes", "base_url": "https://api.umbra.example", "category": "Finance",
+			"last_checked_at": nil},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("services list --json (-want +got):\n%s", diff)
 	}
 	_, table, _ := run(t, env, "services", "list")
-	if lines := strings.Split(table, "\n"); len(lines) != 4 || strings.Join(strings.Fields(lines[1]), " ") != "acme-quotes Finance never https://api.acme.example" {
+	if lines := strings.Split(table, "\n"); len(lines) != 4 ||
+		strings.Join(strings.Fields(lines[1]), " ") != "acme-quotes Finance never https://api.acme.example" {
 		t.Errorf("services list says\n%s", table)
 	}
 	before := listed()
@@ -277,11 +289,14 @@ func TestEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
-	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
+	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen",
+		"127.0.0.1:0").start(t)
 	base := strings.Fields(reader.await(t, "Serving "))[2]
 	base = strings.TrimSuffix(base, "/")
-	if a := get(t, base+"/v1/services"); a.status != 503 || !strings.HasPrefix(a.body, `{"error":{"code":503,`) || a.header.Get("Retry-After") == "" {
-		t.Errorf("before the first build: %d %v\n%s; want 503, an error object and Retry-After", a.status, a.header, a.body)
+	if a := get(t, base+"/v1/services"); a.status != 503 || !strings.HasPrefix(a.body, `{"error":{"code":503,`) ||
+		a.header.Get("Retry-After") == "" {
+		t.Errorf("before the first build: %d %v\n%s; want 503, an error object and Retry-After", a.status, a.header,
+			a.body)
 	}
 	checkEmpty(t, data) // a reader makes nothing
 
@@ -292,7 +307,8 @@ func TestEmptyDirectory(t *testing.T) {
 	code, stdout, stderr = run(t, env, "crawl", "--once", "--json", "--data", data)
 	report := decode[map[string]float64](t, stdout)
 	delete(report, "seconds")
-	want := map[string]float64{"visits": 0, "online": 0, "degraded": 0, "offline": 0, "inconclusive": 0, "changes": 0, "sites": 0, "sites_unseen": 0, "endpoints_added": 0, "domains": 0}
+	want := map[string]float64{"visits": 0, "online": 0, "degraded": 0, "offline": 0, "inconclusive": 0, "changes": 0,
+		"sites": 0, "sites_unseen": 0, "endpoints_added": 0, "domains": 0}
 	if diff := gocmp.Diff(want, report); code != 0 || stderr != "" || diff != "" {
 		t.Errorf("crawl --json: exit %d, stderr %q (-want +got):\n%s", code, stderr, diff)
 	}
@@ -318,7 +334,8 @@ func TestEmptyDirectory(t *testing.T) {
 			t.Errorf("GET %s:\n%s", e.path, strings.Join(faults, "\n"))
 		}
 	}
-	tree := command(t, nil, "serve", "--from", filepath.Join(data, "public", "current"), "--serve-listen", "127.0.0.1:0").start(t)
+	tree := command(t, nil, "serve", "--from", filepath.Join(data, "public", "current"), "--serve-listen",
+		"127.0.0.1:0").start(t)
 	address := strings.TrimSuffix(strings.Fields(tree.await(t, "Serving "))[2], "/")
 	if b := get(t, address+"/v1/services"); b.status != 200 || b.body != a.body {
 		t.Errorf("serve --from a tree: %d\n%s\nwant what the zip holds:\n%s", b.status, b.body, a.body)
@@ -344,18 +361,21 @@ func TestFolderNotWritable(t *testing.T) {
 		{"services list", locked, "permission denied"},
 	} {
 		p := user.command(t, append(strings.Fields(tt.command), "--data", tt.data)...).start(t)
-		if code := p.status(t); code != 1 || strings.Count(p.said(), "tollbook: ") != 1 || !strings.Contains(p.said(), tt.data) || !strings.Contains(p.said(), tt.want) {
+		if code := p.status(t); code != 1 || strings.Count(p.said(), "tollbook: ") != 1 ||
+			!strings.Contains(p.said(), tt.data) || !strings.Contains(p.said(), tt.want) {
 			t.Errorf("%s in %s: exit %d\n%swant 1, the folder and %s", tt.command, tt.data, code, p.said(), tt.want)
 		}
 	}
 	checkEmpty(t, locked)
 
 	public := filepath.Join(user.home, "data", "public")
-	if err := errors.Join(os.MkdirAll(public, 0o755), os.Chmod(public, 0o555), user.own(filepath.Dir(public))); err != nil {
+	if err := errors.Join(os.MkdirAll(public, 0o755), os.Chmod(public, 0o555),
+		user.own(filepath.Dir(public))); err != nil {
 		t.Fatal(err)
 	}
 	p := user.command(t, "build", "--data", filepath.Dir(public)).start(t)
-	if code := p.status(t); code != 1 || !strings.Contains(p.said(), public) || !strings.Contains(p.said(), "permission denied") {
+	if code := p.status(t); code != 1 || !strings.Contains(p.said(), public) ||
+		!strings.Contains(p.said(), "permission denied") {
 		t.Errorf("build into a folder that is not the user's: exit %d\n%s", code, p.said())
 	}
 	checkEmpty(t, public)
@@ -404,7 +424,8 @@ func ordinaryUser(t *testing.T) account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "tollbook"), program, 0o755), os.Mkdir(a.home, 0o700), a.own(a.home))
+	err = errors.Join(os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "tollbook"), program, 0o755),
+		os.Mkdir(a.home, 0o700), a.own(a.home))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,17 +25,21 @@ func TestPostgresFaultsUnderACrawl(t *testing.T) {
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "free") }))
 	t.Cleanup(shop.Close)
 	ctx := context.Background()
-	options := private.Options{Dir: t.TempDir(), Throwaway: true, Settings: []string{"max_connections=20", "autovacuum=off"}}
+	options := private.Options{Dir: t.TempDir(), Throwaway: true,
+		Settings: []string{"max_connections=20", "autovacuum=off"}}
 	s, err := private.Start(ctx, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Stop(ctx) }()
 	env := []string{"DATABASE_URL=" + s.DSN()}
-	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":"http://%s","category":"AI","endpoints":["GET /x"]}]`, shop.Listener.Addr())
+	list := fmt.Sprintf(
+		`[{"service_name":"Acme","description":"d","url":"http://%s","category":"AI","endpoints":["GET /x"]}]`,
+		shop.Listener.Addr())
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)))
 	crawl := func() (code int, stderr string) {
-		code, _, stderr = run(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms")
+		code, _, stderr = run(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(),
+			"--crawl-host-gap", "1ms")
 		return code, stderr
 	}
 	fails := func(what, want string) {

@@ -43,7 +43,8 @@ func sendFlood(t *testing.T, base, name string, n int, from func(i int) string) 
 	f := flood{statuses: map[int]int{}, refused: map[string]int{}}
 	var mu sync.Mutex
 	one := func(i int) error {
-		r, err := http.NewRequest(http.MethodPost, base+"/v1/submit", strings.NewReader(submission(fmt.Sprint(name, i))))
+		r, err := http.NewRequest(http.MethodPost, base+"/v1/submit",
+			strings.NewReader(submission(fmt.Sprint(name, i))))
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,8 @@ func sendFlood(t *testing.T, base, name string, n int, from func(i int) string) 
 		if err := json.Unmarshal(data, &body); err != nil {
 			return fmt.Errorf("%d %.200s: %w", res.StatusCode, data, err)
 		}
-		if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); res.StatusCode == http.StatusTooManyRequests && (err != nil || seconds < 1 || body.Error.Type != site.ErrorRateLimited) {
+		if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); res.StatusCode == http.StatusTooManyRequests &&
+			(err != nil || seconds < 1 || body.Error.Type != site.ErrorRateLimited) {
 			return fmt.Errorf("a 429 that says %s, Retry-After %q", data, res.Header.Get("Retry-After"))
 		}
 		mu.Lock()
@@ -122,17 +124,21 @@ func TestSubmissionFlood(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	ran(t, env, "build", "--data", data)
-	base, server := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending", strconv.Itoa(most))
+	base, server := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending",
+		strconv.Itoa(most))
 	var ids []string
 	logFlood := func(what string, f flood, began time.Time) {
 		ids = append(ids, f.taken...)
-		t.Logf("figures: %s: %d submissions in %.1f s, answers %v, median %s, p99 %s; peak memory of serve %d MiB", what, n, time.Since(began).Seconds(), f.statuses, f.quantile(.5), f.quantile(.99), memoryKiB(server.Process.Pid, "VmHWM:")>>10)
+		t.Logf("figures: %s: %d submissions in %.1f s, answers %v, median %s, p99 %s; peak memory of serve %d MiB",
+			what, n, time.Since(began).Seconds(), f.statuses, f.quantile(.5), f.quantile(.99),
+			memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 	}
 
 	began := time.Now()
 	one := sendFlood(t, base, "one", n, func(int) string { return "198.51.100.1" })
 	logFlood("from one address", one, began)
-	if diff := gocmp.Diff(map[int]int{201: site.SubmissionsPerHour, 429: n - site.SubmissionsPerHour}, one.statuses); diff != "" {
+	if diff := gocmp.Diff(map[int]int{201: site.SubmissionsPerHour, 429: n - site.SubmissionsPerHour},
+		one.statuses); diff != "" {
 		t.Errorf("from one address (-want +got):\n%s", diff)
 	}
 	many := func(i int) string { return fmt.Sprintf("203.%d.%d.%d", i>>16, i>>8&255, i&255) }
@@ -140,7 +146,8 @@ func TestSubmissionFlood(t *testing.T) {
 	f := sendFlood(t, base, "many", n, many)
 	logFlood("from many", f, began)
 	full := fmt.Sprintf("%d submissions wait for review already; more are taken when some are decided", most)
-	if got := len(ids); got < most || got > most+32 || f.refused[full] != n-len(f.taken) || f.statuses[429] != n-len(f.taken) {
+	if got := len(ids); got < most || got > most+32 || f.refused[full] != n-len(f.taken) ||
+		f.statuses[429] != n-len(f.taken) {
 		t.Errorf("%d wait, %d may; refused: %v", got, most, f.refused)
 	}
 	if a := get(t, base+"/v1/stats"); a.status != 200 {

@@ -125,7 +125,9 @@ func newSnare(t *testing.T, lures []lure) *snare {
 	s := &snare{lures: lures, names: map[string]int{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	}))
 	trap.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.reached.Add(1)
@@ -133,7 +135,8 @@ func newSnare(t *testing.T, lures []lure) *snare {
 	}
 	trap.Start()
 	t.Cleanup(trap.Close)
-	s.guard = probe.Guard{Resolver: s, Connect: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
+	s.guard = probe.Guard{Resolver: s, Connect: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn,
+		error) {
 		listener := trap.Listener
 		if to.Addr() == origin {
 			listener = server.Listener
@@ -205,7 +208,8 @@ func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		named, _ := json.Marshal(l.url)
 		switch r.URL.Path {
 		case "/openapi.json":
-			fmt.Fprintf(w, `{"openapi":"3.1.0","servers":[{"url":%s}],"paths":{"/paid":{"get":{"x-payment-info":{"price":"0.01"},"responses":{"402":{"description":"pay"}}}}}}`, named)
+			fmt.Fprintf(w,
+				`{"openapi":"3.1.0","servers":[{"url":%s}],"paths":{"/paid":{"get":{"x-payment-info":{"price":"0.01"},"responses":{"402":{"description":"pay"}}}}}}`, named)
 		case "/.well-known/x402", "/.well-known/x402.json":
 			fmt.Fprintf(w, `{"version":1,"resources":[%s]}`, named)
 		case "/robots.txt":
@@ -214,7 +218,8 @@ func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusPaymentRequired)
-			fmt.Fprintf(w, `{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","resource":%s}]}`, named)
+			fmt.Fprintf(w,
+				`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","resource":%s}]}`, named)
 		}
 		return
 	}
@@ -267,7 +272,8 @@ func TestSnare(t *testing.T) {
 	s := newSnare(t, nil)
 	p := probe.New(probe.Options{Guard: &s.guard})
 	defer p.Close()
-	if r := p.Probe(t.Context(), probe.Target{URL: "http://open.example/", Method: "GET"}); r.Verdict != probe.Open || s.reached.Load() != 1 {
+	if r := p.Probe(t.Context(), probe.Target{URL: "http://open.example/", Method: "GET"}); r.Verdict != probe.Open ||
+		s.reached.Load() != 1 {
 		t.Errorf("%s (%s), %d connections, want open and 1", r.Verdict, r.Reason, s.reached.Load())
 	}
 }
@@ -315,7 +321,8 @@ func TestNoDoorLeadsInside(t *testing.T) {
 				if _, _, err := f.Bootstrap(t.Context(), address); err == nil {
 					t.Errorf("%s is a list of registries", address)
 				}
-				if _, _, err := f.Registration(t.Context(), strings.TrimRight(address, "/")+"/", "acme.example"); err == nil {
+				if _, _, err := f.Registration(t.Context(), strings.TrimRight(address, "/")+"/",
+					"acme.example"); err == nil {
 					t.Errorf("%s is a registry", address)
 				}
 			}
@@ -338,7 +345,8 @@ func TestNoDoorLeadsInside(t *testing.T) {
 				probe.Options{Guard: &within})
 			t.Cleanup(p.Close)
 			return func(address string) {
-				if r := p.Probe(t.Context(), strings.TrimRight(address, "/"), []string{"GET /", "POST /x"}); r.EndpointsFound != 0 {
+				if r := p.Probe(t.Context(), strings.TrimRight(address, "/"),
+					[]string{"GET /", "POST /x"}); r.EndpointsFound != 0 {
 					t.Errorf("%s asks to be paid", address)
 				}
 			}
@@ -357,7 +365,8 @@ func TestNoDoorLeadsInside(t *testing.T) {
 				try(way)
 			}
 			s.caught(t)
-			t.Logf("figures: %s: %d lures, %d ways to them, %d connections", door.name, len(all), len(ways), s.reached.Load())
+			t.Logf("figures: %s: %d lures, %d ways to them, %d connections", door.name, len(all), len(ways),
+				s.reached.Load())
 		})
 	}
 }
@@ -367,7 +376,8 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 	db := openTestDatabase(t)
 	p := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: 1}, probe.Options{Guard: &s.guard})
 	t.Cleanup(p.Close)
-	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Submit: server.SubmitOptions(db.DB, p, site.FreeHosts{})})
+	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		Submit: server.SubmitOptions(db.DB, p, site.FreeHosts{})})
 	client := netip.MustParseAddr("198.18.0.1") // each submission is of a client of its own, who has not sent too many
 	return func(address string) {
 		fields := []string{"url"}
@@ -380,7 +390,8 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := httptest.NewRequest(http.MethodPost, "/v1/submit", strings.NewReader(submission("acme", field, string(text), "endpoints", `["/","POST /"]`)))
+			r := httptest.NewRequest(http.MethodPost, "/v1/submit",
+				strings.NewReader(submission("acme", field, string(text), "endpoints", `["/","POST /"]`)))
 			r.Header.Set("Content-Type", jsonBody)
 			r.Header.Set("X-Forwarded-For", client.String())
 			w := httptest.NewRecorder()
@@ -410,18 +421,21 @@ func TestNoListingLeadsInside(t *testing.T) {
 	testgate.All(t)
 	s := newSnare(t, fewer(t))
 	db := openTestDatabase(t)
-	c := crawl.New(db.DB, crawl.Options{HostGap: 1, Hourly: -1, Bootstrap: "http://to.t0.example/"}, probe.Options{Guard: &s.guard})
+	c := crawl.New(db.DB, crawl.Options{HostGap: 1, Hourly: -1, Bootstrap: "http://to.t0.example/"},
+		probe.Options{Guard: &s.guard})
 	t.Cleanup(c.Close)
 
 	got, err := c.Import(t.Context(), "http://document.t0.example/catalogue", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Refused == 0 || got.Listed == 0 { // names that resolve to where nobody goes show it only when they are visited
+	// names that resolve to where nobody goes show it only when they are visited
+	if got.Refused == 0 || got.Listed == 0 {
 		t.Errorf("of a catalogue %+v", got)
 	}
 	for i, l := range s.lures {
-		for _, address := range []string{l.url, fmt.Sprintf("http://to.t%d.example/catalogue", i), l.url + "list.json", fmt.Sprintf("http://to.t%d.example/list.toml", i)} {
+		for _, address := range []string{l.url, fmt.Sprintf("http://to.t%d.example/catalogue", i), l.url + "list.json",
+			fmt.Sprintf("http://to.t%d.example/list.toml", i)} {
 			if _, err := c.Import(t.Context(), address, nil); err == nil {
 				t.Errorf("%s is a list", address)
 			}
@@ -446,8 +460,10 @@ func TestNoListingLeadsInside(t *testing.T) {
 		}
 		taken[base] = true
 		listings = append(listings, postgres.Listing{
-			Slug: fmt.Sprintf("lure-%d", i), Name: fmt.Sprintf("S%d", i), Description: "d", BaseURL: base, WebsiteURL: &way, Category: "AI",
-			Source: "imported:test", CreatedAt: time.Now(), Endpoints: []postgres.ListedEndpoint{{Path: "/"}, {Method: "POST", Path: "/x"}},
+			Slug: fmt.Sprintf("lure-%d", i), Name: fmt.Sprintf("S%d", i), Description: "d", BaseURL: base,
+			WebsiteURL: &way, Category: "AI",
+			Source: "imported:test", CreatedAt: time.Now(),
+			Endpoints: []postgres.ListedEndpoint{{Path: "/"}, {Method: "POST", Path: "/x"}},
 		})
 	}
 	if err := db.AddListings(t.Context(), listings); err != nil {
@@ -462,7 +478,9 @@ func TestNoListingLeadsInside(t *testing.T) {
 		}
 	}
 	s.caught(t)
-	t.Logf("figures: listings: %d services listed by a list and %d by a catalogue, %d requests to the server that sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
+	t.Logf(
+		"figures: listings: %d services listed by a list and %d by a catalogue, %d requests to the server that "+
+			"sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
 }
 
 // TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that
@@ -486,7 +504,8 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosts := []string{"127.0.0.1", "127.1", "0.0.0.0", "0", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "localhost", "localhost.", "LOCALHOST", "①②⑦.0.0.1", "127。0。0。1"}
+	hosts := []string{"127.0.0.1", "127.1", "0.0.0.0", "0", "2130706433", "0x7f000001", "0177.0.0.1",
+		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "localhost", "localhost.", "LOCALHOST", "①②⑦.0.0.1", "127。0。0。1"}
 	if name, err := os.Hostname(); err == nil && !strings.ContainsAny(name, "_") {
 		hosts = append(hosts, name)
 	}
@@ -508,7 +527,8 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 	inside := []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} // no two are one service
 	for i, host := range inside {
 		address := "http://" + host + ":" + port
-		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%d", i), "description": "d", "url": address, "website_url": address, "category": "AI", "endpoints": []string{"/"}})
+		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%d", i), "description": "d", "url": address,
+			"website_url": address, "category": "AI", "endpoints": []string{"/"}})
 	}
 	data, err := json.Marshal(list)
 	if err != nil {
@@ -516,10 +536,12 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 	}
 	ran(t, env, "services", "import", writeFile(t, "list.json", data))
 	for i, host := range inside {
-		if code, _, stderr := run(t, env, "services", "import", "http://"+host+":"+port+"/discovery/resources"); code != 1 || !strings.Contains(stderr, "refused") {
+		if code, _, stderr := run(t, env, "services", "import",
+			"http://"+host+":"+port+"/discovery/resources"); code != 1 || !strings.Contains(stderr, "refused") {
 			t.Errorf("import from %s: exit %d, %s", host, code, stderr)
 		}
-		if code, _, stderr := run(t, env, "services", "verify", fmt.Sprintf("s%d", i)); code != 1 || !strings.Contains(stderr, "refused") {
+		if code, _, stderr := run(t, env, "services", "verify", fmt.Sprintf("s%d", i)); code != 1 ||
+			!strings.Contains(stderr, "refused") {
 			t.Errorf("the owner at %s: exit %d, %s", host, code, stderr)
 		}
 	}
@@ -538,5 +560,6 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 			t.Fatal(errors.New("the server does not count"))
 		}
 	}
-	t.Logf("figures: commands: %d spellings, %d of them listed and crawled; %d connections", len(hosts), len(list), count)
+	t.Logf("figures: commands: %d spellings, %d of them listed and crawled; %d connections", len(hosts), len(list),
+		count)
 }

@@ -72,7 +72,8 @@ func TestCommandLineErrors(t *testing.T) {
 		{"serve --serve-listen 127.0.0.1:99999", `--serve-listen "127.0.0.1:99999": invalid port`},
 		{"serve --serve-rate-limit -1", "--serve-rate-limit -1: use 0, for no limit, or more"},
 		{"demo --rate-limit -1", "--rate-limit -1: use 0, for no limit, or more"},
-		{"serve --serve-trusted-proxies 10.0.0.0/8,proxy", `--serve-trusted-proxies "proxy": give networks such as 10.0.0.0/8`},
+		{"serve --serve-trusted-proxies 10.0.0.0/8,proxy",
+			`--serve-trusted-proxies "proxy": give networks such as 10.0.0.0/8`},
 		{"serve --serve-metrics 9402", `--serve-metrics "9402": missing port in address`},
 		{"serve --once", "unknown flag: --once; see tollbook serve --help"},
 		{"submissions list --state new", `--state "new": use pending, approved, rejected or all`},
@@ -80,7 +81,9 @@ func TestCommandLineErrors(t *testing.T) {
 		{"submissions reject 7", "--reason is missing; the submitter reads it"},
 		{"submissions approve", "ID is missing; see tollbook submissions approve --help"},
 		{"services verify", "SLUG is missing; see tollbook services verify --help"},
-		{"mcp --http --listen 0.0.0.0:4021", "--listen 0.0.0.0:4021: other machines can reach this address; add --hosts with the names that clients use"},
+		{"mcp --http --listen 0.0.0.0:4021",
+			"--listen 0.0.0.0:4021: other machines can reach this address; add --hosts with the names that " +
+				"clients use"},
 		{"mcp --http --listen :4021", "--listen :4021: other machines can reach this address"},
 		{"mcp --http --listen 4021", `--listen "4021": missing port in address`},
 		{"mcp --memory 1", "--memory 1: use 16 MB or more"},
@@ -90,13 +93,16 @@ func TestCommandLineErrors(t *testing.T) {
 		{"crawl --once --crawl-allow-private 127.0.0.1:0:1", `allow private "127.0.0.1:0:1": want HOST or HOST:PORT`},
 		{"crawl --crawl-workers 0", "--crawl-workers 0: use 1 or more"},
 		{"crawl --crawl-host-gap 0s", "--crawl-host-gap 0s: use a duration above 0"},
-		{"crawl --synthesis-base-url model.example --synthesis-model m", "--synthesis-base-url: give a URL such as https://model.example/v1"},
+		{"crawl --synthesis-base-url model.example --synthesis-model m",
+			"--synthesis-base-url: give a URL such as https://model.example/v1"},
 		{"crawl --synthesis-base-url https://key@model.example --synthesis-model m", "without user, query or fragment"},
 		{"crawl --synthesis-base-url https://model.example/v1", "add --synthesis-model"},
 		{"crawl --synthesis-model m", "add --synthesis-base-url"},
-		{"crawl --synthesis-base-url http://127.0.0.1:1 --synthesis-model m --synthesis-per-day -1", "--synthesis-per-day -1: use 0 or more"},
+		{"crawl --synthesis-base-url http://127.0.0.1:1 --synthesis-model m --synthesis-per-day -1",
+			"--synthesis-per-day -1: use 0 or more"},
 		{"index --rpc https://node.example/key", "--rpc: give a CAIP-2 id and a value"},
-		{"index --rpc eip155:8453=node.example/key", "--rpc eip155:8453, number 1: give a URL that begins with https:// or http://"},
+		{"index --rpc eip155:8453=node.example/key",
+			"--rpc eip155:8453, number 1: give a URL that begins with https:// or http://"},
 		{"index --rpc stellar:pubnet=https://node.example", "settlements can be read only from EVM chains"},
 		{"index --rpc eip155:31337=https://node.example", "network eip155:31337 has no token to measure"},
 		{"index --network base", "network eip155:8453 has no node to read it from"},
@@ -107,13 +113,16 @@ func TestCommandLineErrors(t *testing.T) {
 		{"work --drain -1s", "--drain -1s: use 0s or more"},
 		{"work --schedule-build 10ms", "--schedule-build 10ms: use 1s or more"},
 		{"up --schedule-publish -1s", "--schedule-publish -1s: use 0s or more"},
-		{"up --crawl-allow-private 127.0.0.1 --serve-listen 0.0.0.0:4020", "--crawl-allow-private with --serve-listen 0.0.0.0:4020"},
-		{"up --publish-to tollbook-data/public", "--publish-to tollbook-data/public: builds are published to this folder already"},
+		{"up --crawl-allow-private 127.0.0.1 --serve-listen 0.0.0.0:4020",
+			"--crawl-allow-private with --serve-listen 0.0.0.0:4020"},
+		{"up --publish-to tollbook-data/public",
+			"--publish-to tollbook-data/public: builds are published to this folder already"},
 		{"up --visit-limit 0s", "--visit-limit 0s: use 1s or more"},
 		{"up --rpc base=nonsense", "give a URL that begins with https:// or http://"},
 		{"build --expand some", `--expand "some": use all or none`},
 		{"build --every 0s", "--every 0s: use 1s or more"},
-		{"build --site-base-url tollbook.example", `--site-base-url "tollbook.example": give a URL such as https://tollbook.example`},
+		{"build --site-base-url tollbook.example",
+			`--site-base-url "tollbook.example": give a URL such as https://tollbook.example`},
 		{"build --site-base-url javascript:alert(1)", `--site-base-url "javascript:alert(1)": give a URL`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
@@ -125,7 +134,8 @@ func TestCommandLineErrors(t *testing.T) {
 			if code := p.status(t); code != 2 {
 				t.Errorf("exit status %d, want 2", code)
 			}
-			if got := p.said(); !strings.HasPrefix(got, "tollbook: ") || !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 1 {
+			if got := p.said(); !strings.HasPrefix(got, "tollbook: ") || !strings.Contains(got, tt.want) ||
+				strings.Count(got, "\n") != 1 {
 				t.Errorf("it says\n%swant one line with\n%s", got, tt.want)
 			}
 			checkEmpty(t, p.Dir)

@@ -15,7 +15,8 @@ import (
 func hostingPrices(t *testing.T, page string) map[string]float64 {
 	t.Helper()
 	prices := map[string]float64{}
-	for _, m := range regexp.MustCompile(`(?m)^\| (write|read|storage|traffic|worker|machine) \| ([0-9.]+) \|`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| (write|read|storage|traffic|worker|machine) \| ([0-9.]+) \|`).
+		FindAllStringSubmatch(page, -1) {
 		p, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +64,8 @@ func TestHostingCosts(t *testing.T) {
 	if hours := 30.4 * 24; builds != math.Round(hours*4) || polls != math.Round(hours*3600/2) {
 		t.Errorf("a month has %v hours", hours)
 	}
-	sizes := regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| [0-9,]+ MB \| ([0-9.]+) MB \|$`).FindAllStringSubmatch(page, -1)
+	sizes := regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| [0-9,]+ MB \| ([0-9.]+) MB \|$`).
+		FindAllStringSubmatch(page, -1)
 	if len(sizes) != 3 {
 		t.Fatalf("the page has the sizes %v", sizes)
 	}
@@ -86,13 +88,16 @@ func TestHostingCosts(t *testing.T) {
 		sum := func(writes, copies float64) float64 {
 			return writes/1e6*price["write"] + reads/1e6*price["read"] + copies*zip/1e9*price["storage"]
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %.1f GB | %s | %s | %s |", s[1], grouped(writes), grouped(objects), kept*zip/1e9,
-			shownDollars(sum(writes, kept)), shownDollars(sum(objects, kept+1)), shownDollars(builds*zip*2/1e9*price["traffic"])))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %.1f GB | %s | %s | %s |", s[1], grouped(writes),
+			grouped(objects), kept*zip/1e9,
+			shownDollars(sum(writes, kept)), shownDollars(sum(objects, kept+1)),
+			shownDollars(builds*zip*2/1e9*price["traffic"])))
 	}
 	const million = 2.4 // GB
 	rows = append(rows,
 		fmt.Sprintf("| traffic, if it is charged | %s | 2.4 GB |", shownDollars(million*price["traffic"])),
-		fmt.Sprintf("| runs of a worker | %s | and a read for each answer that no cache has: at most %s |", shownDollars(price["worker"]), shownDollars(price["read"])),
+		fmt.Sprintf("| runs of a worker | %s | and a read for each answer that no cache has: at most %s |",
+			shownDollars(price["worker"]), shownDollars(price["read"])),
 	)
 	for _, row := range rows {
 		if !strings.Contains(page, "\n"+row+"\n") {
@@ -104,7 +109,8 @@ func TestHostingCosts(t *testing.T) {
 	if !strings.Contains(page, each) {
 		t.Errorf("the page lacks %q", each)
 	}
-	if one := fmt.Sprintf("one machine with nginx costs %s dollars", shownDollars(price["machine"])); !strings.Contains(page, one) {
+	if one := fmt.Sprintf("one machine with nginx costs %s dollars",
+		shownDollars(price["machine"])); !strings.Contains(page, one) {
 		t.Errorf("the page lacks %q", one)
 	}
 }

@@ -23,7 +23,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render"},
 	},
 	"cmd/tollbook/completion": {
-		ours:    []string{"output", "output/archive", "site", "site/x402"},
+		ours:    []string{"cmd/tollbook/usage", "output", "output/archive", "site", "site/x402"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
 	"cmd/tollbook/database": {
@@ -304,7 +304,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"cmd/bench/ingest": {
-		ours:    []string{"cmd/bench/harness", "cmd/bench/usage", "crawl", "site", "site/postgres", "site/postgres/private"},
+		ours: []string{"cmd/bench/harness", "cmd/bench/usage", "crawl", "site", "site/postgres",
+			"site/postgres/private"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 	},
 	"cmd/bench/probe": {
@@ -461,7 +462,8 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != root || d.Name() == "testdata" || d.Name() == "node_modules") {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != root || d.Name() == "testdata" ||
+			d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -493,10 +495,13 @@ func TestImports(t *testing.T) {
 				}
 				continue
 			}
-			if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") || slices.Contains(rule.modules, "*") {
+			if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") ||
+				slices.Contains(rule.modules, "*") {
 				continue
 			}
-			if !slices.ContainsFunc(rule.modules, func(m string) bool { return name == m || strings.HasPrefix(name, m+"/") }) {
+			if !slices.ContainsFunc(rule.modules, func(m string) bool {
+				return name == m || strings.HasPrefix(name, m+"/")
+			}) {
 				t.Errorf("%s imports %s, which package %s may not", rel, name, pkg)
 			}
 		}

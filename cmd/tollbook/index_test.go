@@ -47,7 +47,8 @@ func newNodes(t *testing.T) *nodes {
 	n.base.Finality = 5
 	n.pay(60)
 	history, settlerOnSolana := chaintest.SolanaHistory(100)
-	for network, h := range map[string]http.Handler{"eip155:8453": n.base, chaintest.SolanaID: chaintest.NewSolana(history)} {
+	for network, h := range map[string]http.Handler{"eip155:8453": n.base,
+		chaintest.SolanaID: chaintest.NewSolana(history)} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n.mu.Lock()
 			n.asked++
@@ -67,12 +68,15 @@ func newNodes(t *testing.T) *nodes {
 			}
 		}))
 		t.Cleanup(server.Close)
-		n.rpc = append(n.rpc, "--rpc", network+"="+strings.Replace(server.URL, "http://", "http://user:"+nodeKey+"@", 1)+"/"+nodeKey+"?apikey="+nodeKey)
+		n.rpc = append(n.rpc, "--rpc", network+"="+strings.Replace(server.URL, "http://", "http://user:"+nodeKey+"@",
+			1)+"/"+nodeKey+"?apikey="+nodeKey)
 	}
 	file := filepath.Join(t.TempDir(), "list.json")
-	write(t, file, fmt.Sprintf(`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": [
+	write(t, file,
+		fmt.Sprintf(
+			`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": [
 		{"network": "eip155:8453", "address": %q, "tokens": ["0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]}, {"network": %q, "address": %q, "tokens": [%q]}]}]}`,
-		settlerOnBase, chaintest.SolanaID, settlerOnSolana, chaintest.SolanaUSDC))
+			settlerOnBase, chaintest.SolanaID, settlerOnSolana, chaintest.SolanaUSDC))
 	n.list, n.env = file, n.directory(t, file)
 	return n
 }
@@ -110,15 +114,21 @@ func (n *nodes) pay(blocks int) {
 	for range blocks {
 		number := n.base.Head().Number + 1
 		payer, payee := word32(fmt.Sprintf("b%039d", number%5)), word32(fmt.Sprintf("c%039d", number%2))
-		n.base.Add(time.Date(2026, 7, 1, 0, 0, 2*int(number), 0, time.UTC), chaintest.Tx{From: settler, To: usdc, Nonce: uint64(number), Logs: []chaintest.Log{
-			{Contract: usdc, Topics: []chaintest.Hash{word32("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"), payer, word32(fmt.Sprint(number))}},
-			{Contract: usdc, Topics: []chaintest.Hash{word32("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"), payer, payee}, Data: big.NewInt(1000 + number).FillBytes(make([]byte, 32))},
-		}})
+		n.base.Add(time.Date(2026, 7, 1, 0, 0, 2*int(number), 0, time.UTC),
+			chaintest.Tx{From: settler, To: usdc, Nonce: uint64(number), Logs: []chaintest.Log{
+				{Contract: usdc,
+					Topics: []chaintest.Hash{word32("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"),
+						payer, word32(fmt.Sprint(number))}},
+				{Contract: usdc,
+					Topics: []chaintest.Hash{word32("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
+						payer, payee}, Data: big.NewInt(1000 + number).FillBytes(make([]byte, 32))},
+			}})
 	}
 }
 
 // once runs index --once --json and checks that no key is shown.
-func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, settlements map[string]int64, stderr string) {
+func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, settlements map[string]int64,
+	stderr string) {
 	t.Helper()
 	code, stdout, stderr := run(t, env, append(append([]string{"index", "--once", "--json"}, n.rpc...), args...)...)
 	if strings.Contains(stdout+stderr, nodeKey) {
@@ -148,7 +158,8 @@ func sums(t *testing.T, env []string) map[string]string {
 			return err
 		}
 		for _, flow := range f.Facilitators[0].Tokens {
-			got[flow.Network] = fmt.Sprintf("%d settlements of %s by %d buyers, the last %s", flow.All.Settlements, flow.All.Amount, flow.BuyersAll, flow.All.LastAt.UTC().Format(time.DateTime))
+			got[flow.Network] = fmt.Sprintf("%d settlements of %s by %d buyers, the last %s", flow.All.Settlements,
+				flow.All.Amount, flow.BuyersAll, flow.All.LastAt.UTC().Format(time.DateTime))
 		}
 		return nil
 	})
@@ -172,13 +183,19 @@ func TestIndexCommand(t *testing.T) {
 	}{
 		{"from empty", func() {}, nil, map[string]int64{"eip155:8453": 55, chaintest.SolanaID: 80}, 0, ""},
 		{"again", func() {}, nil, map[string]int64{"eip155:8453": 0, chaintest.SolanaID: 0}, 0, ""},
-		{"one of them, with fewer confirmations", func() { n.pay(10) }, []string{"--network", "base", "--confirmations", "eip155:8453=2"}, map[string]int64{"eip155:8453": 13}, 0, ""},
-		{"one node down", func() { n.pay(10); n.down[chaintest.SolanaID] = true }, nil, map[string]int64{"eip155:8453": 7, chaintest.SolanaID: 0}, 1,
+		{"one of them, with fewer confirmations", func() { n.pay(10) },
+			[]string{"--network", "base", "--confirmations", "eip155:8453=2"}, map[string]int64{"eip155:8453": 13}, 0,
+			""},
+		{"one node down", func() {
+			n.pay(10)
+			n.down[chaintest.SolanaID] = true
+		}, nil, map[string]int64{"eip155:8453": 7, chaintest.SolanaID: 0}, 1,
 			"tollbook: index " + chaintest.SolanaID + ": "},
 	} {
 		n.set(c.change)
 		code, got, stderr := n.once(t, n.env, c.args...)
-		if code != c.code || !strings.Contains(stderr, c.stderr) || code == 0 && strings.Contains(stderr, "tollbook: ") {
+		if code != c.code || !strings.Contains(stderr, c.stderr) ||
+			code == 0 && strings.Contains(stderr, "tollbook: ") {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s", c.name, code, c.code, c.stderr, stderr)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -247,15 +264,19 @@ func TestIndexGoesOn(t *testing.T) {
 	p := command(t, n.env, "index", "--config", file, "--metrics", "127.0.0.1:0").start(t)
 	figures := p.await(t, "Metrics on ")
 	a := until(t, figures, "settlements", func(a answer) bool {
-		return strings.Contains(a.body, `tollbook_index_settlements_total{network="eip155:8453"} 55`) && strings.Contains(a.body, `tollbook_index_errors_total{network="`+chaintest.SolanaID)
+		return strings.Contains(a.body, `tollbook_index_settlements_total{network="eip155:8453"} 55`) &&
+			strings.Contains(a.body, `tollbook_index_errors_total{network="`+chaintest.SolanaID)
 	})
-	for _, want := range []string{`tollbook_index_lag_blocks{network="eip155:8453"} 0`, `tollbook_index_head_block{network="eip155:8453"} 55`, `tollbook_index_calls_total{network="eip155:8453"} `,
-		`tollbook_index_errors_total{network="` + chaintest.SolanaID + `",kind="server"} `, "# TYPE tollbook_index_lag_seconds gauge"} {
+	for _, want := range []string{`tollbook_index_lag_blocks{network="eip155:8453"} 0`,
+		`tollbook_index_head_block{network="eip155:8453"} 55`, `tollbook_index_calls_total{network="eip155:8453"} `,
+		`tollbook_index_errors_total{network="` + chaintest.SolanaID + `",kind="server"} `,
+		"# TYPE tollbook_index_lag_seconds gauge"} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("the figures lack %s:\n%s", want, a.body)
 		}
 	}
-	if got := get(t, strings.Replace(figures, "/metrics", "/healthz", 1)); got.status != 200 || got.body != "{\"status\":\"ok\"}\n" {
+	if got := get(t, strings.Replace(figures, "/metrics", "/healthz", 1)); got.status != 200 ||
+		got.body != "{\"status\":\"ok\"}\n" {
 		t.Errorf("healthz: %d %s", got.status, got.body)
 	}
 	p.interrupt(t, syscall.SIGTERM)

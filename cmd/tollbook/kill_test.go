@@ -65,7 +65,9 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	d.finish(t, n, want)
 	if !t.Failed() {
-		t.Logf("figures: %d kills survived %v; of %d submissions acknowledged, %d checks and %d changes kept for a second 0 lost, 0 doubled; snapshots verified %d times",
+		t.Logf(
+			"figures: %d kills survived %v; of %d submissions acknowledged, %d checks and %d changes kept for a "+
+				"second 0 lost, 0 doubled; snapshots verified %d times",
 			rounds, d.kills, len(d.submitted), d.checks, d.changes, rounds+1)
 	}
 }
@@ -80,14 +82,16 @@ func newKilledDirectory(t *testing.T, n *nodes) *killedDirectory {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusPaymentRequired)
-		fmt.Fprintf(w, `{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+		fmt.Fprintf(w,
+			`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+asked.Add(1))
 	}))
 	t.Cleanup(shop.Close)
 	d := &killedDirectory{data: memoryDir(t), shop: shop.Listener.Addr().String(), kills: map[string]int{}}
 	var list []map[string]any
 	for i := range 40 {
-		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%02d", i), "description": "d", "url": fmt.Sprintf("http://%s/s%02d", d.shop, i), "category": "AI", "endpoints": []string{"GET /x"}})
+		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%02d", i), "description": "d",
+			"url": fmt.Sprintf("http://%s/s%02d", d.shop, i), "category": "AI", "endpoints": []string{"GET /x"}})
 	}
 	data, err := json.Marshal(list)
 	if err != nil {
@@ -191,7 +195,8 @@ func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func
 		defer close(seen)
 		for known := false; stop.Err() == nil; time.Sleep(50 * time.Millisecond) {
 			s := sample{at: time.Now()}
-			if conn.QueryRow(stop, `SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes)`).Scan(&s.checks, &s.changes) != nil {
+			if conn.QueryRow(stop, `SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes)`).
+				Scan(&s.checks, &s.changes) != nil {
 				return
 			}
 			if samples = append(samples, s); s.checks > samples[0].checks && !known {
@@ -214,7 +219,8 @@ func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func
 // crawl visits all services, and is killed when some of the visits are kept.
 func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	d.due(t)
-	p := command(t, nil, "crawl", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms").start(t)
+	p := command(t, nil, "crawl", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
+		"50ms").start(t)
 	conn := d.join(t, p)
 	if conn == nil {
 		t.Fatalf("no Postgres of a crawl:\n%s", p.said())
@@ -253,8 +259,10 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	}
 	s, conn := start()
 	defer func() { _ = s.Stop(ctx) }() // it may have been killed
-	p := command(t, []string{"DATABASE_URL=" + s.DSN()}, append([]string{"work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms",
-		"--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
+	p := command(t, []string{"DATABASE_URL=" + s.DSN()},
+		append([]string{"work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
+			"50ms",
+			"--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
 	more, over := d.watch(conn)
 	select {
 	case <-more:
@@ -304,7 +312,8 @@ func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 			return nil
 		default:
 		}
-		conn, err := pgx.Connect(t.Context(), "host="+filepath.Join(d.data, "postgres", "socket")+" user=postgres dbname="+private.Database)
+		conn, err := pgx.Connect(t.Context(), "host="+filepath.Join(d.data, "postgres", "socket")+
+			" user=postgres dbname="+private.Database)
 		if err == nil {
 			return conn
 		}
@@ -315,12 +324,14 @@ func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 // submit has a server take submissions and is killed among them.
 func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	d.servers++
-	base, p := serving(t, nil, d.data, "--data", d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0")
+	base, p := serving(t, nil, d.data, "--data", d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit",
+		"0", "--serve-max-pending", "0")
 	taken := make(chan string, 10_000)
 	var senders sync.WaitGroup
 	for n := range 8 {
 		senders.Go(func() {
-			submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), fmt.Sprintf("2001:db8:%x:%x", d.servers, n), taken)
+			submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), fmt.Sprintf("2001:db8:%x:%x", d.servers, n),
+				taken)
 		})
 	}
 	if rand.IntN(4) > 0 {
@@ -334,13 +345,15 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	soon(2 * time.Second)
 	d.kill(t, "serve", p, func() {
 		for deadline, i := time.Now().Add(patience), 0; ; i++ { // another each time: one that got no answer may be kept
-			code, id, err := submit(base, fmt.Sprintf("n%d-again%d", d.servers, i), fmt.Sprintf("2001:db8:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
+			code, id, err := submit(base, fmt.Sprintf("n%d-again%d", d.servers, i),
+				fmt.Sprintf("2001:db8:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
 			if err == nil && code == http.StatusCreated {
 				taken <- id
 				return
 			}
 			if err != nil || code < 500 || time.Now().After(deadline) {
-				t.Errorf("its Postgres was killed, and serve takes no submission again: %d, %v\n%s", code, err, p.said())
+				t.Errorf("its Postgres was killed, and serve takes no submission again: %d, %v\n%s", code, err,
+					p.said())
 				return
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -357,7 +370,8 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 // those that were acknowledged.
 func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- string) {
 	for i := 0; ; i++ {
-		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("%s%03x::1", network, i/site.SubmissionsPerHour))
+		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i),
+			fmt.Sprintf("%s%03x::1", network, i/site.SubmissionsPerHour))
 		switch {
 		case err == nil && code == http.StatusCreated:
 			taken <- id
@@ -410,8 +424,10 @@ func (d *killedDirectory) index(t *testing.T, rpc []string) {
 func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	d.due(t)
 	d.servers++
-	p := command(t, nil, append([]string{"up", "--data", d.data, "--serve-listen", "127.0.0.1:0", "--serve-submissions", "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0",
-		"--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms", "--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
+	p := command(t, nil, append([]string{"up", "--data", d.data, "--serve-listen", "127.0.0.1:0", "--serve-submissions",
+		"--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0",
+		"--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms", "--schedule-build", "1s", "--schedule-index",
+		"1s"}, rpc...)...).start(t)
 	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")
 	taken := make(chan string, 10_000)
 	var sender sync.WaitGroup
@@ -421,7 +437,9 @@ func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	soon(4 * time.Second)
 	d.kill(t, "up", p, func() {
 		shown := get(t, base+"/v1/stats").header.Get("X-Snapshot")
-		until(t, base+"/v1/stats", "build after its Postgres was killed", func(a answer) bool { return a.header.Get("X-Snapshot") > shown })
+		until(t, base+"/v1/stats", "build after its Postgres was killed", func(a answer) bool {
+			return a.header.Get("X-Snapshot") > shown
+		})
 	})
 	sender.Wait()
 	close(taken)
@@ -432,12 +450,15 @@ func (d *killedDirectory) up(t *testing.T, rpc []string) {
 
 // mcp answers agents, and is killed among it.
 func (d *killedDirectory) mcp(t *testing.T, _ []string) {
-	p := command(t, nil, "mcp", "--http", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--from", filepath.Join(d.data, "public")).start(t)
+	p := command(t, nil, "mcp", "--http", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--from",
+		filepath.Join(d.data, "public")).start(t)
 	address, _, _ := strings.Cut(p.await(t, "MCP on "), " ")
 	var asker sync.WaitGroup
 	asker.Go(func() {
 		for {
-			r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":{}}}`))
+			r, err := http.NewRequest(http.MethodPost, address,
+				strings.NewReader(
+					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":{}}}`))
 			if err != nil {
 				panic(err)
 			}
@@ -469,24 +490,40 @@ func (d *killedDirectory) holds(t *testing.T) {
 	ran(t, nil, "verify", filepath.Join(d.data, "public"))
 	d.query(t, func(conn *pgx.Conn) {
 		var checks, changes, submissions int
-		err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes), (SELECT count(*) FROM submissions WHERE id = ANY($1))`, d.submitted).Scan(&checks, &changes, &submissions)
+		err := conn.QueryRow(t.Context(),
+			`SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes), (SELECT count(*) FROM `+
+				`submissions WHERE id = ANY($1))`, d.submitted).Scan(&checks, &changes, &submissions)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if checks < d.checks || changes < d.changes {
-			t.Errorf("%d checks and %d changes are left of the %d and %d that were a second old", checks, changes, d.checks, d.changes)
+			t.Errorf("%d checks and %d changes are left of the %d and %d that were a second old", checks, changes,
+				d.checks, d.changes)
 		}
 		if submissions != len(d.submitted) {
 			t.Errorf("%d submissions are left of %d that were acknowledged", submissions, len(d.submitted))
 		}
 		for what, sql := range map[string]string{
-			"checks that stand twice":                     `SELECT count(*) - count(DISTINCT id) FROM checks`,
-			"services whose sums are not those of checks": `SELECT count(*) FROM (SELECT service_id, count(*) n FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1) c FULL JOIN (SELECT service_id, sum(checks) n FROM check_hours GROUP BY 1) h USING (service_id) WHERE c.n IS DISTINCT FROM h.n`,
-			"changes that do not follow the one before":   `SELECT count(*) FROM (SELECT old_snapshot, lag(new_snapshot) OVER (PARTITION BY service_id ORDER BY id) was FROM changes WHERE type = 'price_changed') c WHERE was IS NOT NULL AND was <> old_snapshot`,
-			"changes that stand twice":                    `SELECT count(*) - count(DISTINCT (service_id, type, observed_at)) FROM changes`,
-			"services with too few or too many changes":   `SELECT count(*) FROM (SELECT e.service_id, count(DISTINCT since) - 1 n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) p LEFT JOIN (SELECT service_id, count(*) n FROM changes WHERE type = 'price_changed' GROUP BY 1) c USING (service_id) WHERE coalesce(c.n, 0) NOT BETWEEN least(p.n, 1) AND p.n`, // one an hour is told at most
-			"visits whose price is lost or doubled":       `SELECT count(*) FROM (SELECT e.service_id, count(DISTINCT since) n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) p FULL JOIN (SELECT service_id, count(*) n FROM checks WHERE endpoints_found > 0 GROUP BY 1) c USING (service_id) WHERE p.n IS DISTINCT FROM c.n`,
-			"addresses that were submitted twice":         `SELECT count(*) - count(DISTINCT url) FROM submissions`,
+			"checks that stand twice": `SELECT count(*) - count(DISTINCT id) FROM checks`,
+			"services whose sums are not those of checks": `SELECT count(*) FROM (SELECT service_id, count(*) n ` +
+				`FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1) c FULL JOIN (SELECT ` +
+				`service_id, sum(checks) n FROM check_hours GROUP BY 1) h USING (service_id) WHERE c.n IS ` +
+				`DISTINCT FROM h.n`,
+			"changes that do not follow the one before": `SELECT count(*) FROM (SELECT old_snapshot, ` +
+				`lag(new_snapshot) OVER (PARTITION BY service_id ORDER BY id) was FROM changes WHERE type = ` +
+				`'price_changed') c WHERE was IS NOT NULL AND was <> old_snapshot`,
+			"changes that stand twice": `SELECT count(*) - count(DISTINCT (service_id, type, ` +
+				`observed_at)) FROM changes`,
+			// one an hour is told at most
+			"services with too few or too many changes": `SELECT count(*) FROM (SELECT e.service_id, ` +
+				`count(DISTINCT since) - 1 n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) ` +
+				`p LEFT JOIN (SELECT service_id, count(*) n FROM changes WHERE type = 'price_changed' GROUP ` +
+				`BY 1) c USING (service_id) WHERE coalesce(c.n, 0) NOT BETWEEN least(p.n, 1) AND p.n`,
+			"visits whose price is lost or doubled": `SELECT count(*) FROM (SELECT e.service_id, ` +
+				`count(DISTINCT since) n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) p ` +
+				`FULL JOIN (SELECT service_id, count(*) n FROM checks WHERE endpoints_found > 0 GROUP BY 1) ` +
+				`c USING (service_id) WHERE p.n IS DISTINCT FROM c.n`,
+			"addresses that were submitted twice": `SELECT count(*) - count(DISTINCT url) FROM submissions`,
 		} {
 			var n int
 			if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {

@@ -77,9 +77,12 @@ func TestLintSampleWorld(t *testing.T) {
 		fails           []string
 	}{
 		{"https://plumbline-quotes.sample.test/v1/quote", "", 0, "paid", "A", nil},
-		{"https://harborlight-search.sample.test/v1/search", "", 0, "paid", "A", nil},                     // found by POST
-		{"https://cairn-storage.sample.test/blobs", "put", 0, "paid", "A", nil},                           // which nobody tries unasked
-		{"http://plumbline-quotes.sample.test/v1/quote", "", 1, "paid", "C", []string{"transport_https"}}, // sent on to https
+		// found by POST
+		{"https://harborlight-search.sample.test/v1/search", "", 0, "paid", "A", nil},
+		// which nobody tries unasked
+		{"https://cairn-storage.sample.test/blobs", "put", 0, "paid", "A", nil},
+		// sent on to https
+		{"http://plumbline-quotes.sample.test/v1/quote", "", 1, "paid", "C", []string{"transport_https"}},
 		{"https://skyferry-flights.sample.test/flights/status", "", 1, "paid", "A", []string{"x402_version_current"}},
 		{"https://parcelwing-tracking.sample.test/track", "", 1, "paid", "A", []string{"version_channel_coherent"}},
 		{"https://thimble-classifier.sample.test/classify", "", 1, "paid", "C", []string{"price_sane"}},
@@ -90,7 +93,8 @@ func TestLintSampleWorld(t *testing.T) {
 		{"http://sandglass-trivia.sample.test/question", "", 1, "paid", "C", []string{"transport_https"}},
 		{"https://larkspur-recipes.sample.test/recipes/today", "", 2, "open", "unknown", nil},
 		{"https://attic-archive.sample.test/keep", "", 2, "failed", "unknown", nil},
-		{"https://hourglass-cron.sample.test/schedules", "", 2, "failed", "unknown", nil}, // the platform's 402, not its own
+		// the platform's 402, not its own
+		{"https://hourglass-cron.sample.test/schedules", "", 2, "failed", "unknown", nil},
 		{"https://millstone-grain.sample.test/prices", "", 2, "failed", "unknown", nil},
 		{"https://oldgate-sanctions.sample.test/screen", "", 2, "failed", "unknown", nil},
 		{"https://nobody.sample.test/", "", 2, "failed", "unknown", nil},
@@ -110,7 +114,8 @@ func TestLintSampleWorld(t *testing.T) {
 				test.fails = []string{}
 			}
 			if status != test.status || got.Verdict != test.verdict || got.Grade != test.grade {
-				t.Errorf("exit status %d, verdict %s (%s), grade %s; want %d, %s, %s", status, got.Verdict, got.Reason, got.Grade, test.status, test.verdict, test.grade)
+				t.Errorf("exit status %d, verdict %s (%s), grade %s; want %d, %s, %s", status, got.Verdict, got.Reason,
+					got.Grade, test.status, test.verdict, test.grade)
 			}
 			if diff := gocmp.Diff(test.fails, failing(got)); diff != "" {
 				t.Errorf("checks that fail (-want +got):\n%s", diff)
@@ -227,11 +232,13 @@ Leniencies that reading took, and a strict client may not
 func TestLintShowsNoTricks(t *testing.T) {
 	t.Parallel()
 	evil := "\\u001b[2J\\u202e\\u0007\\u0000\\u2066" + strings.Repeat("x", 3000)
-	host := seller402(t, `{"x402Version":"`+evil+`","error":"`+evil+`","resource":{"url":"`+evil+`","description":"`+evil+`"},"accepts":[
+	host := seller402(t, `{"x402Version":"`+evil+`","error":"`+evil+`","resource":{"url":"`+evil+`","description":"`+
+		evil+`"},"accepts":[
 		{"scheme":"`+evil+`","network":"`+evil+`","amount":"`+evil+`","asset":"`+evil+`","payTo":"`+evil+`","maxTimeoutSeconds":"`+evil+`","extra":"`+evil+`"}]}`)
 	for _, asJSON := range []bool{false, true} {
 		var stdout bytes.Buffer
-		if err := runLint(t.Context(), lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}, JSON: asJSON}, "http://"+host+"/", &stdout); err == nil {
+		if err := runLint(t.Context(), lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}},
+			JSON: asJSON}, "http://"+host+"/", &stdout); err == nil {
 			t.Error("it passes")
 		}
 		for _, r := range stdout.String() {
@@ -259,7 +266,9 @@ func TestLintHelpNamesEveryField(t *testing.T) {
 
 func TestLintStopsWhenTold(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -3,7 +3,6 @@ package main
 import (
 	"net"
 	"net/netip"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -74,22 +73,9 @@ func (o *proxyOptions) openMetrics() (*server.MetricsPort, error) {
 	return server.OpenMetrics("--"+o.prefix+"metrics", o.Metrics)
 }
 
-// trusted returns the networks. A single address is a network of one.
+// trusted returns the networks of the proxies.
 func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
-	var networks []netip.Prefix
-	for _, text := range o.TrustedProxies {
-		text = strings.TrimSpace(text)
-		network, err := netip.ParsePrefix(text)
-		if addr, addrErr := netip.ParseAddr(text); addrErr == nil && addr.Zone() == "" {
-			network, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
-		}
-		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
-			return nil, usage.Errorf("--%strusted-proxies %q: give networks such as 10.0.0.0/8,2001:db8::/32", o.prefix,
-				text)
-		}
-		networks = append(networks, network.Masked())
-	}
-	return networks, nil
+	return server.ParseNetworks("--"+o.prefix+"trusted-proxies", o.TrustedProxies)
 }
 
 // downloadOptions limit downloads of snapshots and packs.

@@ -28,10 +28,12 @@ func TestTrustedProxies(t *testing.T) {
 	for _, n := range got {
 		networks = append(networks, n.String())
 	}
-	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32", "::1/128", "192.0.2.8/32"}, networks); diff != "" {
+	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32", "::1/128", "192.0.2.8/32"},
+		networks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"proxy.example", "10.0.0.0/33", "", "fe80::1%eth0/64", "::ffff:10.0.0.0/104", "10.0.0.0-10.0.0.9"} {
+	for _, text := range []string{"proxy.example", "10.0.0.0/33", "", "fe80::1%eth0/64", "::ffff:10.0.0.0/104",
+		"10.0.0.0-10.0.0.9"} {
 		if got, err := (&proxyOptions{TrustedProxies: []string{text}}).trusted(); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
@@ -65,7 +67,8 @@ func TestServeWithManners(t *testing.T) {
 	go func() {
 		err := runServe(ctx, serveOptions{
 			listenOptions: listenOptions{Listen: "127.0.0.1:0", RateLimit: 2},
-			proxyOptions:  proxyOptions{TrustedProxies: []string{"127.0.0.1"}, Metrics: "127.0.0.1:0"}, fromOptions: fromOptions{From: dir},
+			proxyOptions:  proxyOptions{TrustedProxies: []string{"127.0.0.1"}, Metrics: "127.0.0.1:0"},
+			fromOptions:   fromOptions{From: dir},
 		}, said)
 		said.Close()
 		ended <- err
@@ -118,7 +121,8 @@ func TestServeWithManners(t *testing.T) {
 	if code, _, _ := get(addresses[0], "/metrics", ""); code != 404 {
 		t.Errorf("figures for readers: %d", code)
 	}
-	if code, body, _ := get(addresses[1], "/metrics", ""); code != 200 || !strings.Contains(body, "tollbook_rate_limited_total 1\n") {
+	if code, body, _ := get(addresses[1], "/metrics", ""); code != 200 ||
+		!strings.Contains(body, "tollbook_rate_limited_total 1\n") {
 		t.Errorf("figures: %d %s", code, body)
 	}
 	for _, address := range addresses {

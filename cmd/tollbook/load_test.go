@@ -128,7 +128,8 @@ func TestLoad(t *testing.T) {
 	env, data := []string{"DATABASE_URL=" + dsn}, memoryDir(t)
 	ran(t, env, "services", "import", writeFile(t, "list.json", directory(200, "d")))
 	ran(t, env, "build", "--data", data)
-	server := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
+	server := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0",
+		"--serve-rate-limit", "0").start(t)
 	base := strings.TrimSuffix(strings.Fields(server.await(t, "Serving "))[2], "/")
 
 	all := &sumsBySnapshot{base: base, of: map[string]map[string]string{}, first: map[string]time.Time{}}
@@ -140,7 +141,8 @@ func TestLoad(t *testing.T) {
 	}
 	var names []string
 	for name := range sums {
-		if strings.HasSuffix(name, ".json") && strings.HasPrefix(name, "v1/") && !strings.HasPrefix(name, "v1/search") && !strings.HasPrefix(name, "v1/lookup") {
+		if strings.HasSuffix(name, ".json") && strings.HasPrefix(name, "v1/") &&
+			!strings.HasPrefix(name, "v1/search") && !strings.HasPrefix(name, "v1/lookup") {
 			names = append(names, name)
 		}
 	}
@@ -171,7 +173,9 @@ func TestLoad(t *testing.T) {
 		}
 		last := published(t, data)
 		moved[last] = pointer.ModTime()
-		until(t, base+"/v1/stats", "the last snapshot", func(a answer) bool { return a.header.Get("X-Snapshot") == last })
+		until(t, base+"/v1/stats", "the last snapshot", func(a answer) bool {
+			return a.header.Get("X-Snapshot") == last
+		})
 		all.seen(t, last)
 		resident = append(resident, memoryKiB(server.Process.Pid, "VmRSS:"))
 		if time.Since(began) >= lasts {
@@ -192,16 +196,22 @@ func TestLoad(t *testing.T) {
 	if third := len(full) / 3; third >= 3 && mean(full[len(full)-third:]) > 5*mean(full[:third])/4 {
 		t.Errorf("memory grows: KiB after each swap %v", resident)
 	}
-	t.Logf("figures: load: %.0f s, %d clients on %d processors: %d answers, %.0f a second, %.1f MB a second, 0 errors, 0 wrong bodies; %d snapshots swapped in, %d seen; "+
-		"all: p50 %s, p99 %s, longest %s; %d asked for during swaps: p50 %s, p99 %s, longest %s; the server's memory: %d MiB after the first swap, %d after the last, %d at most",
-		took.Seconds(), len(clients), runtime.NumCPU(), len(every), float64(len(every))/took.Seconds(), float64(bytes)/1e6/took.Seconds(), len(moved), len(all.first),
-		share(every, 0.5), share(every, 0.99), share(every, 1), len(swapping), share(swapping, 0.5), share(swapping, 0.99), share(swapping, 1),
+	t.Logf(
+		"figures: load: %.0f s, %d clients on %d processors: %d answers, %.0f a second, %.1f MB a second, 0 "+
+			"errors, 0 wrong bodies; %d snapshots swapped in, %d seen; "+
+			"all: p50 %s, p99 %s, longest %s; %d asked for during swaps: p50 %s, p99 %s, longest %s; the "+
+			"server's memory: %d MiB after the first swap, %d after the last, %d at most",
+		took.Seconds(), len(clients), runtime.NumCPU(), len(every), float64(len(every))/took.Seconds(),
+		float64(bytes)/1e6/took.Seconds(), len(moved), len(all.first),
+		share(every, 0.5), share(every, 0.99), share(every, 1), len(swapping), share(swapping, 0.5),
+		share(swapping, 0.99), share(swapping, 1),
 		resident[0]>>10, resident[len(resident)-1]>>10, memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 }
 
 // during sorts what answers took: of those that were under way between a pointer's move and half a second after the
 // first answer of its snapshot, and of all.
-func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Time) (swapping, every []time.Duration, bytes int64) {
+func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Time) (swapping, every []time.Duration,
+	bytes int64) {
 	for _, c := range clients {
 		var from, to []time.Duration
 		for id, at := range moved {

@@ -52,7 +52,8 @@ func TestLossyNetwork(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC):
-		testgate.Missing(t, "a network of one's own (unshare --net) needs root with CAP_SYS_ADMIN, or user namespaces: %v", err)
+		testgate.Missing(t,
+			"a network of one's own (unshare --net) needs root with CAP_SYS_ADMIN, or user namespaces: %v", err)
 	case err != nil:
 		t.Fatalf("%v\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP"):
@@ -81,12 +82,15 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusPaymentRequired)
-			fmt.Fprintf(w, `{"x402Version":1,"error":%q,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+			fmt.Fprintf(w,
+				`{"x402Version":1,"error":%q,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 				"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, padding, 1000+i)
 		})}
 		go server.Serve(l)
 		t.Cleanup(func() { server.Close() })
-		list = append(list, fmt.Sprintf(`{"service_name":"S%02d","description":"d","url":"http://%s:%d","category":"AI","endpoints":["GET /x"]}`, i, lossyThere, l.Addr().(*net.TCPAddr).Port))
+		list = append(list,
+			fmt.Sprintf(
+				`{"service_name":"S%02d","description":"d","url":"http://%s:%d","category":"AI","endpoints":["GET /x"]}`, i, lossyThere, l.Addr().(*net.TCPAddr).Port))
 	}
 	env := []string{"DATABASE_URL=" + dsn}
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
@@ -109,17 +113,25 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 	round()
 	for _, tt := range []struct{ what, sql, want string }{
 		{"checks", `SELECT count(*)::text FROM checks`, fmt.Sprint((rounds + 1) * shops)},
-		{"services with another number of checks than rounds", fmt.Sprintf(`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`, rounds+1), "0"},
-		{"services online when nothing is lost", `SELECT count(*)::text FROM service_states WHERE last_status = 'online'`, fmt.Sprint(shops)},
+		{"services with another number of checks than rounds",
+			fmt.Sprintf(
+				`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`,
+				rounds+1), "0"},
+		{"services online when nothing is lost",
+			`SELECT count(*)::text FROM service_states WHERE last_status = 'online'`, fmt.Sprint(shops)},
 		{"prices", `SELECT count(*)::text FROM prices`, fmt.Sprint(shops)},
-		{"prices that are not asked", `SELECT count(*)::text FROM prices p JOIN endpoints e ON e.id = p.endpoint_id JOIN services s ON s.id = e.service_id WHERE amount <> 1000 + substr(s.name, 2)::int`, "0"},
+		{"prices that are not asked",
+			`SELECT count(*)::text FROM prices p JOIN endpoints e ON e.id = p.endpoint_id JOIN services s ON ` +
+				`s.id = e.service_id WHERE amount <> 1000 + substr(s.name, 2)::int`, "0"},
 		{"changes", `SELECT count(*)::text FROM changes`, "0"},
 	} {
 		if got := query(t, dsn, tt.sql); got != tt.want {
 			t.Errorf("%s %s, want %s", got, tt.what, tt.want)
 		}
 	}
-	t.Logf("figures: %d of %d packets lost; %d visits in %d rounds, each ended, %s found the service online; all %d when nothing was lost any more; 0 wrong prices",
+	t.Logf(
+		"figures: %d of %d packets lost; %d visits in %d rounds, each ended, %s found the service online; all %d "+
+			"when nothing was lost any more; 0 wrong prices",
 		lost, all, rounds*shops, rounds, online, shops)
 }
 

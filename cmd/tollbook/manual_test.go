@@ -74,7 +74,8 @@ func TestManual(t *testing.T) {
 
 // plain takes the escapes out of a page.
 func plain(page string) string {
-	return strings.NewReplacer(`\fB`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\e`, `\`).Replace(page)
+	return strings.NewReplacer(`\fB`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`,
+		"^", `\(ti`, "~", `\e`, `\`).Replace(page)
 }
 
 // saidIn are the words of a text.
@@ -119,7 +120,9 @@ func answering(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ok", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("/503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	mux.HandleFunc("/503", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
 	mux.Handle("/redirect", http.RedirectHandler("/ok", http.StatusFound))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)

@@ -56,7 +56,8 @@ func (a *agency) from() string { return filepath.Join(a.data, "public") }
 // serve starts tollbook mcp --http and gives its address.
 func (a *agency) serve(t *testing.T, more ...string) (*program, string) {
 	t.Helper()
-	p := command(t, nil, append([]string{"mcp", "--http", "--listen", "127.0.0.1:0", "--from", a.from()}, more...)...).start(t)
+	p := command(t, nil, append([]string{"mcp", "--http", "--listen", "127.0.0.1:0", "--from", a.from()}, more...)...).
+		start(t)
 	address, _, _ := strings.Cut(p.await(t, "MCP on "), " ")
 	return p, address
 }
@@ -64,7 +65,8 @@ func (a *agency) serve(t *testing.T, more ...string) (*program, string) {
 // connectMCP is a client of the Go SDK.
 func connectMCP(t *testing.T, transport sdk.Transport) *sdk.ClientSession {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport,
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +102,14 @@ func TestMCPFollowsThePublication(t *testing.T) {
 	before := published(t, a.data)
 	for _, s := range []*sdk.ClientSession{byPipe, byHTTP} {
 		data, snapshot := callTool(t, s, "search_services", map[string]any{"per_page": 2, "q": "service"})
-		if snapshot != before || !strings.Contains(data, `"total":12`) || strings.Contains(data, "\u202e") || !strings.Contains(data, "One\uFFFD call") {
+		if snapshot != before || !strings.Contains(data, `"total":12`) || strings.Contains(data, "\u202e") ||
+			!strings.Contains(data, "One\uFFFD call") {
 			t.Errorf("snapshot %s, want %s: %s", snapshot, before, data)
 		}
 	}
-	a.must(t, "services", "import", writeFile(t, "more.json", []byte(`[{"service_name":"One more","description":"More","url":"https://more.example","category":"Data","endpoints":["/a"]}]`)))
+	a.must(t, "services", "import", writeFile(t, "more.json",
+		[]byte(
+			`[{"service_name":"One more","description":"More","url":"https://more.example","category":"Data","endpoints":["/a"]}]`)))
 	a.build(t)
 	after := published(t, a.data)
 	for _, s := range []*sdk.ClientSession{byPipe, byHTTP} {
@@ -140,9 +145,12 @@ func TestMCPOverPipes(t *testing.T) {
 	}{
 		{name: "nobody", stdin: "", want: 0},
 		{name: "hello and goodbye", stdin: hello, want: 0, stdout: `"serverInfo":{"name":"tollbook"`},
-		{name: "no snapshot", stdin: hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"health"}}` + "\n", want: 0, stdout: `nothing is published yet`},
+		{name: "no snapshot",
+			stdin: hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"health"}}` + "\n", want: 0,
+			stdout: `nothing is published yet`},
 		{name: "noise", stdin: "GET / HTTP/1.1\r\n\r\n", want: 1, fail: "answer on stdin and stdout: "},
-		{name: "a line without an end", stdin: hello + `{"x":"` + strings.Repeat("x", 1<<20), want: 1, fail: "exceeded the configured maximum line length"},
+		{name: "a line without an end", stdin: hello + `{"x":"` + strings.Repeat("x", 1<<20), want: 1,
+			fail: "exceeded the configured maximum line length"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -195,7 +203,8 @@ func TestMCPFromBucket(t *testing.T) {
 	server := command(t, p.env, "mcp", "--http", "--listen", "127.0.0.1:0", "--from", p.to).start(t)
 	address, _, _ := strings.Cut(server.await(t, "MCP on "), " ")
 	session := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: address})
-	if data, from := callTool(t, session, "get_service", map[string]any{"slug": "service-0003"}); from != snapshot || !strings.Contains(data, `"base_url":"https://s0003.example"`) {
+	if data, from := callTool(t, session, "get_service", map[string]any{"slug": "service-0003"}); from != snapshot ||
+		!strings.Contains(data, `"base_url":"https://s0003.example"`) {
 		t.Errorf("from %s, want %s: %s", from, snapshot, data)
 	}
 	if err := session.Close(); err != nil {
@@ -274,14 +283,18 @@ func TestMCPNodeClient(t *testing.T) {
 		if err := json.Unmarshal(out, &said); err != nil {
 			t.Fatalf("%s: %v\n%.1000s", args[0], err, out)
 		}
-		if said.Server != "tollbook" || len(said.Tools) != 11 || len(said.Resources) != 3 || !strings.HasPrefix(said.LLMs, "# ") {
+		if said.Server != "tollbook" || len(said.Tools) != 11 || len(said.Resources) != 3 ||
+			!strings.HasPrefix(said.LLMs, "# ") {
 			t.Errorf("%s: %s, tools %q, resources %q", args[0], said.Server, said.Tools, said.Resources)
 		}
-		if !strings.Contains(string(said.Search.StructuredContent), `"per_page":3`) || !strings.Contains(string(said.Service.StructuredContent), `"slug":"service-0007"`) ||
+		if !strings.Contains(string(said.Search.StructuredContent), `"per_page":3`) ||
+			!strings.Contains(string(said.Service.StructuredContent), `"slug":"service-0007"`) ||
 			!strings.Contains(string(said.Address.StructuredContent), `"url":"https://s0007.example/a"`) {
-			t.Errorf("%s: %s %s %s", args[0], said.Search.StructuredContent, said.Service.StructuredContent, said.Address.StructuredContent)
+			t.Errorf("%s: %s %s %s", args[0], said.Search.StructuredContent, said.Service.StructuredContent,
+				said.Address.StructuredContent)
 		}
-		if !said.Refused.IsError || !strings.Contains(said.Refused.Content[0].Text, `"type":"invalid_parameter"`) || !said.Unknown.IsError || !strings.Contains(said.Unknown.Content[0].Text, `"code":404`) {
+		if !said.Refused.IsError || !strings.Contains(said.Refused.Content[0].Text, `"type":"invalid_parameter"`) ||
+			!said.Unknown.IsError || !strings.Contains(said.Unknown.Content[0].Text, `"code":404`) {
 			t.Errorf("%s: %+v %+v", args[0], said.Refused, said.Unknown)
 		}
 		answers = append(answers, string(said.Service.StructuredContent))

@@ -94,22 +94,32 @@ var (
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPaymentRequired) }))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusPaymentRequired)
+	}))
 	t.Cleanup(service.Close)
 	dir := t.TempDir()
 	list := filepath.Join(dir, "services.toml")
-	write(t, list, fmt.Sprintf("[[service]]\nservice_name = \"Acme\"\ndescription = \"Prices.\"\nurl = %q\nwebsite_url = %q\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n", service.URL, service.URL))
+	write(t, list,
+		fmt.Sprintf(
+			"[[service]]\nservice_name = \"Acme\"\ndescription = \"Prices.\"\nurl = %q\nwebsite_url = "+
+				"%q\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n", service.URL, service.URL))
 	if code, _, stderr := run(t, n.env, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
-	p := command(t, n.env, append([]string{"up", "--data", dir, "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0", "--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s"}, n.rpc...)...).start(t)
+	p := command(t, n.env,
+		append([]string{"up", "--data", dir, "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0",
+			"--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s"}, n.rpc...)...).
+		start(t)
 	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
 	base, _, _ = strings.Cut(base, " ")
 	figures := p.await(t, "Metrics on ")
 	until(t, base+"v1/services", "snapshot", func(a answer) bool { return a.status == http.StatusOK })
 	a := until(t, figures, "figures of everything", func(a answer) bool {
-		for _, begin := range []string{"tollbook_index_lag_seconds{", "tollbook_http_requests_total{route=\"services\"", "tollbook_jobs_done_total{kind=\"visit\"}",
-			"tollbook_step_last_success_timestamp_seconds{step=\"build\"}", "tollbook_visit_overdue_seconds ", "tollbook_snapshot_age_seconds "} {
+		for _, begin := range []string{"tollbook_index_lag_seconds{", "tollbook_http_requests_total{route=\"services\"",
+			"tollbook_jobs_done_total{kind=\"visit\"}",
+			"tollbook_step_last_success_timestamp_seconds{step=\"build\"}", "tollbook_visit_overdue_seconds ",
+			"tollbook_snapshot_age_seconds "} {
 			if !strings.Contains(a.body, "\n"+begin) {
 				return false
 			}
@@ -156,7 +166,8 @@ func TestWatching(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(told)) {
-		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); !shown[name] && !shown[base+"_bucket"] {
+		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"),
+			"_count"); !shown[name] && !shown[base+"_bucket"] {
 			t.Errorf("no panel shows %s", name)
 		}
 	}
@@ -189,14 +200,16 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 		if s[2] != "" {
 			labels += "," + s[2]
 		}
-		fmt.Fprintf(&b, "      - {series: '%s{%s}', values: '%sx60'}\n", s[1], strings.ReplaceAll(labels, "'", "''"), s[3])
+		fmt.Fprintf(&b, "      - {series: '%s{%s}', values: '%sx60'}\n", s[1], strings.ReplaceAll(labels, "'", "''"),
+			s[3])
 	}
 	b.WriteString("    promql_expr_test:\n")
 	for _, q := range queries {
 		if strings.Contains(q.expr, "tollbook_index_errors_total") {
 			continue // no node failed; its labels are held by the alert's test
 		}
-		fmt.Fprintf(&b, "      - expr: %q\n        eval_time: 1h\n        exp_samples: [{labels: '{}', value: 1}]\n", "count("+q.expr+") > bool 0")
+		fmt.Fprintf(&b, "      - expr: %q\n        eval_time: 1h\n        exp_samples: [{labels: '{}', value: 1}]\n",
+			"count("+q.expr+") > bool 0")
 	}
 	file := filepath.Join(t.TempDir(), "test.yml")
 	write(t, file, b.String())

@@ -35,20 +35,32 @@ import (
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
-	noTerms := []string{"payload_captured", "accepts_present", "payto_recoverable", "payto_conformant", "payto_shape", "price_present",
-		"price_sane", "asset_declared", "network_caip2", "scheme_declared", "x402_version_current", "version_channel_coherent"}
+	noTerms := []string{"payload_captured", "accepts_present", "payto_recoverable", "payto_conformant", "payto_shape",
+		"price_present",
+		"price_sane", "asset_declared", "network_caip2", "scheme_declared", "x402_version_current",
+		"version_channel_coherent"}
 	withTransport := append(append([]string{}, noTerms[:10]...), "transport_https", noTerms[10], noTerms[11])
 	cases := []peerCase{
-		{"hono", "", "/quote", false, "paid", "C", []string{"transport_https"}, nil, []string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
-		{"hono", "", "/quote", true, "paid", "A", nil, []string{"resource_url_mismatch"}, []string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
-		{"hono", "POST", "/chat", false, "paid", "C", []string{"transport_https"}, nil, []string{"upto eip155:8453 0.5"}},
-		{"hono", "", "/chat", true, "paid", "A", nil, []string{"resource_url_mismatch"}, []string{"upto eip155:8453 0.5"}}, // GET is a 404, POST is found
-		{"hono", "", "/users/42", false, "paid", "C", []string{"transport_https"}, []string{"testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 0.001"}},
-		{"hono", "", "/users/42", true, "paid", "A", nil, []string{"resource_url_mismatch", "testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 0.001"}},
+		{"hono", "", "/quote", false, "paid", "C", []string{"transport_https"}, nil,
+			[]string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
+		{"hono", "", "/quote", true, "paid", "A", nil, []string{"resource_url_mismatch"},
+			[]string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
+		{"hono", "POST", "/chat", false, "paid", "C", []string{"transport_https"}, nil,
+			[]string{"upto eip155:8453 0.5"}},
+		// GET is a 404, POST is found
+		{"hono", "", "/chat", true, "paid", "A", nil, []string{"resource_url_mismatch"},
+			[]string{"upto eip155:8453 0.5"}},
+		{"hono", "", "/users/42", false, "paid", "C", []string{"transport_https"},
+			[]string{"testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 0.001"}},
+		{"hono", "", "/users/42", true, "paid", "A", nil,
+			[]string{"resource_url_mismatch", "testnet_only", "timeout_out_of_range"},
+			[]string{"exact eip155:84532 0.001"}},
 		{"hono", "", "/free", true, "open", "unknown", nil, nil, nil},
 		{"hono", "", "/nothing", true, "failed", "unknown", nil, nil, nil},
-		{"express-v1", "", "/weather", false, "paid", "C", []string{"transport_https", "x402_version_current"}, []string{"head_free"}, []string{"exact base 0.01"}},
-		{"express-v1", "", "/weather", true, "paid", "A", []string{"x402_version_current"}, []string{"head_free", "resource_url_mismatch"}, []string{"exact base 0.01"}},
+		{"express-v1", "", "/weather", false, "paid", "C", []string{"transport_https", "x402_version_current"},
+			[]string{"head_free"}, []string{"exact base 0.01"}},
+		{"express-v1", "", "/weather", true, "paid", "A", []string{"x402_version_current"},
+			[]string{"head_free", "resource_url_mismatch"}, []string{"exact base 0.01"}},
 		{"mppx", "", "/pay", false, "broken", "F", withTransport, nil, nil},
 		{"mppx", "", "/pay", true, "broken", "F", noTerms, nil, nil},
 	}
@@ -84,7 +96,8 @@ func (c peerCase) name() string {
 }
 
 func (c peerCase) check(t *testing.T, host string) {
-	address, o := "http://"+host+c.path, lintOptions{Method: c.method, visitOptions: visitOptions{AllowPrivate: []string{host}}}
+	address, o := "http://"+host+c.path, lintOptions{Method: c.method,
+		visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	if c.secure {
 		address, o = "https://example.com"+c.path, lintOptions{Method: c.method, routes: behindTLS(t, host)}
 	}

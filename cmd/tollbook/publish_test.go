@@ -152,7 +152,8 @@ func TestPublishKilled(t *testing.T) {
 	first := p.publish(t)
 	took := time.Since(began)
 
-	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
+	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit",
+		"0").start(t)
 	_, prefix, _ := strings.Cut(strings.TrimPrefix(p.to, "s3://"), "/")
 	worker := printedBy(t, "edge cloudflare --prefix "+prefix)
 	kinds := []*walker{
@@ -255,14 +256,17 @@ func TestPublishKilled(t *testing.T) {
 	stop()
 	readers.Wait()
 	if !t.Failed() {
-		t.Logf("figures: %d of %d publishers were killed on the way, the next finished and was verified each time; %d objects read meanwhile, 0 wrong", cut, rounds, objects.Load())
+		t.Logf(
+			"figures: %d of %d publishers were killed on the way, the next finished and was verified each time; "+
+				"%d objects read meanwhile, 0 wrong", cut, rounds, objects.Load())
 	}
 	if cut < rounds/4 || objects.Load() == 0 {
 		t.Error("nothing was tested")
 	}
 	for _, w := range kinds {
 		if !t.Failed() {
-			t.Logf("figures: %d walks through %s while publishers were killed: %d bodies of %d snapshots, 0 wrong", w.walks, w.kind, w.bodies, len(w.snapshots))
+			t.Logf("figures: %d walks through %s while publishers were killed: %d bodies of %d snapshots, 0 wrong",
+				w.walks, w.kind, w.bodies, len(w.snapshots))
 		}
 		if w.walks == 0 {
 			t.Errorf("nobody walked through %s", w.kind)
@@ -287,7 +291,8 @@ func TestPublishKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output.NewPublisher(store, &publication.Register{DB: db, Target: store.String(), Now: o.Now}, o).Prune(t.Context(), folder); err != nil {
+	if _, err := output.NewPublisher(store, &publication.Register{DB: db, Target: store.String(), Now: o.Now},
+		o).Prune(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
 	list, err := store.List(t.Context(), "")
@@ -387,7 +392,8 @@ func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) 
 		pages++
 		key := pageOfServices(pages)
 		if id != snapshot || sums[key] != sumOf(data) {
-			return fmt.Errorf("page %d is of %s, the walk of %s; its sum is %s, %s listed", pages, id, snapshot, sumOf(data), sums[key])
+			return fmt.Errorf("page %d is of %s, the walk of %s; its sum is %s, %s listed", pages, id, snapshot,
+				sumOf(data), sums[key])
 		}
 		var page struct {
 			Data []struct{ Slug string }
@@ -440,7 +446,8 @@ func TestPublishRefused(t *testing.T) {
 	other := newPlace(t, 3) // another directory, with another database, for the same bucket
 	other.env, other.to = append(p.server.Env(p.server.Address), "DATABASE_URL="+other.dsn), p.to
 	other.build(t)
-	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--publish-to", p.to)
+	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--publish-to",
+		p.to)
 	if r := other.publish(t, "--force"); r.Checkpoint.Generation != 2 {
 		t.Errorf("forced: %+v", r)
 	}
@@ -455,7 +462,8 @@ func TestPublishRefused(t *testing.T) {
 			t.Errorf("%q: exit %d: %s", bad, code, stderr)
 		}
 	}
-	fails(t, p.env, "builds are published to this folder already", "publish", "--data", p.data, "--publish-to", filepath.Join(p.data, "public"))
+	fails(t, p.env, "builds are published to this folder already", "publish", "--data", p.data, "--publish-to",
+		filepath.Join(p.data, "public"))
 	wrong := append(slices.Clone(p.env), "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t")
 	code, stdout, stderr := run(t, wrong, args...)
 	if code != 1 || strings.Contains(stdout+stderr, "s3cr3t") || strings.Contains(stdout+stderr, "testsecret") {
@@ -481,13 +489,15 @@ func TestPublishSigned(t *testing.T) {
 	first := p.publish(t, "--publish-key", private)
 	folder := t.TempDir()
 	p.must(t, "publish", "--data", p.data, "--publish-to", folder, "--publish-key", private)
-	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
+	serve := command(t, p.env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit",
+		"0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "+p.to+" on "))[0], "/")
 	for _, of := range []string{p.to, folder, base, filepath.Join(p.data, "public")} {
 		p.must(t, "verify", of, "--key", public)
 	}
 	p.must(t, "verify", base, "--key", public, "--files")
-	if got := get(t, base+"/.well-known/tollbook-key.pem"); got.status != 200 || !strings.HasPrefix(got.body, "-----BEGIN PUBLIC KEY-----") {
+	if got := get(t, base+"/.well-known/tollbook-key.pem"); got.status != 200 ||
+		!strings.HasPrefix(got.body, "-----BEGIN PUBLIC KEY-----") {
 		t.Errorf("the public key: %d %s", got.status, got.body)
 	}
 	p.must(t, "build", "--data", p.data) // unsigned
@@ -502,7 +512,8 @@ func TestPublishSigned(t *testing.T) {
 	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to)
 
 	// The folder that build publishes to goes back, too; that needs no database.
-	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
+	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",
+		first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
 	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
 		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)
 	}
@@ -534,17 +545,21 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	}))
 	defer proxy.Close()
 	env := p.server.Env(strings.TrimPrefix(proxy.URL, "http://"))
-	serve := command(t, env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit", "0").start(t)
+	serve := command(t, env, "serve", "--from", p.to, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit",
+		"0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "+p.to+" on "))[0], "/")
-	if a := get(t, base+"/v1/services"); a.status != 200 || a.header.Get("X-Snapshot") != first || a.header.Get("X-Snapshot-Warning") != "" {
+	if a := get(t, base+"/v1/services"); a.status != 200 || a.header.Get("X-Snapshot") != first ||
+		a.header.Get("X-Snapshot-Warning") != "" {
 		t.Fatalf("%d %v", a.status, a.header)
 	}
 	away.Store(true)
 	until(t, base+"/readyz", "warning", func(a answer) bool {
-		return a.status == 200 && strings.Contains(a.body, "the store can't be reached") && strings.Contains(a.body, first)
+		return a.status == 200 && strings.Contains(a.body, "the store can't be reached") &&
+			strings.Contains(a.body, first)
 	})
 	for _, path := range []string{"/", "/v1/services?per_page=3", "/v1/services/service-0001", "/v1/stats"} {
-		if a := get(t, base+path); a.status != 200 || a.header.Get("X-Snapshot-Warning") != "stale" || a.header.Get("X-Snapshot") != first {
+		if a := get(t, base+path); a.status != 200 || a.header.Get("X-Snapshot-Warning") != "stale" ||
+			a.header.Get("X-Snapshot") != first {
 			t.Errorf("GET %s while the bucket is away: %d %v %s", path, a.status, a.header, a.body)
 		}
 	}
@@ -575,7 +590,8 @@ func TestVerifyPage(t *testing.T) {
 	testgate.All(t)
 	for _, program := range []string{"curl", "jq", "unzip", "openssl", "sha256sum"} {
 		if _, err := exec.LookPath(program); err != nil {
-			testgate.Missing(t, "%s is missing; install it (Debian: apt-get install curl jq unzip openssl coreutils)", program)
+			testgate.Missing(t, "%s is missing; install it (Debian: apt-get install curl jq unzip openssl coreutils)",
+				program)
 		}
 	}
 	page, err := templates.FS.ReadFile("pages/verify.md")
@@ -604,7 +620,8 @@ func TestVerifyPage(t *testing.T) {
 	}
 	for range 2 { // the second has a previous one
 		p.must(t, "build", "--data", p.data, "--publish-key", filepath.Join(dir, "key.pem"))
-		p.must(t, "publish", "--data", p.data, "--publish-to", filepath.Join(dir, "www"), "--publish-key", filepath.Join(dir, "key.pem"))
+		p.must(t, "publish", "--data", p.data, "--publish-to", filepath.Join(dir, "www"), "--publish-key",
+			filepath.Join(dir, "key.pem"))
 	}
 	sh := exec.Command("sh", "-eu", "-c", blocks[0])
 	sh.Dir = dir
@@ -619,7 +636,8 @@ func TestVerifyPage(t *testing.T) {
 		t.Errorf("the digest is not that of the checkpoint %s, %v:\n%s", data, err, out)
 	}
 	// A changed checkpoint is found out.
-	if err := os.WriteFile(filepath.Join(dir, "www", "checkpoint.json"), bytes.Replace(data, []byte(`"generation": 2`), []byte(`"generation": 3`), 1), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "www", "checkpoint.json"),
+		bytes.Replace(data, []byte(`"generation": 2`), []byte(`"generation": 3`), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, c.Snapshot)); err != nil {

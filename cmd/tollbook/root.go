@@ -144,24 +144,7 @@ EXIT STATUS
 	}
 	plain := cmd.Flags().Bool("no-descriptions", false, "leave out the descriptions of commands and flags")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		root, w := cmd.Root(), cmd.OutOrStdout()
-		switch args[0] {
-		case "bash":
-			return root.GenBashCompletionV2(w, !*plain)
-		case "zsh":
-			if *plain {
-				return root.GenZshCompletionNoDesc(w)
-			}
-			return root.GenZshCompletion(w)
-		case "fish":
-			return root.GenFishCompletion(w, !*plain)
-		case "powershell":
-			if *plain {
-				return root.GenPowerShellCompletion(w)
-			}
-			return root.GenPowerShellCompletionWithDesc(w)
-		}
-		return usage.Errorf("unknown shell %q: choose bash, zsh, fish or powershell", args[0])
+		return completion.Write(cmd.OutOrStdout(), cmd.Root(), args[0], !*plain)
 	}
 	return cmd
 }

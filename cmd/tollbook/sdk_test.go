@@ -57,7 +57,8 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	}
 	listed[0] = strings.TrimPrefix(listed[0], "GET ") // its method is for the crawler to find
 	list, err := json.Marshal([]map[string]any{{
-		"service_name": "SDK Weather", "description": "Made of the official SDK.", "url": "http://" + address + "/", "category": "Data", "endpoints": listed,
+		"service_name": "SDK Weather", "description": "Made of the official SDK.", "url": "http://" + address + "/",
+		"category": "Data", "endpoints": listed,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,8 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	build := buildOptions{
 		dataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
 		siteOptions: siteOptions{
-			appearanceOptions: appearanceOptions{appearance.Options{Title: "Tollbook"}}, BaseURL: "http://127.0.0.1:4020",
+			appearanceOptions: appearanceOptions{appearance.Options{Title: "Tollbook"}},
+			BaseURL:           "http://127.0.0.1:4020",
 		},
 	}
 	if err := runBuild(t.Context(), build, io.Discard); err != nil {
@@ -122,7 +124,8 @@ func checkCompliance(t *testing.T, c site.Compliance) {
 		t.Errorf("checks that fail (-want +got):\n%s", diff)
 	}
 	if c.Grade != "C" || c.Passed != 13 || c.Total != 14 || c.PayToSource == nil || *c.PayToSource != "payTo" {
-		t.Errorf("grade %s, %d of %d, recipient from %v; want C, 13 of 14, payTo", c.Grade, c.Passed, c.Total, c.PayToSource)
+		t.Errorf("grade %s, %d of %d, recipient from %v; want C, 13 of 14, payTo", c.Grade, c.Passed, c.Total,
+			c.PayToSource)
 	}
 }
 
@@ -144,8 +147,9 @@ func (p seller) ways(t *testing.T) (list []way) {
 			}
 			list = append(list, way{
 				Endpoint: d.Endpoint, Description: d.Description, MimeType: d.MimeType, Variable: a.Scheme == "upto",
-				Scheme: a.Scheme, Network: a.Network, CAIP2: a.Network, Asset: a.Asset, AssetNorm: norm, AssetName: "USDC",
-				Price: a.Amount, USD: string(dollars(t, a.Dollars)), To: a.PayTo, Timeout: a.MaxTimeoutSeconds,
+				Scheme: a.Scheme, Network: a.Network, CAIP2: a.Network, Asset: a.Asset, AssetNorm: norm,
+				AssetName: "USDC",
+				Price:     a.Amount, USD: string(dollars(t, a.Dollars)), To: a.PayTo, Timeout: a.MaxTimeoutSeconds,
 			})
 		}
 	}
@@ -158,7 +162,8 @@ func ways(d site.ServiceDetail) (list []way) {
 		for _, p := range e.Pricing {
 			w := way{
 				Endpoint: e.Method + " " + e.Path, Variable: e.VariableAmount, Scheme: p.Scheme, Network: p.Network,
-				Asset: p.AssetAddress, AssetNorm: p.AssetAddressNorm, AssetName: p.AssetName, Price: p.Price, To: p.PayTo,
+				Asset: p.AssetAddress, AssetNorm: p.AssetAddressNorm, AssetName: p.AssetName, Price: p.Price,
+				To: p.PayTo,
 			}
 			w.Description, w.MimeType = deref(e.Description), deref(e.MimeType)
 			w.CAIP2, w.USD, w.Timeout = deref(p.NetworkCAIP2), deref(p.PriceUSD), deref(p.MaxTimeoutSeconds)
@@ -216,7 +221,8 @@ func (p seller) summary(t *testing.T) serviceSummary {
 
 func summary(d site.ServiceDetail) serviceSummary {
 	return serviceSummary{
-		Status: d.Status, PaymentReady: d.PaymentReady, Endpoints: d.EndpointCount, Cheapest: deref(d.MinPriceUSD), Asset: deref(d.Asset),
+		Status: d.Status, PaymentReady: d.PaymentReady, Endpoints: d.EndpointCount, Cheapest: deref(d.MinPriceUSD),
+		Asset:    deref(d.Asset),
 		Networks: slices.Sorted(slices.Values(d.NetworksCAIP2)),
 	}
 }
@@ -230,7 +236,8 @@ func read(t *testing.T, o dataOptions, target string, into any) {
 	}
 	defer source.Close()
 	w := httptest.NewRecorder()
-	serve.NewHandler(serve.Options{Source: source}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
+	serve.NewHandler(serve.Options{Source: source}).ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("GET %s: %d %s", target, w.Code, w.Body)
 	}

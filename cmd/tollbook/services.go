@@ -41,8 +41,9 @@ unknown), or JSON. The status that readers see is judged from many visits, by bu
 EXIT STATUS
 
 0 if they are printed, 1 if the database could not be read.`,
-		Example: "  tollbook services list\n  tollbook services list --json | jq '.[] | select(.state == \"offline\") | .slug'",
-		Args:    arguments(),
+		Example: "  tollbook services list\n  tollbook services list --json | jq '.[] | select(.state == " +
+			"\"offline\") | .slug'",
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServicesList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},

@@ -38,7 +38,8 @@ var shippedProgram = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(shippedFolder, "tollbook")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "tollbook/cmd/tollbook").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path,
+		"tollbook/cmd/tollbook").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil

@@ -44,8 +44,10 @@ start = "2025-10-01"
   address = "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"
 `)
 	env := []string{
-		"DATABASE_URL=postgres://me:s3cret@db.example/x?application_name=s3cret", "AWS_ENDPOINT_URL=https://u:s3cret@s3.example/s3cret", "AWS_REGION=eu-1",
-		"AWS_SECRET_ACCESS_KEY=s3cret", "OPENAI_API_KEY=s3cret", "TOLLBOOK_SERVE_LISTEN=127.0.0.1:8", "TOLLBOOK_CRAWL_WORKERS=6", "TOLLBOOK_SIGNING_KEY=s3cret",
+		"DATABASE_URL=postgres://me:s3cret@db.example/x?application_name=s3cret",
+		"AWS_ENDPOINT_URL=https://u:s3cret@s3.example/s3cret", "AWS_REGION=eu-1",
+		"AWS_SECRET_ACCESS_KEY=s3cret", "OPENAI_API_KEY=s3cret", "TOLLBOOK_SERVE_LISTEN=127.0.0.1:8",
+		"TOLLBOOK_CRAWL_WORKERS=6", "TOLLBOOK_SIGNING_KEY=s3cret",
 	}
 	runConfig := func(args ...string) (stdout string) {
 		t.Helper()
@@ -120,10 +122,12 @@ func wantedSettings(dir string) map[string][2]string {
 func TestConfigCommandRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, variable, args, want string }{
-		{"[serve]\nlistenn = \"x\"\n", "", "", `tollbook.toml:2:1: unknown key "serve.listenn"; did you mean "serve.listen"?`},
+		{"[serve]\nlistenn = \"x\"\n", "", "",
+			`tollbook.toml:2:1: unknown key "serve.listenn"; did you mean "serve.listen"?`},
 		{"[crawl]\nhost_gap = \"soon\"\n", "", "", "tollbook.toml:2:1: crawl.host_gap must be a duration in quotes"},
 		{"[[network]]\ncaip2 = \"moon\"\n", "", "", `[[network]] caip2 "moon": give a CAIP-2 id`},
-		{"", "TOLLBOOK_SERVE_RATELIMIT=1", "", `unknown variable TOLLBOOK_SERVE_RATELIMIT; did you mean "TOLLBOOK_SERVE_RATE_LIMIT"?`},
+		{"", "TOLLBOOK_SERVE_RATELIMIT=1", "",
+			`unknown variable TOLLBOOK_SERVE_RATELIMIT; did you mean "TOLLBOOK_SERVE_RATE_LIMIT"?`},
 		{"", "TOLLBOOK_CRAWL_WORKERS=many", "", "TOLLBOOK_CRAWL_WORKERS: invalid value for --crawl-workers"},
 		{"", "", "--crawl-workers many", `invalid argument "many" for "--crawl-workers" flag`},
 	} {
@@ -131,7 +135,8 @@ func TestConfigCommandRefuses(t *testing.T) {
 		p.Dir = t.TempDir()
 		write(t, filepath.Join(p.Dir, "tollbook.toml"), tt.file)
 		p.start(t)
-		if code := p.status(t); code != 2 || !strings.Contains(p.said(), tt.want) || strings.Count(p.said(), "\n") != 1 {
+		if code := p.status(t); code != 2 || !strings.Contains(p.said(), tt.want) ||
+			strings.Count(p.said(), "\n") != 1 {
 			t.Errorf("%q %s %s: exit %d: %s\nwant %s", tt.file, tt.variable, tt.args, code, p.said(), tt.want)
 		}
 	}

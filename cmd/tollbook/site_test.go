@@ -49,7 +49,8 @@ func TestOperator(t *testing.T) {
 	data := t.TempDir()
 	config := operator(t, nil)
 	list := writeFile(t, "services.json", directory(2, "Sums."))
-	for _, args := range [][]string{{"services", "import", list, "--data", data}, {"build", "--data", data, "--config", config}} {
+	for _, args := range [][]string{{"services", "import", list, "--data", data},
+		{"build", "--data", data, "--config", config}} {
 		if code, _, stderr := run(t, env, args...); code != 0 {
 			t.Fatalf("tollbook %s: exit %d\n%s", strings.Join(args, " "), code, stderr)
 		}
@@ -62,16 +63,22 @@ func TestOperator(t *testing.T) {
 		}
 		return page
 	}
-	foot := In("footer .own", In("h2", IsText("Tolls & Turnpikes")), Nth("p", 0, IsText("Run by the turnpike trust: imprint, rules, <b>no tags</b>."), In("em"), NotIn("b"),
-		In("a[href='/dir/pages/imprint.html']"), In("a[href='/dir/methodology.html#risk']")),
+	foot := In("footer .own", In("h2", IsText("Tolls & Turnpikes")),
+		Nth("p", 0, IsText("Run by the turnpike trust: imprint, rules, <b>no tags</b>."), In("em"), NotIn("b"),
+			In("a[href='/dir/pages/imprint.html']"), In("a[href='/dir/methodology.html#risk']")),
 		Nth("p", 1, IsText("Imprint · Terms"), In("a[href='/dir/pages/terms.html']", IsText("Terms"))))
 	for key, checks := range map[string][]Checker{
-		"index.html": {In("title", IsText("Tolls & Turnpikes")), In("meta[name=description]", HasAttr("content", "Every paid endpoint that we know, priced.")),
+		"index.html": {In("title", IsText("Tolls & Turnpikes")),
+			In("meta[name=description]", HasAttr("content", "Every paid endpoint that we know, priced.")),
 			In("meta[name=theme-color][media*=dark]", HasAttr("content", "#14171c")), foot},
-		"pages/imprint.html": {In("title", IsText("Imprint · Tolls & Turnpikes")), In("h1", IsText("Imprint")), In("h2#address"), In("main a[href='mailto:desk@tolls.example']"),
-			In("main a[href='/dir/pages/terms.html']"), NotIn("main script"), In("main", HasText("<script>alert(1)</script>")),
-			In("link[rel=canonical]", HasAttr("href", "https://tolls.example/dir/pages/imprint.html")), In("link[type='text/markdown']", HasAttr("href", "/dir/pages/imprint.md")), foot},
-		"404.html":   {In("h1#lost", IsText("No such turnpike")), In("main p", IsText("Tolls & Turnpikes: all of them"), HasAttr("title", "Page not found")), foot},
+		"pages/imprint.html": {In("title", IsText("Imprint · Tolls & Turnpikes")), In("h1", IsText("Imprint")),
+			In("h2#address"), In("main a[href='mailto:desk@tolls.example']"),
+			In("main a[href='/dir/pages/terms.html']"), NotIn("main script"),
+			In("main", HasText("<script>alert(1)</script>")),
+			In("link[rel=canonical]", HasAttr("href", "https://tolls.example/dir/pages/imprint.html")),
+			In("link[type='text/markdown']", HasAttr("href", "/dir/pages/imprint.md")), foot},
+		"404.html": {In("h1#lost", IsText("No such turnpike")),
+			In("main p", IsText("Tolls & Turnpikes: all of them"), HasAttr("title", "Page not found")), foot},
 		"about.html": {In("h1", IsText("About the trust"))},
 	} {
 		if err := Run(read(key), checks...); err != nil {
@@ -90,7 +97,8 @@ func TestOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sheet = string(css); strings.Count(sheet, "--link: #7a1f5c;") != 1 || strings.Count(sheet, "--link: #ff9ad5;") != 1 {
+	if sheet = string(css); strings.Count(sheet, "--link: #7a1f5c;") != 1 ||
+		strings.Count(sheet, "--link: #ff9ad5;") != 1 {
 		t.Error("the stylesheet lacks the operator's colours")
 	}
 	for key, want := range map[string]string{
@@ -116,26 +124,45 @@ func TestOperatorFaults(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"a page that leads nowhere":               {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n## A\n\nSee [it](/pages/nothing.html).\n"}, 1, "page terms.md: line 7: link to /pages/nothing.html: no such page"},
-		"a page with a program":                   {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n- [it](javascript:alert)\n"}, 1, "page terms.md: line 5: link to javascript:alert"},
-		"a page without a title":                  {map[string]string{"own/pages/terms.md": "Terms\n"}, 1, "page terms.md: line 1: begin with a heading of level 1"},
-		"a page's name":                           {map[string]string{"own/pages/Über uns.md": "# A\n\nB.\n"}, 1, "its name is small letters and digits"},
-		"no page":                                 {map[string]string{"own/pages/logo.png": "x"}, 2, filepath.Join("own", "pages", "logo.png") + ": a folder of pages may contain only Markdown files"},
-		"an unknown template":                     {map[string]string{"own/templates/hom.html": "x"}, 2, filepath.Join("own", "templates", "hom.html") + `: Tollbook has no template of this name; did you mean "home.html"?`},
-		"the form, which serve fills in":          {map[string]string{"own/templates/submitform.html": "x"}, 2, "Tollbook has no template of this name"},
-		"a template that does not parse":          {map[string]string{"own/templates/404.html": "{{define \"main\"}}\n\n{{if}}x{{end}}{{end}}"}, 1, "template: 404.html:3: missing value for if"},
-		"a template with a function that is none": {map[string]string{"own/templates/404.html": "{{define \"main\"}}\n{{exec .}}{{end}}"}, 1, `template: 404.html:2: function "exec" not defined`},
-		"a template without its part":             {map[string]string{"own/templates/404.html": "<h1>Lost</h1>"}, 1, `404.html does not define "main"`},
-		"a layout that is none":                   {map[string]string{"own/templates/layout.html": "<html>"}, 1, `layout.html does not define "layout"`},
-		"colours that can't be read":              {toml(`colours = ["ink=#dddddd"]`), 1, "in the light scheme ink #dddddd on paper"},
-		"an unknown colour":                       {toml(`colours = ["lnk=#000000"]`), 1, "unknown token"},
-		"a footer with a heading":                 {toml("footer = \"One\\n\\n# Two\""), 1, "footer: line 3: use only paragraphs and lists"},
-		"a folder that is not there":              {toml(`pages = "nowhere"`), 2, "--site-pages: "},
+		"a page that leads nowhere": {
+			map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n## A\n\nSee [it](/pages/nothing.html).\n"}, 1,
+			"page terms.md: line 7: link to /pages/nothing.html: no such page"},
+		"a page with a program": {
+			map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n- [it](javascript:alert)\n"}, 1,
+			"page terms.md: line 5: link to javascript:alert"},
+		"a page without a title": {map[string]string{"own/pages/terms.md": "Terms\n"}, 1,
+			"page terms.md: line 1: begin with a heading of level 1"},
+		"a page's name": {map[string]string{"own/pages/Über uns.md": "# A\n\nB.\n"}, 1,
+			"its name is small letters and digits"},
+		"no page": {map[string]string{"own/pages/logo.png": "x"}, 2,
+			filepath.Join("own", "pages", "logo.png") + ": a folder of pages may contain only Markdown files"},
+		"an unknown template": {map[string]string{"own/templates/hom.html": "x"}, 2,
+			filepath.Join("own", "templates", "hom.html") +
+				`: Tollbook has no template of this name; did you mean "home.html"?`},
+		"the form, which serve fills in": {map[string]string{"own/templates/submitform.html": "x"}, 2,
+			"Tollbook has no template of this name"},
+		"a template that does not parse": {
+			map[string]string{"own/templates/404.html": "{{define \"main\"}}\n\n{{if}}x{{end}}{{end}}"}, 1,
+			"template: 404.html:3: missing value for if"},
+		"a template with a function that is none": {
+			map[string]string{"own/templates/404.html": "{{define \"main\"}}\n{{exec .}}{{end}}"}, 1,
+			`template: 404.html:2: function "exec" not defined`},
+		"a template without its part": {map[string]string{"own/templates/404.html": "<h1>Lost</h1>"}, 1,
+			`404.html does not define "main"`},
+		"a layout that is none": {map[string]string{"own/templates/layout.html": "<html>"}, 1,
+			`layout.html does not define "layout"`},
+		"colours that can't be read": {toml(`colours = ["ink=#dddddd"]`), 1,
+			"in the light scheme ink #dddddd on paper"},
+		"an unknown colour": {toml(`colours = ["lnk=#000000"]`), 1, "unknown token"},
+		"a footer with a heading": {toml("footer = \"One\\n\\n# Two\""), 1,
+			"footer: line 3: use only paragraphs and lists"},
+		"a folder that is not there": {toml(`pages = "nowhere"`), 2, "--site-pages: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
-			code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "build", "--data", data, "--config", operator(t, tt.files))
+			code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "build",
+				"--data", data, "--config", operator(t, tt.files))
 			if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
 				t.Errorf("exit %d, want %d; stderr\n%swant\n%s", code, tt.code, stderr, tt.want)
 			}
@@ -153,7 +180,8 @@ func TestOperatorVariable(t *testing.T) {
 		"a flag":     {args: []string{"--site-colours", colours}},
 	} {
 		env := append([]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, tt.env...)
-		code, _, stderr := run(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")}, tt.args...)...)
+		code, _, stderr := run(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")},
+			tt.args...)...)
 		if want := "in the dark scheme link #000000 on paper"; code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d, stderr\n%swant %s", name, code, stderr, want)
 		}
@@ -170,7 +198,8 @@ func TestOperatorBrokenPage(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
 	before := published(t, data)
-	config := operator(t, map[string]string{"own/templates/404.html": "{{define \"main\"}}\n<h1>x</h1>\n{{.Body.Nothing.Here}}{{end}}"})
+	config := operator(t,
+		map[string]string{"own/templates/404.html": "{{define \"main\"}}\n<h1>x</h1>\n{{.Body.Nothing.Here}}{{end}}"})
 	fails(t, env, "404.html:3:", "build", "--data", data, "--config", config)
 	if after := published(t, data); after != before {
 		t.Errorf("snapshot %s took the place of %s", after, before)
@@ -183,11 +212,13 @@ func TestOperatorBrokenService(t *testing.T) {
 	testgate.All(t)
 	t.Parallel()
 	own := t.TempDir()
-	if err := os.WriteFile(filepath.Join(own, "service.html"), []byte("{{define \"main\"}}\n{{.Body.Nothing}}{{end}}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(own, "service.html"), []byte("{{define \"main\"}}\n{{.Body.Nothing}}{{end}}"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own, "--listen", "127.0.0.1:0")
+		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own,
+			"--listen", "127.0.0.1:0")
 		if code != 1 || !strings.Contains(stderr, "service.html:2:") || strings.Contains(stderr, "panic") {
 			t.Errorf("exit %d, want 1; stderr\n%swant service.html:2:", code, stderr)
 		}

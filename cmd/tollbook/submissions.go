@@ -188,10 +188,11 @@ EXIT STATUS
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return runDecide(ctx, o, args[0], cmd.OutOrStdout(), func(db *database.DB, id uuid.UUID) (report.Decision, error) {
-				slug, err := db.ApproveSubmission(ctx, id, o.As, time.Now())
-				return report.Decision{State: site.SubmissionApproved, Slug: slug}, err
-			})
+			return runDecide(ctx, o, args[0], cmd.OutOrStdout(),
+				func(db *database.DB, id uuid.UUID) (report.Decision, error) {
+					slug, err := db.ApproveSubmission(ctx, id, o.As, time.Now())
+					return report.Decision{State: site.SubmissionApproved, Slug: slug}, err
+				})
 		},
 	}
 	o.AddFlags(cmd.Flags())
@@ -212,8 +213,9 @@ again.
 EXIT STATUS
 
 0 if it is rejected, 1 if the submission was decided before.`,
-		Example: "  tollbook submissions reject 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55 --reason \"No endpoint asked for payment.\"",
-		Args:    arguments("ID"),
+		Example: "  tollbook submissions reject 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55 --reason \"No endpoint " +
+			"asked for payment.\"",
+		Args: arguments("ID"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if err := site.CheckText(o.Reason, maxReason); err != nil {
 				return usage.Errorf("--reason %w; the submitter reads it", err)
@@ -222,10 +224,11 @@ EXIT STATUS
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return runDecide(ctx, o, args[0], cmd.OutOrStdout(), func(db *database.DB, id uuid.UUID) (report.Decision, error) {
-				err := db.RejectSubmission(ctx, id, o.As, o.Reason, time.Now())
-				return report.Decision{State: site.SubmissionRejected, Reason: o.Reason}, err
-			})
+			return runDecide(ctx, o, args[0], cmd.OutOrStdout(),
+				func(db *database.DB, id uuid.UUID) (report.Decision, error) {
+					err := db.RejectSubmission(ctx, id, o.As, o.Reason, time.Now())
+					return report.Decision{State: site.SubmissionRejected, Reason: o.Reason}, err
+				})
 		},
 	}
 	o.AddFlags(cmd.Flags())

@@ -25,8 +25,9 @@ func TestSynthesisArrives(t *testing.T) {
 		if q.Authorization != "Bearer "+secret {
 			return modeltest.Reply{Status: http.StatusUnauthorized, Body: []byte(`{"error":{"message":"wrong key"}}`)}
 		}
-		return modeltest.Reply{Content: `{"summary":{"value":"Sells share prices.","confidence":0.9},"capability_tags":{"value":["share-prices"],"confidence":0.8},` +
-			`"category":{"value":"Finance","confidence":0.7},"inputs":{"value":"A ticker.","confidence":0.6},"outputs":{"value":"A quote.","confidence":0.5},"auth":{"value":"none","confidence":0.4}}`}
+		return modeltest.Reply{
+			Content: `{"summary":{"value":"Sells share prices.","confidence":0.9},"capability_tags":{"value":["share-prices"],"confidence":0.8},` +
+				`"category":{"value":"Finance","confidence":0.7},"inputs":{"value":"A ticker.","confidence":0.6},"outputs":{"value":"A quote.","confidence":0.5},"auth":{"value":"none","confidence":0.4}}`}
 	})
 	t.Cleanup(endpoint.Close)
 	seller := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,11 +38,13 @@ func TestSynthesisArrives(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"tollbook.toml": "[synthesis]\nbase_url = \"" + endpoint.BaseURL() + "\"\nmodel = \"stub-1\"\nper_day = 5\n",
-		"services.toml": "[[service]]\nservice_name = \"Acme\"\ndescription = \"Share prices.\"\nurl = \"" + seller.URL + "\"\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n",
+		"services.toml": "[[service]]\nservice_name = \"Acme\"\ndescription = \"Share prices.\"\nurl = \"" +
+			seller.URL + "\"\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n",
 	} {
 		write(t, filepath.Join(dir, name), text)
 	}
-	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), "OPENAI_API_KEY=" + secret, "TOLLBOOK_CONFIG=" + filepath.Join(dir, "tollbook.toml")}
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), "OPENAI_API_KEY=" + secret,
+		"TOLLBOOK_CONFIG=" + filepath.Join(dir, "tollbook.toml")}
 	data := filepath.Join(dir, "data")
 	do := func(args ...string) (stdout string) {
 		t.Helper()
@@ -52,12 +55,14 @@ func TestSynthesisArrives(t *testing.T) {
 		return stdout
 	}
 	do("services", "import", filepath.Join(dir, "services.toml"))
-	crawl := []string{"crawl", "--once", "--crawl-host-gap", "1ms", "--crawl-allow-private", strings.TrimPrefix(seller.URL, "http://")}
+	crawl := []string{"crawl", "--once", "--crawl-host-gap", "1ms", "--crawl-allow-private",
+		strings.TrimPrefix(seller.URL, "http://")}
 	if got := do(crawl...); !strings.HasSuffix(got, "\n1 questions to the model: 1 answers accepted\n") {
 		t.Errorf("the first crawl says\n%s", got)
 	}
 	report := decode[struct{ Synthesis map[string]any }](t, do(append(crawl, "--json")...))
-	if diff := gocmp.Diff(map[string]any{"asked": 0.0, "kept": 0.0, "refused": map[string]any{}, "spent": false}, report.Synthesis); diff != "" || len(endpoint.Requests()) != 1 {
+	if diff := gocmp.Diff(map[string]any{"asked": 0.0, "kept": 0.0, "refused": map[string]any{}, "spent": false},
+		report.Synthesis); diff != "" || len(endpoint.Requests()) != 1 {
 		t.Errorf("the second crawl: asked %d times in all (-want +got):\n%s", len(endpoint.Requests()), diff)
 	}
 	do("build")
@@ -77,7 +82,8 @@ func TestSynthesisArrives(t *testing.T) {
 		}
 		found = true
 		a := got.Data.Assessment
-		if a.Synthesis == nil || a.Synthesis.Summary.Value != "Sells share prices." || a.Synthesis.Summary.Source != "ai" || a.ModelID == nil || *a.ModelID != "stub-1" || a.PromptVersion == nil {
+		if a.Synthesis == nil || a.Synthesis.Summary.Value != "Sells share prices." ||
+			a.Synthesis.Summary.Source != "ai" || a.ModelID == nil || *a.ModelID != "stub-1" || a.PromptVersion == nil {
 			t.Errorf("%s: %.3000s", file, text)
 		}
 	}

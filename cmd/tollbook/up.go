@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,23 +46,13 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *upOptions) validate() error {
-	if len(o.AllowPrivate) > 0 && !isLoopback(o.Listen) {
+	if len(o.AllowPrivate) > 0 && !server.IsLoopback(o.Listen) {
 		return usage.Errorf("--crawl-allow-private with --serve-listen %s: private services must not be shown to "+
 			"other machines", o.Listen)
 	}
 	_, err := o.trusted()
 	return cmp.Or(o.downloadOptions.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
 		o.listenOptions.validate(), err)
-}
-
-// isLoopback reports whether only this machine reaches a listening address.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return true // listen reports the error
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func newUpCommand(c *settings.Configuration) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/cmd/tollbook/server"
 	"tollbook/site/testgate"
 )
 
@@ -27,7 +28,8 @@ func TestUp(t *testing.T) {
 	}))
 	t.Cleanup(service.Close)
 	dir := t.TempDir()
-	list := "[[service]]\nservice_name = \"Acme Quotes\"\ndescription = \"Share prices.\"\nurl = \"" + service.URL + "\"\nwebsite_url = \"" + service.URL +
+	list := "[[service]]\nservice_name = \"Acme Quotes\"\ndescription = \"Share prices.\"\nurl = \"" + service.URL +
+		"\"\nwebsite_url = \"" + service.URL +
 		"\"\ncategory = \"Finance\"\nendpoints = [\"POST /quote\"]\n"
 	config := "[schedule]\nbuild = \"2s\"\n[crawl]\nallow_private = [\"127.0.0.1\"]\n[publish]\nto = \"elsewhere\"\n"
 	for name, text := range map[string]string{"services.toml": list, "tollbook.toml": config} {
@@ -56,16 +58,22 @@ func TestUp(t *testing.T) {
 		until(t, base+"v1/services/acme-quotes", "service that was visited", func(a answer) bool {
 			return a.status == http.StatusOK && strings.Contains(a.body, `"status":"online"`)
 		})
-		page := until(t, base+"services/acme-quotes.html", "page", func(a answer) bool { return a.status == http.StatusOK })
+		page := until(t, base+"services/acme-quotes.html", "page", func(a answer) bool {
+			return a.status == http.StatusOK
+		})
 		if !strings.Contains(page.body, "Acme Quotes") {
 			t.Errorf("the page does not show the service:\n%.2000s", page.body)
 		}
 		shown := page.header.Get("X-Snapshot")
-		last = until(t, base+"v1/services", "next build", func(a answer) bool { return a.header.Get("X-Snapshot") > shown }).header.Get("X-Snapshot")
+		last = until(t, base+"v1/services", "next build", func(a answer) bool {
+			return a.header.Get("X-Snapshot") > shown
+		}).header.Get("X-Snapshot")
 		until(t, figures, "figures of all that is done", func(a answer) bool {
 			for _, line := range []string{
-				`tollbook_jobs_done_total{kind="build"} `, `tollbook_jobs_done_total{kind="publish"} `, `tollbook_step_last_success_timestamp_seconds{step="retention"} `,
-				`tollbook_step_last_success_timestamp_seconds{step="owners"} `, `tollbook_jobs{queue="visits",state="waiting"} `, `tollbook_http_requests_total{`,
+				`tollbook_jobs_done_total{kind="build"} `, `tollbook_jobs_done_total{kind="publish"} `,
+				`tollbook_step_last_success_timestamp_seconds{step="retention"} `,
+				`tollbook_step_last_success_timestamp_seconds{step="owners"} `,
+				`tollbook_jobs{queue="visits",state="waiting"} `, `tollbook_http_requests_total{`,
 				`tollbook_visit_overdue_seconds `,
 			} {
 				if !strings.Contains(a.body, "\n"+line) {
@@ -85,7 +93,9 @@ func TestUp(t *testing.T) {
 			kill(t, pid)
 		}
 		shown = get(t, base+"v1/services").header.Get("X-Snapshot")
-		last = until(t, base+"v1/services", "build after its Postgres was killed", func(a answer) bool { return a.header.Get("X-Snapshot") > shown }).header.Get("X-Snapshot")
+		last = until(t, base+"v1/services", "build after its Postgres was killed", func(a answer) bool {
+			return a.header.Get("X-Snapshot") > shown
+		}).header.Get("X-Snapshot")
 		if err := p.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
@@ -109,9 +119,10 @@ func TestUp(t *testing.T) {
 func TestOnLoopback(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
-		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, ":1": false, "0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false,
+		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, ":1": false, "0.0.0.0:1": false, "[::]:1": false,
+		"192.0.2.1:1": false,
 	} {
-		if got := isLoopback(address); got != want {
+		if got := server.IsLoopback(address); got != want {
 			t.Errorf("%s is on loopback: %t, want %t", address, got, want)
 		}
 	}

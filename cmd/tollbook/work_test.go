@@ -60,7 +60,9 @@ func newFleetWorld(t *testing.T) *fleetWorld {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.answer(i, rw, r) }))
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			w.answer(i, rw, r)
+		}))
 		s.Listener.Close()
 		s.Listener = l
 		s.Start()
@@ -120,9 +122,12 @@ func TestWork(t *testing.T) {
 		_, _ = io.WriteString(w, fleetChallenge)
 	}))
 	t.Cleanup(shop.Close)
-	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":%q,"category":"AI","endpoints":["GET /x"]}]`, shop.URL)
-	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)), "--crawl-allow-private", shop.Listener.Addr().String())
-	p := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms", "--serve-metrics", "127.0.0.1:0").start(t)
+	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":%q,"category":"AI","endpoints":["GET /x"]}]`,
+		shop.URL)
+	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)), "--crawl-allow-private",
+		shop.Listener.Addr().String())
+	p := command(t, env, "work", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms",
+		"--serve-metrics", "127.0.0.1:0").start(t)
 	until(t, p.await(t, "Metrics on "), "visit", func(a answer) bool {
 		return strings.Contains(a.body, "\ntollbook_jobs_done_total{kind=\"visit\"} 1\n")
 	})
@@ -154,19 +159,23 @@ func TestFleet(t *testing.T) {
 	for i := range fleetServices {
 		slug := fmt.Sprintf("s%04d", i)
 		listings = append(listings, postgres.Listing{
-			Slug: slug, Name: slug, Description: "d", BaseURL: world.bases[i%fleetHosts] + "/" + slug, Category: "Data", Source: "imported:file",
-			CreatedAt: time.Now(), Interval: fleetInterval, Endpoints: []postgres.ListedEndpoint{{Method: "POST", Path: "/pay"}},
+			Slug: slug, Name: slug, Description: "d", BaseURL: world.bases[i%fleetHosts] + "/" + slug, Category: "Data",
+			Source:    "imported:file",
+			CreatedAt: time.Now(), Interval: fleetInterval,
+			Endpoints: []postgres.ListedEndpoint{{Method: "POST", Path: "/pay"}},
 		})
 	}
 	if err := db.AddListings(t.Context(), listings); err != nil {
 		t.Fatal(err)
 	}
 	// Looks at sites would ask the same hosts ten times as much.
-	if _, err := conn.Exec(t.Context(), `INSERT INTO site_facts (service_id, next_at) SELECT id, 'infinity' FROM services`); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		`INSERT INTO site_facts (service_id, next_at) SELECT id, 'infinity' FROM services`); err != nil {
 		t.Fatal(err)
 	}
 	work := func(name string) *program {
-		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--crawl-allow-private", "127.0.0.1", "--crawl-host-gap", fleetGap.String(),
+		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--crawl-allow-private", "127.0.0.1",
+			"--crawl-host-gap", fleetGap.String(),
 			"--visit-limit", "5s", "--crawl-workers", "16", "--crawl-contact", "worker-"+name)
 		p.Dir = t.TempDir()
 		return p.start(t)
@@ -187,13 +196,16 @@ func TestFleet(t *testing.T) {
 			select {
 			case <-tick.C:
 			case <-deadline:
-				t.Fatalf("it is not so that %s\na:\n%.3000s\nb:\n%.3000s\nc:\n%.3000s", what, a.said(), b.said(), c.said())
+				t.Fatalf("it is not so that %s\na:\n%.3000s\nb:\n%.3000s\nc:\n%.3000s", what, a.said(), b.said(),
+					c.said())
 			}
 		}
 	}
 	least := func(n int) func() bool {
 		return func() bool {
-			return number(`SELECT count(*) FROM services s WHERE (SELECT count(*) FROM checks c WHERE c.service_id = s.id) < $1`, n) == 0
+			return number(
+				`SELECT count(*) FROM services s WHERE (SELECT count(*) FROM checks c WHERE c.service_id = s.id) < $1`,
+				n) == 0
 		}
 	}
 	of := func(slug string) int {
@@ -246,7 +258,8 @@ func TestFleet(t *testing.T) {
 		WHERE since < $1`, fleetInterval*3/4); n != 0 {
 		t.Errorf("%d checks came before the service was due again", n)
 	}
-	if n, want := number(`SELECT coalesce(sum(checks), 0) FROM check_hours`), number(`SELECT count(*) FROM checks WHERE checked_at < (SELECT through FROM log_seal)`); n != want {
+	if n, want := number(`SELECT coalesce(sum(checks), 0) FROM check_hours`),
+		number(`SELECT count(*) FROM checks WHERE checked_at < (SELECT through FROM log_seal)`); n != want {
 		t.Errorf("the hours count %d checks, %d are stored and sealed", n, want)
 	}
 	// In every interval: none is left behind while others go on, but those that had to be rescued.

@@ -52,7 +52,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 			}
 		}
 		env := []string{"DATABASE_URL=" + server.DSN()}
-		if err := harness.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data",
+		if err := harness.Run(ctx, env, b.program, "build", "--site-base-url", "https://tollbook.example", "--data",
 			b.data(),
 			"--expand", "all"); err != nil {
 			return err

@@ -24,7 +24,7 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	if err := b.point(i); err != nil {
 		return 0, 0, err
 	}
-	cmd := harness.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand",
+	cmd := harness.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--publish-to", to, "--expand",
 		expand,
 		"--json")
 	var out, said bytes.Buffer
@@ -128,8 +128,8 @@ func (b *bench) serve(ctx context.Context, from string) (*server, float64, error
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &server{cmd: harness.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen",
-		address, "--rate-limit", "0"), base: "http://" + address}
+	s := &server{cmd: harness.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--serve-listen",
+		address, "--serve-rate-limit", "0"), base: "http://" + address}
 	s.cmd.Stderr = os.Stderr
 	began := time.Now()
 	if err := s.cmd.Start(); err != nil {

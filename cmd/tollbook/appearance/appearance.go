@@ -55,7 +55,8 @@ func (o *Options) Read(baseURL string) (render.Site, error) {
 		return s, usage.Errorf("--site-pages: %w", err)
 	}
 	for name, source := range pages {
-		s.OperatorPages = append(s.OperatorPages, render.OperatorPage{Name: strings.TrimSuffix(name, ".md"), Source: source})
+		s.OperatorPages = append(s.OperatorPages, render.OperatorPage{Name: strings.TrimSuffix(name, ".md"),
+			Source: source})
 	}
 	slices.SortFunc(s.OperatorPages, func(a, b render.OperatorPage) int { return strings.Compare(a.Name, b.Name) })
 	names := render.TemplateNames()

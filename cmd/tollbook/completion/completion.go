@@ -4,6 +4,7 @@ package completion
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
@@ -127,4 +129,25 @@ func snapshots(cmd *cobra.Command) []string {
 	slices.Sort(list)
 	slices.Reverse(list)
 	return list
+}
+
+// Write writes the script that makes a shell complete the commands of root, with or without their descriptions.
+func Write(w io.Writer, root *cobra.Command, shell string, descriptions bool) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(w, descriptions)
+	case "zsh":
+		if !descriptions {
+			return root.GenZshCompletionNoDesc(w)
+		}
+		return root.GenZshCompletion(w)
+	case "fish":
+		return root.GenFishCompletion(w, descriptions)
+	case "powershell":
+		if !descriptions {
+			return root.GenPowerShellCompletion(w)
+		}
+		return root.GenPowerShellCompletionWithDesc(w)
+	}
+	return usage.Errorf("unknown shell %q: choose bash, zsh, fish or powershell", shell)
 }

@@ -223,7 +223,8 @@ func (d *Demo) buildFirst(ctx context.Context) error {
 	d.printf("  API     %s/v1/services", d.baseURL)
 	d.printf("  Files   %s", d.public())
 	d.printf("")
-	d.printf("Each service is visited every %s, and the directory is rebuilt after changes. Ctrl-C stops.", d.o.Interval)
+	d.printf("Each service is visited every %s, and the directory is rebuilt after changes. Ctrl-C stops.",
+		d.o.Interval)
 	return nil
 }
 

@@ -51,7 +51,9 @@ func Checks(o Options) []Check {
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.RPC)) {
 		for i, address := range o.RPC[id] {
-			list = append(list, one(fmt.Sprintf("node %s %d", id, i+1), func(ctx context.Context) Finding { return node(ctx, id, address) }))
+			list = append(list, one(fmt.Sprintf("node %s %d", id, i+1), func(ctx context.Context) Finding {
+				return node(ctx, id, address)
+			}))
 		}
 	}
 	return append(list, one("readers", func(ctx context.Context) Finding { return o.readers(ctx, clocks) }))
@@ -114,7 +116,8 @@ func (o *Options) database(ctx context.Context, clocks *skews) Finding {
 		dir := filepath.Join(o.Data, "postgres")
 		where = "the private Postgres in " + dir
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return none("no database yet: the first command that needs one makes it in %s; DATABASE_URL names another", dir)
+			return none("no database yet: the first command that needs one makes it in %s; DATABASE_URL names another",
+				dir)
 		}
 		server, err := private.Start(ctx, private.Options{Dir: dir, Say: func(line string) { o.Logger.Info(line) }})
 		if errors.Is(err, private.ErrInUse) {
@@ -134,7 +137,9 @@ func (o *Options) database(ctx context.Context, clocks *skews) Finding {
 	}
 	c, err := postgres.Inspect(ctx, dsn)
 	if errors.Is(err, postgres.ErrOlderSchema) {
-		return wrong("run `tollbook export` with the older program, then `tollbook import` with this one into an empty database", "%s: %s", where, oneLine(err))
+		return wrong(
+			"run `tollbook export` with the older program, then `tollbook import` with this one into an empty database",
+			"%s: %s", where, oneLine(err))
 	}
 	if err != nil {
 		return wrong("look whether the server runs and takes this user from here", "%s: %s", where, oneLine(err))
@@ -144,11 +149,14 @@ func (o *Options) database(ctx context.Context, clocks *skews) Finding {
 	case c.Schema > c.NewestSchema:
 		f = wrong("use a newer tollbook", "%s has schema %d, this program knows %d", where, c.Schema, c.NewestSchema)
 	case c.WriteError != nil:
-		f = wrong("give the user of DATABASE_URL the right to write, and name the primary, not a replica", "%s can't be written to: %s", where, oneLine(c.WriteError))
+		f = wrong("give the user of DATABASE_URL the right to write, and name the primary, not a replica",
+			"%s can't be written to: %s", where, oneLine(c.WriteError))
 	case c.Sample:
-		f = warning("give the directory another --data folder or DATABASE_URL", "%s holds the sample services of a demo", where)
+		f = warning("give the directory another --data folder or DATABASE_URL",
+			"%s holds the sample services of a demo", where)
 	case c.Schema < c.NewestSchema:
-		f = warning("any command that uses it brings it up to date; stop older ones first", "%s has schema %d, this program makes it %d", where, c.Schema, c.NewestSchema)
+		f = warning("any command that uses it brings it up to date; stop older ones first",
+			"%s has schema %d, this program makes it %d", where, c.Schema, c.NewestSchema)
 	}
 	return withClock(f, clocks.differs("the database", c.ClockAhead))
 }
@@ -168,9 +176,11 @@ func (o *Options) disk() Finding {
 	case err != nil:
 		return wrong("name a folder with --data", "%s: %s", dir, oneLine(err))
 	case free < leastFree:
-		return wrong("make room: a build writes a whole snapshot before it drops an old one", "%s has %.1f GB left", dir, float64(free)/1e9)
+		return wrong("make room: a build writes a whole snapshot before it drops an old one", "%s has %.1f GB left",
+			dir, float64(free)/1e9)
 	case free < size/10:
-		return warning("make room before it is full", "%s has %.1f GB left, %d %%", dir, float64(free)/1e9, 100*free/size)
+		return warning("make room before it is full", "%s has %.1f GB left, %d %%", dir, float64(free)/1e9,
+			100*free/size)
 	}
 	return good("%s has %.1f GB left", dir, float64(free)/1e9)
 }
@@ -180,14 +190,16 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 	age := now.Sub(p.Built()).Round(time.Second)
 	if key != nil {
 		if err := p.VerifySignature(key.Public().(ed25519.PublicKey)); err != nil {
-			return wrong("build and publish with this key, or name the right one", "snapshot %s of %s is not signed with the signing key: %s", p.Snapshot, where, oneLine(err))
+			return wrong("build and publish with this key, or name the right one",
+				"snapshot %s of %s is not signed with the signing key: %s", p.Snapshot, where, oneLine(err))
 		}
 	}
 	if age < -maxSkew {
 		return wrong(clockAdvice, "snapshot %s of %s is from the future, by %s", p.Snapshot, where, -age)
 	}
 	if late := now.Sub(p.Next()); late > builtLate {
-		return wrong("look why tollbook build, or publish, did not run or failed", "snapshot %s of %s is %s old, the next was due %s ago", p.Snapshot, where, age, late.Round(time.Second))
+		return wrong("look why tollbook build, or publish, did not run or failed",
+			"snapshot %s of %s is %s old, the next was due %s ago", p.Snapshot, where, age, late.Round(time.Second))
 	}
 	signed := "not signed"
 	if p.Signature != nil {
@@ -210,5 +222,6 @@ func (o *Options) snapshot() Finding {
 			return judge(o.Public, p, o.Key, time.Now())
 		}
 	}
-	return wrong("tollbook build makes a new one; tollbook verify says what else is damaged", "%s: %s", o.Public, oneLine(err))
+	return wrong("tollbook build makes a new one; tollbook verify says what else is damaged", "%s: %s", o.Public,
+		oneLine(err))
 }

@@ -82,7 +82,8 @@ func Examine(ctx context.Context, checks []Check, timeout time.Duration, progres
 				select { // what it says itself, if it notices the end as we do
 				case found = <-looked:
 				case <-time.After(timeout / 10):
-					found = []Finding{wrong("look whether it answers at all, or give it more time: --timeout", "no answer within %s", timeout)}
+					found = []Finding{wrong("look whether it answers at all, or give it more time: --timeout",
+						"no answer within %s", timeout)}
 				}
 			}
 			for j := range found {

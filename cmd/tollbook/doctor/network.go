@@ -21,7 +21,8 @@ func node(ctx context.Context, network, address string) Finding {
 		return wrong("try another address of this network: rpc of its [[network]]", "%s", oneLine(err))
 	}
 	if lag := h.PolledAt.Sub(h.Time); lag > maxLag {
-		return wrong("give the node time to catch up, or name another address beside it", "%s is at block %d, %s behind", host, h.Block, lag.Round(time.Second))
+		return wrong("give the node time to catch up, or name another address beside it",
+			"%s is at block %d, %s behind", host, h.Block, lag.Round(time.Second))
 	}
 	return good("%s serves %s, block %d", host, network, h.Block)
 }
@@ -34,7 +35,9 @@ func head(ctx context.Context, address string) (http.Header, *tls.ConnectionStat
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	res, err := client.Do(r)
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
@@ -58,7 +61,8 @@ func (o *Options) readers(ctx context.Context, clocks *skews) Finding {
 	case errors.As(err, &invalid):
 		return wrong("have the certificate made anew, for this name", "%s: %s", host, oneLine(err))
 	case err != nil:
-		return wrong("look whether tollbook serve, or what answers in its place, runs and can be reached from here", "%s does not answer: %s", host, oneLine(err))
+		return wrong("look whether tollbook serve, or what answers in its place, runs and can be reached from here",
+			"%s does not answer: %s", host, oneLine(err))
 	}
 	differs := ""
 	if ahead, ok := clockAhead(header, began); ok {
@@ -69,7 +73,9 @@ func (o *Options) readers(ctx context.Context, clocks *skews) Finding {
 	}
 	ends := state.PeerCertificates[0].NotAfter
 	if left := time.Until(ends); left < certificateDays {
-		return wrong("renew it, and look why that did not happen by itself", "the certificate of %s ends on %s", host, ends.UTC().Format(time.DateOnly))
+		return wrong("renew it, and look why that did not happen by itself", "the certificate of %s ends on %s", host,
+			ends.UTC().Format(time.DateOnly))
 	}
-	return withClock(good("%s answers, its certificate is good until %s", host, ends.UTC().Format(time.DateOnly)), differs)
+	return withClock(good("%s answers, its certificate is good until %s", host, ends.UTC().Format(time.DateOnly)),
+		differs)
 }

@@ -33,7 +33,8 @@ func (o *Options) place(ctx context.Context, clocks *skews) []Finding {
 
 // tryStore writes an object under a name that nobody has, reads it, and removes it.
 func tryStore(ctx context.Context, store objects.Store) (found Finding) {
-	const access = "look at AWS_ENDPOINT_URL, AWS_REGION and the rights of AWS_ACCESS_KEY_ID: it must put, get, list and delete"
+	const access = "look at AWS_ENDPOINT_URL, AWS_REGION and the rights of AWS_ACCESS_KEY_ID: it must put, get, " +
+		"list and delete"
 	name := "doctor-" + strings.ToLower(rand.Text())
 	text := []byte("tollbook doctor tried whether this place can be written to; it may be deleted\n")
 	defer func() {
@@ -43,7 +44,8 @@ func tryStore(ctx context.Context, store objects.Store) (found Finding) {
 			found = wrong(access, "%s does not delete: %s; %s is left in it", store, oneLine(err), name)
 		}
 	}()
-	etag, err := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true, Header: objects.Header{Type: "text/plain"}})
+	etag, err := store.Put(ctx, name, bytes.NewReader(text),
+		objects.PutOptions{IfNone: true, Header: objects.Header{Type: "text/plain"}})
 	if err != nil {
 		return wrong(access, "%s does not take an object: %s", store, oneLine(err))
 	}
@@ -59,7 +61,8 @@ func tryStore(ctx context.Context, store objects.Store) (found Finding) {
 	if err != nil {
 		return wrong(access, "%s does not give back what it took: %s", store, oneLine(err))
 	}
-	const conditions = "publish from one machine alone, or to a store that knows If-Match and If-None-Match: the database's lock is all that keeps two publishers apart"
+	const conditions = "publish from one machine alone, or to a store that knows If-Match and If-None-Match: the " +
+		"database's lock is all that keeps two publishers apart"
 	_, again := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true})
 	_, other := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfMatch: strings.Map(turned, etag)})
 	for _, err := range []error{again, other} {

@@ -46,15 +46,18 @@ type Ask struct {
 	PriceUSD          *string `json:"price_usd"`  // null for an asset without a known dollar value
 	PayTo             string  `json:"pay_to"`
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
-	Usable            bool    `json:"usable"` // it states all of a whole amount in atomic units, recipient, asset, scheme and network
+	// it states all of a whole amount in atomic units, recipient, asset, scheme and network
+	Usable bool `json:"usable"`
 }
 
 // New returns the report on an address. headFree says that HEAD was served without payment where GET is paid.
 func New(address string, r probe.Result, headFree bool) Report {
 	out := Report{
-		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL, Redirects: r.Redirects,
-		Grade: "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
-		Defects: judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
+		Redirects: r.Redirects,
+		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Checks: []site.EvidenceCheck{},
+		Warnings: []site.EvidenceWarning{},
+		Defects:  judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
 		out.Redirects = []string{}
@@ -78,14 +81,16 @@ func New(address string, r probe.Result, headFree bool) Report {
 	}
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
-	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil), judge.EvidenceWarnings(got.Warnings)
+	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil),
+		judge.EvidenceWarnings(got.Warnings)
 	return out
 }
 
 func newAsk(r x402.Requirement) Ask {
 	a := Ask{
-		Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName, Amount: r.AmountRaw, Variable: r.Variable(),
-		PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
+		Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName, Amount: r.AmountRaw,
+		Variable: r.Variable(),
+		PayTo:    r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
 	}
 	if r.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &r.NetworkCAIP2
@@ -234,7 +239,8 @@ func judged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken 
 // assess applies the 14 checks to the result of a probe.
 func assess(address string, r probe.Result, headFree bool) x402.Compliance {
 	return x402.Assess([]x402.Evidence{{
-		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified, HeadFree: headFree,
+		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified,
+		HeadFree: headFree,
 		Captured: r.Captured,
 	}})
 }

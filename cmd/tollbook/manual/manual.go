@@ -19,7 +19,8 @@ func Write(cmd *cobra.Command, dir, date, version string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the manual: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, PageName(cmd)+".1"), []byte(page(cmd, date, version)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, PageName(cmd)+".1"), []byte(page(cmd, date, version)),
+		0o644); err != nil {
 		return fmt.Errorf("write the manual: %w", err)
 	}
 	for _, sub := range documented(cmd) {
@@ -51,7 +52,8 @@ func page(cmd *cobra.Command, date, version string) string {
 	cmd.InitDefaultVersionFlag()
 	var b strings.Builder
 	name := PageName(cmd)
-	fmt.Fprintf(&b, ".TH %s 1 %q %q \"Tollbook's Manual\"\n.nh\n.ad l\n", strings.ToUpper(roffText(name)), date, "tollbook "+version)
+	fmt.Fprintf(&b, ".TH %s 1 %q %q \"Tollbook's Manual\"\n.nh\n.ad l\n", strings.ToUpper(roffText(name)), date,
+		"tollbook "+version)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(cmd.Short[:1])+cmd.Short[1:]))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n")
 	if cmd.HasAvailableSubCommands() {
@@ -153,7 +155,8 @@ func writeFlags(b *strings.Builder, section string, flags *pflag.FlagSet) {
 	})
 }
 
-var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "…", "...")
+var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "…",
+	"...")
 
 // roffText is s as text within a line.
 func roffText(s string) string { return roffEscapes.Replace(s) }

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	c := &cobra.Command{Use: "x", Short: "Try", RunE: func(*cobra.Command, []string) error { return nil },
-		Long: "First line\n.nf is no order, /snapshots/<id>.zip stays, it's *plain*.\n\n    typed --as 'is'\n    .dot \\n\n\nAfter.\n\nEXIT STATUS\n\n0 always."}
+		Long: "First line\n.nf is no order, /snapshots/<id>.zip stays, it's *plain*.\n\n    typed --as 'is'\n    " +
+			".dot \\n\n\nAfter.\n\nEXIT STATUS\n\n0 always."}
 	want := ".SH DESCRIPTION\n.PP\nFirst line\n\\&.nf is no order, /snapshots/<id>.zip stays, it\\(aqs *plain*.\n" +
 		".PP\n.in +4n\n.nf\ntyped \\-\\-as \\(aqis\\(aq\n\\&.dot \\en\n\n.fi\n.in\n.PP\nAfter.\n"
 	got := page(c, "", "1")

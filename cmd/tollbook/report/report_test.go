@@ -21,7 +21,8 @@ func TestNetworks(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	err := Networks(&b, []chain.Report{{
-		Network: "eip155:8453", Blocks: 7, Settlements: 6, RolledBack: 5, Calls: 4, Errors: 3, Took: 2500 * time.Millisecond,
+		Network: "eip155:8453", Blocks: 7, Settlements: 6, RolledBack: 5, Calls: 4, Errors: 3,
+		Took: 2500 * time.Millisecond,
 	}}, true)
 	want := `{"networks":[{"network":"eip155:8453","blocks":7,"settlements":6,"rolled_back":5,"calls":4,"errors":3,` +
 		`"seconds":2.5}]}` + "\n"
@@ -40,8 +41,10 @@ func TestSynthesisLine(t *testing.T) {
 		{nil, ""},
 		{&crawl.SynthesisReport{Asked: 2, Accepted: 2}, "2 questions to the model: 2 answers accepted\n"},
 		{&crawl.SynthesisReport{Asked: 5, Accepted: 1, Refused: map[string]int{"link": 3, "cut": 1}, Spent: true},
-			"5 questions to the model: 1 answers accepted, 4 refused (cut 1, link 3); the day's limit of questions is reached\n"},
-		{&crawl.SynthesisReport{Asked: 1, Refused: map[string]int{"status-401": 1}, Stopped: "ask the model: status-401"},
+			"5 questions to the model: 1 answers accepted, 4 refused (cut 1, link 3); the day's limit of " +
+				"questions is reached\n"},
+		{&crawl.SynthesisReport{Asked: 1, Refused: map[string]int{"status-401": 1},
+			Stopped: "ask the model: status-401"},
 			"1 questions to the model: 0 answers accepted, 1 refused (status-401 1); the round stopped: " +
 				"ask the model: status-401\n"},
 	} {
@@ -78,7 +81,8 @@ func TestServices(t *testing.T) {
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	r := build.Report{Snapshot: "x", Services: 65, Files: 3278, Bytes: 27_200_000, Zip: 4_100_000, Packs: 2, Took: time.Second}
+	r := build.Report{Snapshot: "x", Services: 65, Files: 3278, Bytes: 27_200_000, Zip: 4_100_000, Packs: 2,
+		Took: time.Second}
 	if err := Build(&b, r, false); err != nil {
 		t.Fatal(err)
 	}

@@ -115,8 +115,9 @@ processes with one file do not use the same address.
 	for _, v := range Variables {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, v.Meaning)
 	}
-	b.WriteString("\n## Old names of flags\n\nThe flags on the left still work, and print a line with the new name.\n\n" +
-		"| old flag | new flag |\n| --- | --- |\n")
+	b.WriteString(
+		"\n## Old names of flags\n\nThe flags on the left still work, and print a line with the new name.\n\n" +
+			"| old flag | new flag |\n| --- | --- |\n")
 	for _, row := range Table {
 		if row.OldFlag != "" {
 			fmt.Fprintf(&b, "| `--%s` | `--%s` |\n", row.OldFlag, row.Flag())

@@ -52,13 +52,14 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// configure runs a command with flags of several types as the root command does. It returns the values of its flags, and
-// what was written to stderr.
+// configure runs a command with flags of several types as the root command does. It returns the values of its flags,
+// and what was written to stderr.
 func configure(t *testing.T, env map[string]string, args ...string) (map[string]string, string, error) {
 	t.Helper()
 	var stderr strings.Builder
 	var c Configuration
-	cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil }}
+	cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true,
+		RunE: func(*cobra.Command, []string) error { return nil }}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		return c.Configure(cmd, func(name string) string { return env[name] }, &stderr)
 	}
@@ -88,22 +89,31 @@ func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "own.toml")
-	write(t, file, "[crawl]\nfree_hosts = [\"a, b.txt\", \"/abs.txt\"]\n[synthesis]\nmodel = \"of-file\"\nper_day = 0\n")
+	write(t, file,
+		"[crawl]\nfree_hosts = [\"a, b.txt\", \"/abs.txt\"]\n[synthesis]\nmodel = \"of-file\"\nper_day = 0\n")
 	for _, tt := range []struct {
 		name string
 		env  map[string]string
 		args []string
 		want map[string]string
 	}{
-		{"defaults", nil, nil, map[string]string{"synthesis-base-url": "", "synthesis-model": "", "synthesis-per-day": "200", "crawl-free-hosts": "[]"}},
-		{"file, also a zero", nil, []string{"--config", file}, map[string]string{"synthesis-base-url": "", "synthesis-model": "of-file", "synthesis-per-day": "0",
-			"crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
-		{"file by variable", map[string]string{"TOLLBOOK_CONFIG": file, "TOLLBOOK_SYNTHESIS_MODEL": "of-variable"}, nil, map[string]string{
-			"synthesis-base-url": "", "synthesis-model": "of-variable", "synthesis-per-day": "0", "crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
-		{"all three", map[string]string{"TOLLBOOK_SYNTHESIS_MODEL": "of-variable", "TOLLBOOK_SYNTHESIS_PER_DAY": "7", "TOLLBOOK_CRAWL_FREE_HOSTS": "v.txt,w.txt"},
-			[]string{"--config", file, "--synthesis-model", "of-flag"}, map[string]string{"synthesis-base-url": "", "synthesis-model": "of-flag", "synthesis-per-day": "7", "crawl-free-hosts": "[v.txt,w.txt]"}},
+		{"defaults", nil, nil, map[string]string{"synthesis-base-url": "", "synthesis-model": "",
+			"synthesis-per-day": "200", "crawl-free-hosts": "[]"}},
+		{"file, also a zero", nil, []string{"--config", file},
+			map[string]string{"synthesis-base-url": "", "synthesis-model": "of-file", "synthesis-per-day": "0",
+				"crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
+		{"file by variable", map[string]string{"TOLLBOOK_CONFIG": file, "TOLLBOOK_SYNTHESIS_MODEL": "of-variable"}, nil,
+			map[string]string{
+				"synthesis-base-url": "", "synthesis-model": "of-variable", "synthesis-per-day": "0",
+				"crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
+		{"all three", map[string]string{"TOLLBOOK_SYNTHESIS_MODEL": "of-variable", "TOLLBOOK_SYNTHESIS_PER_DAY": "7",
+			"TOLLBOOK_CRAWL_FREE_HOSTS": "v.txt,w.txt"},
+			[]string{"--config", file, "--synthesis-model", "of-flag"},
+			map[string]string{"synthesis-base-url": "", "synthesis-model": "of-flag", "synthesis-per-day": "7",
+				"crawl-free-hosts": "[v.txt,w.txt]"}},
 		{"an empty flag", map[string]string{"TOLLBOOK_SYNTHESIS_MODEL": "of-variable"}, []string{"--synthesis-model="},
-			map[string]string{"synthesis-base-url": "", "synthesis-model": "", "synthesis-per-day": "200", "crawl-free-hosts": "[]"}},
+			map[string]string{"synthesis-base-url": "", "synthesis-model": "", "synthesis-per-day": "200",
+				"crawl-free-hosts": "[]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +132,8 @@ func TestPrecedence(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, want string }{
-		{"[synthesis]\nmodle = \"x\"\n", `own.toml:2:1: unknown key "synthesis.modle"; did you mean "synthesis.model"?`},
+		{"[synthesis]\nmodle = \"x\"\n",
+			`own.toml:2:1: unknown key "synthesis.modle"; did you mean "synthesis.model"?`},
 		{"\n[sinthesis]\nmodel = \"x\"\n", `own.toml:2:2: unknown key "sinthesis"; did you mean "synthesis"?`},
 		{"[synthesis]\napi_key = \"sk-secret\"\n", `own.toml:2:1: unknown key "synthesis.api_key"`},
 		{"[serve]\nlisten = [\"x\"]\n", `own.toml:2:1: serve.listen must be a string in quotes`},
@@ -134,7 +145,8 @@ func TestFaults(t *testing.T) {
 		{"[crawl]\nfree_hosts = [1]\n", `own.toml:2:1: crawl.free_hosts must be a list of strings in quotes`},
 		{"synthesis = 1\n", `own.toml:1:1: synthesis must be a table`},
 		{"[synthesis]\nmodel = \"a\"\nmodel = \"b\"\n", `own.toml:3:1: `},
-		{"[schedule]\nbuild = \"s3cret\"\n", `own.toml:2:1: schedule.build must be a duration in quotes, such as "15m"`},
+		{"[schedule]\nbuild = \"s3cret\"\n",
+			`own.toml:2:1: schedule.build must be a duration in quotes, such as "15m"`},
 		{"site = {titel = \"x\"}\n", `own.toml:1:9: unknown key "site.titel"; did you mean "site.title"?`},
 		{"[synthesis\n", `own.toml:1:`},
 		{"x = \xff", `own.toml:1:`},
@@ -145,7 +157,8 @@ func TestFaults(t *testing.T) {
 			path := filepath.Join(dir, "own.toml")
 			write(t, path, tt.file)
 			_, _, err := configure(t, nil, "--config", path)
-			if err == nil || !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), tt.want) ||
+				strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v\nwant %s", tt.file, err, tt.want)
 			}
 		})
@@ -157,9 +170,11 @@ func TestFaults(t *testing.T) {
 	}{
 		{nil, []string{"--config", "/nowhere/x.toml"}, "/nowhere/x.toml: no such file"},
 		{map[string]string{"TOLLBOOK_CONFIG": "/nowhere/y.toml"}, nil, "/nowhere/y.toml: no such file"},
-		{map[string]string{"TOLLBOOK_SYNTHESIS_PER_DAY": "many"}, nil, "TOLLBOOK_SYNTHESIS_PER_DAY: invalid value for --synthesis-per-day"},
+		{map[string]string{"TOLLBOOK_SYNTHESIS_PER_DAY": "many"}, nil,
+			"TOLLBOOK_SYNTHESIS_PER_DAY: invalid value for --synthesis-per-day"},
 	} {
-		if _, _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(usage.Error)) ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v %v: %v, want %s", tt.env, tt.args, err, tt.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package settings is the one table of what an operator configures, and reads it: from flags, variables and the
-// configuration file. Key name of section [section] is the flag --section-name and the variable TOLLBOOK_SECTION_NAME. It
-// must never know what a command does with a setting.
+// configuration file. Key name of section [section] is the flag --section-name and the variable TOLLBOOK_SECTION_NAME.
+// It must never know what a command does with a setting.
 package settings
 
 import (

@@ -30,7 +30,8 @@ var Variables = []Variable{
 	{Name: "TOLLBOOK_POSTGRES_BIN", Meaning: "folder of the programs of Postgres, for the private server"},
 }
 
-// CheckVariables returns an error if the environment has a TOLLBOOK_ variable that nothing reads, except those of tests.
+// CheckVariables returns an error if the environment has a TOLLBOOK_ variable that nothing reads, except those of
+// tests.
 func CheckVariables(environment []string) error {
 	var names []string
 	for _, s := range Table {

@@ -78,7 +78,8 @@ func (w *Worker) addSteps(ctx context.Context, db *database.DB, o Options) error
 	metrics := schedule.NewMetrics()
 	w.worker, err = schedule.New(db.DB, schedule.Options{
 		Visitor: w.crawler, Steps: steps, Workers: o.Crawl.Workers, VisitLimit: w.crawler.Lease(),
-		SiteVisitLimit: crawl.SiteVisitLimit, DomainQueryLimit: crawl.DomainQueryLimit, Drain: o.Drain, Logger: o.Logger, Metrics: metrics,
+		SiteVisitLimit: crawl.SiteVisitLimit, DomainQueryLimit: crawl.DomainQueryLimit, Drain: o.Drain,
+		Logger: o.Logger, Metrics: metrics,
 	})
 	w.Metrics = append(w.Metrics, func(ctx context.Context, out io.Writer) error {
 		return metrics.Write(ctx, out, db.DB, time.Now())
