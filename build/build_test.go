@@ -25,9 +25,9 @@ import (
 var update = flag.Bool("update", false,
 	"rewrite the wanted files of testdata/*.txtar; read what changed before you keep it")
 
-// TestScenarios is the product in examples. Each archive in testdata tells, in its first lines, what happened to a
-// directory; facts.json is what the crawler kept of it, now the moment of the build; the files after "files" are what
-// readers get. Files that an archive does not spell out are named in "files" alone.
+// TestScenarios builds a directory from each archive in testdata. The first lines of an archive describe the scenario,
+// facts.json has the facts and now the time of the build. The file named files lists the expected files. The files
+// after it are their expected contents; other files are only listed.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -47,7 +47,9 @@ func TestScenarios(t *testing.T) {
 			for _, f := range archive.Files {
 				switch f.Name {
 				case "facts.json":
-					if err := json.Unmarshal(f.Data, &facts); err != nil {
+					d := json.NewDecoder(bytes.NewReader(f.Data))
+					d.DisallowUnknownFields()
+					if err := d.Decode(&facts); err != nil {
 						t.Fatalf("read facts.json: %v", err)
 					}
 				case "now":
@@ -58,7 +60,7 @@ func TestScenarios(t *testing.T) {
 					wanted = append(wanted, f)
 				}
 			}
-			tree := write(t, &facts, now)
+			tree := buildTree(t, &facts, now)
 			names := slices.Sorted(maps.Keys(tree))
 			tree["files"] = []byte(strings.Join(slices.DeleteFunc(names, func(n string) bool {
 				return strings.HasPrefix(n, "assets/")
@@ -84,8 +86,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// indentJSON indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is
-// named by its members: "assessment.risk".
+// indentJSON indents a file that is one long line. Lists have a line per row and stay unchanged. part names a part of
+// data by its members: "assessment.risk".
 func indentJSON(t *testing.T, name string, data []byte, part string) []byte {
 	t.Helper()
 	if data == nil {
@@ -117,8 +119,8 @@ func indentJSON(t *testing.T, name string, data []byte, part string) []byte {
 	return append(out, '\n')
 }
 
-// write judges facts and renders every file of the tree.
-func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte {
+// buildTree judges facts and returns all files of the snapshot.
+func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte {
 	t.Helper()
 	pages, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestChangeLogsAtAnyMoment reads and judges again and again while records come, from clocks that go back too, while
-// hours are sealed by clocks that differ, and services erased: what is read at one moment holds every row that the
-// logs count.
+// TestChangeLogsAtAnyMoment reads and judges change logs while changes are stored, hours are sealed and services are
+// erased. The clocks of all of these differ and are set back. Each read must contain every row that the logs count.
 func TestChangeLogsAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -41,10 +40,10 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 	const hours = 120
 	seed := rand.Uint64()
 	visits, seals := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-	told := make(chan time.Time)
+	stored := make(chan time.Time)
 	var writers sync.WaitGroup
 	writers.Go(func() {
-		defer close(told)
+		defer close(stored)
 		for hour := range hours {
 			at := moment.Add(time.Duration(hour)*time.Hour + time.Duration(visits.IntN(180)-120)*time.Minute)
 			var batch []postgres.Visit
@@ -71,7 +70,7 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
-			told <- at
+			stored <- at
 		}
 	})
 	sealing := make(chan time.Time, hours)
@@ -86,7 +85,7 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 	defer writers.Wait()
 	defer close(sealing)
 	read, rows := 0, int64(0)
-	for at := range told {
+	for at := range stored {
 		sealing <- at
 		now := at.Add(time.Duration(read%5-2) * 30 * time.Minute)
 		var facts *postgres.Facts

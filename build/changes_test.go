@@ -24,16 +24,16 @@ import (
 	"tollbook/site/serve"
 )
 
-// told is a change record that went into Postgres.
-type told struct {
+// storedChange is a change that was stored in Postgres.
+type storedChange struct {
 	n          int
 	slug, kind string
 	at         time.Time
 }
 
-// tellChanges lets three services change for days: every hour each of them, in most of its types. It builds now and
-// then into dir, and answers what was told, oldest first, and the moment of the last build.
-func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, time.Time) {
+// storeChanges stores changes of three services for some hours: most types of change for each of them in every hour. It
+// builds now and then into dir. It returns the changes, oldest first, and the time of the last build.
+func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]storedChange, time.Time) {
 	t.Helper()
 	var listings []postgres.Listing
 	for _, slug := range []string{"acme", "bolt", "cove"} {
@@ -50,7 +50,7 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(4, 2))
-	var all []told
+	var all []storedChange
 	now := moment
 	for hour := range hours {
 		at := moment.Add(time.Duration(hour) * time.Hour)
@@ -68,7 +68,7 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 					Summary:     json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(all))),
 					OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`),
 				})
-				all = append(all, told{len(all), s.Slug, kind, at})
+				all = append(all, storedChange{len(all), s.Slug, kind, at})
 			}
 			visits = append(visits, v)
 		}
@@ -82,13 +82,13 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 	return all, now
 }
 
-// TestChangesEndToEnd: what was told comes out again, whatever is asked, from the files of a directory that was built
-// many times, and from those of one that was built once.
+// TestChangesEndToEnd requests changes with random parameters and compares the responses with the stored changes. One
+// directory was built many times, the other once.
 func TestChangesEndToEnd(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	often, once := scratch(t), scratch(t)
-	all, now := tellChanges(t, db, often, 10*24)
+	often, once := tempDir(t), tempDir(t)
+	all, now := storeChanges(t, db, often, 10*24)
 	run(t, db, once, options(now))
 	if len(all) < 1200 {
 		t.Fatalf("%d records prove little", len(all))

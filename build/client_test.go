@@ -19,8 +19,8 @@ import (
 
 const openapiTools = "testdata/openapi"
 
-// command runs a program that nobody reports on, and answers what it said.
-func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
+// runCommand runs a program with its telemetry disabled and returns its output.
+func runCommand(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -36,11 +36,11 @@ func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// workshop is a folder with the description, the files of testdata/openapi and the installed programs.
-func (d *described) workshop(t *testing.T) (dir, bin string) {
+// prepareFolder returns a folder with the OpenAPI document, the files of testdata/openapi and the installed programs.
+func (d *openapiTest) prepareFolder(t *testing.T) (dir, bin string) {
 	t.Helper()
 	installed := nodetest.Install(t, openapiTools)
-	dir = scratch(t)
+	dir = tempDir(t)
 	if err := os.CopyFS(dir, os.DirFS(openapiTools)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +53,15 @@ func (d *described) workshop(t *testing.T) (dir, bin string) {
 	return dir, filepath.Join(installed, ".bin")
 }
 
-// testLinters: Spectral and Redocly, with the rules that they recommend, find nothing, not even a hint.
-func (d *described) testLinters(t *testing.T) {
-	dir, bin := d.workshop(t)
-	out, err := command(t, dir, filepath.Join(bin, "spectral"), "lint", "openapi.json", "--ruleset", "spectral.yaml",
+// testLinters checks that Spectral and Redocly report nothing with their recommended rules, not even a hint.
+func (d *openapiTest) testLinters(t *testing.T) {
+	dir, bin := d.prepareFolder(t)
+	out, err := runCommand(t, dir, filepath.Join(bin, "spectral"), "lint", "openapi.json", "--ruleset", "spectral.yaml",
 		"--fail-severity", "hint", "--quiet")
 	if err != nil {
 		t.Errorf("spectral: %v\n%s", err, out)
 	}
-	out, err = command(t, dir, filepath.Join(bin, "redocly"), "lint", "openapi.json", "--config", "redocly.yaml",
+	out, err = runCommand(t, dir, filepath.Join(bin, "redocly"), "lint", "openapi.json", "--config", "redocly.yaml",
 		"--format", "json")
 	var report struct {
 		Totals   struct{ Errors, Warnings int }
@@ -78,19 +78,19 @@ func (d *described) testLinters(t *testing.T) {
 	}
 }
 
-// testClient generates a TypeScript client from the description alone, compiles it and lets it read from a real server.
-func (d *described) testClient(t *testing.T) {
-	dir, bin := d.workshop(t)
-	if out, err := command(t, dir, filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o",
+// testClient generates a TypeScript client from the document, compiles it and lets it read from a real server.
+func (d *openapiTest) testClient(t *testing.T) {
+	dir, bin := d.prepareFolder(t)
+	if out, err := runCommand(t, dir, filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o",
 		"schema.d.ts"); err != nil {
 		t.Fatalf("openapi-typescript: %v\n%s", err, out)
 	}
-	if out, err := command(t, dir, filepath.Join(bin, "tsc"), "-p", "."); err != nil {
+	if out, err := runCommand(t, dir, filepath.Join(bin, "tsc"), "-p", "."); err != nil {
 		t.Fatalf("tsc: %v\n%s", err, out)
 	}
 	server := httptest.NewServer(d.handler)
 	defer server.Close()
-	out, err := command(t, dir, "node", "client.js", server.URL+"/v1")
+	out, err := runCommand(t, dir, "node", "client.js", server.URL+"/v1")
 	if err != nil {
 		t.Fatalf("client: %v\n%s", err, out)
 	}

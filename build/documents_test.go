@@ -16,14 +16,14 @@ import (
 	"tollbook/site"
 )
 
-func (d *described) get(target string) *httptest.ResponseRecorder {
+func (d *openapiTest) get(target string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	d.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
 	return w
 }
 
-// testManners holds the reader to what the documents say of any request.
-func (d *described) testManners(t *testing.T) {
+// testHTTPPolicy checks that the server handles requests as the documents promise.
+func (d *openapiTest) testHTTPPolicy(t *testing.T) {
 	for _, c := range []struct {
 		about, target string
 		status        int
@@ -68,8 +68,8 @@ func (d *described) testManners(t *testing.T) {
 	}
 }
 
-// testWalk follows Link from page to page: each service is met once, and all pages are of one snapshot.
-func (d *described) testWalk(t *testing.T) {
+// testWalk follows Link headers from page to page. It must find each service once, and all pages in one snapshot.
+func (d *openapiTest) testWalk(t *testing.T) {
 	var slugs []string
 	id := d.get("/v1/tags").Header().Get("X-Snapshot")
 	for target := "/v1/services?per_page=7&sort=uptime"; target != ""; {
@@ -93,8 +93,8 @@ func (d *described) testWalk(t *testing.T) {
 
 var shown = regexp.MustCompile(`https://tollbook\.example[^\s<>()'"` + "`" + `]*`)
 
-// testAddresses: every address of ours that a document shows is answered, and as what it is.
-func (d *described) testAddresses(t *testing.T) {
+// testAddresses checks that every URL of the directory in a document responds with 200 and the right type.
+func (d *openapiTest) testAddresses(t *testing.T) {
 	for target, kind := range map[string]string{
 		"/llms.txt": "text/plain; charset=utf-8", "/robots.txt": "text/plain; charset=utf-8",
 		"/sitemap.xml": "application/xml; charset=utf-8",
@@ -106,8 +106,8 @@ func (d *described) testAddresses(t *testing.T) {
 			t.Errorf("%s answers %d, %s; want 200, %s", target, w.Code, w.Header().Get("Content-Type"), kind)
 			continue
 		}
-		found := shown.FindAllString(html.UnescapeString(w.Body.String()), -1)
-		for _, address := range found {
+		links := shown.FindAllString(html.UnescapeString(w.Body.String()), -1)
+		for _, address := range links {
 			path := strings.TrimPrefix(address, "https://tollbook.example")
 			if strings.Contains(path, "{") || path == "" || strings.HasSuffix(path, "/v1") ||
 				strings.HasSuffix(path, ".") || strings.HasSuffix(path, ",") {
@@ -120,14 +120,14 @@ func (d *described) testAddresses(t *testing.T) {
 				t.Errorf("%s shows %s, which answers %d", target, address, w.Code)
 			}
 		}
-		if len(found) == 0 && target != "/api/v1/routes.json" {
+		if len(links) == 0 && target != "/api/v1/routes.json" {
 			t.Errorf("%s shows no address", target)
 		}
 	}
 }
 
-// testVerifying follows what the reference says of SHA256SUMS, X-Snapshot and ETag.
-func (d *described) testVerifying(t *testing.T) {
+// testVerifying follows the instructions of the reference for SHA256SUMS, X-Snapshot and ETag.
+func (d *openapiTest) testVerifying(t *testing.T) {
 	sums := d.get("/SHA256SUMS")
 	listed := map[string]string{}
 	for line := range strings.Lines(sums.Body.String()) {

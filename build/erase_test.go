@@ -17,14 +17,14 @@ import (
 	"tollbook/site/testgate"
 )
 
-// packBlocks are the rows of every block in every pack, by pack and name.
-func packBlocks(t *testing.T, dir string) map[string][][]byte {
+// readPackRows returns the rows of every block in every pack, by pack and name.
+func readPackRows(t *testing.T, dir string) map[string][][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "packs", "*.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string][][]byte{}
+	blocks := map[string][][]byte{}
 	for _, path := range paths {
 		z, err := archive.OpenZipFile(path)
 		if err != nil {
@@ -43,22 +43,22 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found[filepath.Base(path)+" "+name] = rows
+			blocks[filepath.Base(path)+" "+name] = rows
 		}
 	}
-	return found
+	return blocks
 }
 
-// TestErasedService checks that no file names an erased service. Its rows in packs and open blocks keep their places,
-// empty. All other rows keep their bytes. The checkpoint names the erasure once.
+// TestErasedService checks that no file names an erased service. Its rows in packs and open blocks become tombstones,
+// and all other rows keep their bytes. The packs are rewritten once.
 func TestErasedService(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
-	db, dir := openSample(t), scratch(t)
+	db, dir := openSample(t), tempDir(t)
 	before := run(t, db, dir, options(moment))
-	was := packBlocks(t, dir)
+	was := readPackRows(t, dir)
 
-	// The one with the most rows in packs.
+	// Erase the service with the most rows in packs.
 	count, slug := map[string]int{}, ""
 	for name, rows := range was {
 		if strings.Contains(name, " v1/checks/") {
@@ -86,11 +86,11 @@ func TestErasedService(t *testing.T) {
 		t.Errorf("checkpoint %+v, %v", c, err)
 	}
 	erased := 0
-	is := packBlocks(t, dir)
+	is := readPackRows(t, dir)
 	for name, rows := range was {
 		own := strings.Contains(name, "/"+slug+"/") || strings.Contains(name, "service="+slug+"/")
 		if _, there := is[name]; there == own {
-			t.Errorf("%s: there after the erasure: %v", name, there)
+			t.Errorf("%s: exists after the erasure: %v", name, there)
 		}
 		if own {
 			continue
@@ -119,11 +119,11 @@ func TestErasedService(t *testing.T) {
 		}
 	}
 	if erased < 100 {
-		t.Errorf("%d rows of %s were erased; the test shows nothing", erased, slug)
+		t.Errorf("%d rows of %s were erased, want 100 at least", erased, slug)
 	}
 	for name, rows := range is {
 		if text := string(bytes.Join(rows, nil)); strings.Contains(text, `"`+slug+`"`) {
-			t.Errorf("%s tells of %s", name, slug)
+			t.Errorf("%s contains %s", name, slug)
 		}
 	}
 	tree := func(id string) archive.Tree {
@@ -141,15 +141,15 @@ func TestErasedService(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(data, []byte(`"`+slug+`"`)) || strings.Contains(name, "/"+slug+"/") {
-			t.Errorf("%s tells of %s", name, slug)
+			t.Errorf("%s contains %s", name, slug)
 		}
 	}
 	if err := build.CheckSuccessor(tree(before.Snapshot), next, []string{slug}); err != nil {
-		t.Errorf("without it: %v", err)
+		t.Errorf("check successor without %s: %v", slug, err)
 	}
-	packs := digests(t, filepath.Join(dir, "packs"))
+	packs := digestFiles(t, filepath.Join(dir, "packs"))
 	run(t, db, dir, options(moment.Add(2*time.Minute)))
-	if diff := cmp.Diff(packs, digests(t, filepath.Join(dir, "packs"))); diff != "" {
+	if diff := cmp.Diff(packs, digestFiles(t, filepath.Join(dir, "packs"))); diff != "" {
 		t.Errorf("packs changed again (-erased +later):\n%s", diff)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"tollbook/site/serve"
 )
 
-// testErrors: each error that a reader may meet has the described shape.
-func (d *described) testErrors(t *testing.T) {
+// testErrors checks that each error has the documented shape.
+func (d *openapiTest) testErrors(t *testing.T) {
 	for _, c := range []struct {
 		method, target, path string
 		status               int
@@ -38,29 +38,29 @@ func (d *described) testErrors(t *testing.T) {
 		{"POST", "/v1/services", "/services", 405, site.ErrorMethodNotAllowed},
 		{"DELETE", "/v1/services/x", "/services/{slug}", 405, site.ErrorMethodNotAllowed},
 	} {
-		w, err := d.check(c.path, httptest.NewRequest(c.method, c.target, nil))
-		d.expectError(t, c.method+" "+c.target, w, err, c.status, c.kind)
+		w, err := d.checkResponse(c.path, httptest.NewRequest(c.method, c.target, nil))
+		d.checkError(t, c.method+" "+c.target, w, err, c.status, c.kind)
 	}
 	damaged := filepath.Join(d.root, "tree", d.report.Snapshot)
 	if err := os.Remove(filepath.Join(damaged, "v1", "tags.json")); err != nil {
 		t.Fatal(err)
 	}
-	w, err := d.checkOf(handlerAt(t, damaged), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
-	d.expectError(t, "a file that is missing", w, err, 500, site.ErrorInternal)
-	w, err = d.checkOf(handlerAt(t, scratch(t)), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
-	d.expectError(t, "nothing published", w, err, 503, site.ErrorUnavailable)
+	w, err := d.checkResponseOf(openHandler(t, damaged), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
+	d.checkError(t, "a file that is missing", w, err, 500, site.ErrorInternal)
+	w, err = d.checkResponseOf(openHandler(t, tempDir(t)), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
+	d.checkError(t, "nothing published", w, err, 503, site.ErrorUnavailable)
 	limited := serve.NewHandler(serve.Options{Source: d.source, RateLimit: 1})
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		if w, err = d.checkOf(limited, "/tags", httptest.NewRequest("GET", "/v1/tags", nil)); w.Code != want ||
+		if w, err = d.checkResponseOf(limited, "/tags", httptest.NewRequest("GET", "/v1/tags", nil)); w.Code != want ||
 			err != nil {
 			t.Errorf("a limit of one request: %d, %v; want %d", w.Code, err, want)
 		}
 	}
-	d.expectError(t, "one request too many", w, err, 429, site.ErrorRateLimited)
-	d.expectExamples(t)
+	d.checkError(t, "one request too many", w, err, 429, site.ErrorRateLimited)
+	d.checkErrorExamples(t)
 }
 
-func handlerAt(t *testing.T, root string) http.Handler {
+func openHandler(t *testing.T, root string) http.Handler {
 	t.Helper()
 	source, err := output.OpenSource(root, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -70,7 +70,7 @@ func handlerAt(t *testing.T, root string) http.Handler {
 	return serve.NewHandler(serve.Options{Source: source})
 }
 
-func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int,
+func (d *openapiTest) checkError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int,
 	kind string) {
 	t.Helper()
 	if invalid != nil {
@@ -90,11 +90,11 @@ func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseR
 		!slices.Contains(site.ErrorTypes, body.Error.Type) {
 		t.Errorf("%s is answered with %+v", what, body.Error)
 	}
-	d.met[status] = append(d.met[status], strings.TrimSpace(text))
+	d.errors[status] = append(d.errors[status], strings.TrimSpace(text))
 }
 
-// expectExamples: what the document shows as an error of a status is one that was met.
-func (d *described) expectExamples(t *testing.T) {
+// checkErrorExamples checks that each example of an error in the document is a response that the server sent.
+func (d *openapiTest) checkErrorExamples(t *testing.T) {
 	t.Helper()
 	for status, ref := range d.doc.Paths.Value("/services").Get.Responses.Map() {
 		media := ref.Value.Content.Get("application/json")
@@ -106,7 +106,7 @@ func (d *described) expectExamples(t *testing.T) {
 			continue
 		}
 		var bodies []any
-		for _, text := range d.met[code] {
+		for _, text := range d.errors[code] {
 			var body any
 			unmarshal(t, []byte(text), &body)
 			bodies = append(bodies, body)

@@ -17,8 +17,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// TestFacilitatorFiles: every timeframe with every set of embeds has every page of 25 and of 100, and each is the naive
-// page of the naive order.
+// TestFacilitatorFiles checks that every timeframe with every set of embeds has every page of 25 and of 100. Each page
+// must be the one that newNaivePage sorts and encodes.
 func TestFacilitatorFiles(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 25, 130} {
@@ -60,13 +60,15 @@ func TestFacilitatorFiles(t *testing.T) {
 			for _, timeframe := range []string{"24h", "7d", "30d", "all"} {
 				for _, size := range []int{25, 100} {
 					for page := 1; page == 1 || (page-1)*size < n; page++ {
-						data := naivePage(t, list, timeframe, include, size, page)
-						want[fmt.Sprintf("v1/facilitators/timeframe=%s%s/days=90/per_page=%d/page=%d.json", timeframe, escaped, size, page)] = data
+						data := newNaivePage(t, list, timeframe, include, size, page)
+						key := fmt.Sprintf("v1/facilitators/timeframe=%s%s/days=90/per_page=%d/page=%d.json",
+							timeframe, escaped, size, page)
+						want[key] = data
 					}
 				}
 			}
 		}
-		want["v1/facilitators.json"] = naivePage(t, list, "7d", "", 25, 1)
+		want["v1/facilitators.json"] = newNaivePage(t, list, "7d", "", 25, 1)
 		if diff := cmp.Diff(wantTotals, totals); diff != "" {
 			t.Errorf("%d: totals (-want +got):\n%s", n, diff)
 		}
@@ -81,8 +83,8 @@ func TestFacilitatorFiles(t *testing.T) {
 	}
 }
 
-// naivePage encodes a page from scratch.
-func naivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include string, size, page int) []byte {
+// newNaivePage encodes a page from scratch.
+func newNaivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include string, size, page int) []byte {
 	t.Helper()
 	value := func(f site.FacilitatorListItem) int {
 		var n int
@@ -91,7 +93,7 @@ func naivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include
 		return n
 	}
 	ordered := slices.Clone(list)
-	// list is by id
+	// list is sorted by ID
 	slices.SortStableFunc(ordered, func(a, b site.FacilitatorListItem) int { return value(b) - value(a) })
 	var rows []string
 	for i := (page - 1) * size; i < page*size && i < len(ordered); i++ {

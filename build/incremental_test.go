@@ -22,8 +22,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// crowded holds a made-up directory, small and with something of every kind.
-var crowded = postgrestest.New(func(ctx context.Context, dsn string) error {
+// crowdTemplate contains a small generated directory with facts of every kind.
+var crowdTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
@@ -33,8 +33,8 @@ var crowded = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return err
 })
 
-// sideBySide is two folders in which the same directory is built: one incrementally, the other from nothing.
-type sideBySide struct {
+// buildPair builds the same directory in two folders: one incrementally, the other without a previous snapshot.
+type buildPair struct {
 	t                    *testing.T
 	db                   *postgres.DB
 	conn                 *pgx.Conn
@@ -43,8 +43,8 @@ type sideBySide struct {
 	last                 map[string]string // sums of the last snapshot's files
 }
 
-func newSideBySide(t *testing.T) *sideBySide {
-	dsn := crowded.Database(t)
+func newBuildPair(t *testing.T) *buildPair {
+	dsn := crowdTemplate.Database(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +57,11 @@ func newSideBySide(t *testing.T) *sideBySide {
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	o := options(moment.Add(time.Minute))
 	o.Expand, o.Program = output.ExpandNone, "this one"
-	return &sideBySide{t: t, db: db, conn: conn, incremental: scratch(t), nothing: scratch(t), o: o}
+	return &buildPair{t: t, db: db, conn: conn, incremental: tempDir(t), nothing: tempDir(t), o: o}
 }
 
-// build builds both a minute later. Their zips must be equal byte by byte.
-func (w *sideBySide) build(about string) (r build.Report, changed func(slug string) bool) {
+// build builds both a minute later. Their zips must be equal.
+func (w *buildPair) build(about string) (r build.Report, changed func(slug string) bool) {
 	w.t.Helper()
 	w.o.Now = w.o.Now.Add(time.Minute)
 	o := w.o
@@ -69,12 +69,12 @@ func (w *sideBySide) build(about string) (r build.Report, changed func(slug stri
 	want := run(w.t, w.db, w.nothing, o)
 	got := run(w.t, w.db, w.incremental, w.o)
 	if want.Copied != 0 {
-		w.t.Fatalf("%s: %d services were copied by a program that is not known", about, want.Copied)
+		w.t.Fatalf("%s: a build without a Program copied %d services", about, want.Copied)
 	}
-	a, b := sums(w.t, w.nothing, want.Snapshot), sums(w.t, w.incremental, got.Snapshot)
+	a, b := readSums(w.t, w.nothing, want.Snapshot), readSums(w.t, w.incremental, got.Snapshot)
 	for name, sum := range a {
 		if b[name] != sum {
-			w.t.Errorf("%s: %s is not as built from nothing", about, name)
+			w.t.Errorf("%s: %s differs from a build without a previous snapshot", about, name)
 		}
 	}
 	if len(a) != len(b) || !bytes.Equal(w.zip(w.nothing, want), w.zip(w.incremental, got)) {
@@ -94,7 +94,7 @@ func (w *sideBySide) build(about string) (r build.Report, changed func(slug stri
 	}
 }
 
-func (w *sideBySide) zip(dir string, r build.Report) []byte {
+func (w *buildPair) zip(dir string, r build.Report) []byte {
 	w.t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "snapshots", r.Snapshot+".zip"))
 	if err != nil {
@@ -103,37 +103,40 @@ func (w *sideBySide) zip(dir string, r build.Report) []byte {
 	return data
 }
 
-// victim is a service of which there is a fact of every kind, but for changes.
-type victim struct {
+// subject is a service with facts of every kind, except changes.
+type subject struct {
 	ID   int64
 	Slug string
 }
 
-// victims are so many, of different domains, those with changes first.
-func (w *sideBySide) victims(n int) []victim {
+// listSubjects returns n subjects on different domains, those with changes first.
+func (w *buildPair) listSubjects(n int) []subject {
 	w.t.Helper()
 	rows, err := w.conn.Query(w.t.Context(), `
-		SELECT min(s.id), min(s.slug) FROM services s JOIN site_facts f ON f.service_id = s.id JOIN domain_facts USING (domain)
-		WHERE EXISTS (SELECT FROM endpoints e JOIN prices p ON p.endpoint_id = e.id JOIN envelopes v ON v.endpoint_id = e.id WHERE e.service_id = s.id AND p.until IS NULL)
+		SELECT min(s.id), min(s.slug)
+		FROM services s JOIN site_facts f ON f.service_id = s.id JOIN domain_facts USING (domain)
+		WHERE EXISTS (
+			SELECT FROM endpoints e JOIN prices p ON p.endpoint_id = e.id JOIN envelopes v ON v.endpoint_id = e.id
+			WHERE e.service_id = s.id AND p.until IS NULL)
 		GROUP BY domain HAVING count(*) = 1
 		ORDER BY min((SELECT count(*) FROM changes WHERE service_id = s.id)) DESC, domain LIMIT $1`, n)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[victim])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[subject])
 	if err != nil || len(list) < n {
 		w.t.Fatalf("%d services have facts of every kind, want %d: %v", len(list), n, err)
 	}
 	return list
 }
 
-// TestIncrementalBuild changes each kind of fact, of one service each, then one thing after the other. Each
-// incremental build equals a build from nothing byte by byte, the service's own files show the change, and the
-// rendered files of other services are copied unless the change is of all.
+// TestIncrementalBuild changes each kind of fact, of one service each, and then other inputs one by one. Each
+// incremental build must equal a build without a previous snapshot. The files of the changed services must show the
+// change. The rendered files of other services must be copied, unless the change concerns all.
 func TestIncrementalBuild(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
-	w := newSideBySide(t)
+	w := newBuildPair(t)
 	if r, _ := w.build("the first"); r.Copied != 0 {
 		t.Errorf("the first build copied %d services", r.Copied)
 	}
@@ -141,7 +144,9 @@ func TestIncrementalBuild(t *testing.T) {
 	if services.Copied != services.Services {
 		t.Errorf("a minute later %d services of %d were copied", services.Copied, services.Services)
 	}
-	const endpoint = `(SELECT e.id FROM endpoints e JOIN prices p ON p.endpoint_id = e.id AND until IS NULL JOIN envelopes v ON v.endpoint_id = e.id
+	const endpoint = `(
+		SELECT e.id FROM endpoints e JOIN prices p ON p.endpoint_id = e.id AND until IS NULL
+		JOIN envelopes v ON v.endpoint_id = e.id
 		WHERE service_id = $1 ORDER BY e.id LIMIT 1)`
 	facts := []struct{ about, sql string }{
 		{"a change", `UPDATE changes SET summary = '{}' WHERE service_id = $1`},
@@ -157,16 +162,22 @@ func TestIncrementalBuild(t *testing.T) {
 		{"an answer", `UPDATE envelopes SET status_code = 200 WHERE endpoint_id = ` + endpoint},
 		{"checks of a day", `UPDATE check_days SET up = up - 1 WHERE service_id = $1 AND day = '2026-11-12'`},
 		{"how long a check took",
-			`UPDATE checks SET response_time_ms = response_time_ms + 1 WHERE service_id = $1 AND service_number = (SELECT max(service_number) FROM checks WHERE service_id = $1 AND response_time_ms IS NOT NULL)`},
+			`UPDATE checks SET response_time_ms = response_time_ms + 1
+			WHERE service_id = $1 AND service_number = (
+				SELECT max(service_number) FROM checks WHERE service_id = $1 AND response_time_ms IS NOT NULL)`},
 		{"a document", `UPDATE site_facts SET robots = NOT coalesce(robots, false) WHERE service_id = $1`},
 		{"a registrar",
-			`UPDATE domain_facts SET registrar = 'Another' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+			`UPDATE domain_facts SET registrar = 'Another'
+			WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
 		{"a domain's age",
-			`UPDATE domain_facts SET created_at = created_at - interval '30 hours' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+			`UPDATE domain_facts SET created_at = created_at - interval '30 hours'
+			WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
 		{"a category",
-			`UPDATE services SET category = (SELECT max(category) FROM services WHERE category <> (SELECT category FROM services WHERE id = $1)) WHERE id = $1`},
+			`UPDATE services SET category = (
+				SELECT max(category) FROM services
+				WHERE category <> (SELECT category FROM services WHERE id = $1)) WHERE id = $1`},
 	}
-	of := w.victims(len(facts))
+	of := w.listSubjects(len(facts))
 	for i, fact := range facts {
 		done, err := w.conn.Exec(t.Context(), fact.sql, of[i].ID)
 		if err != nil || done.RowsAffected() == 0 {
@@ -179,7 +190,7 @@ func TestIncrementalBuild(t *testing.T) {
 	}
 	for i, fact := range facts {
 		if !changed(of[i].Slug) {
-			t.Errorf("%s: no file of %s shows it", fact.about, of[i].Slug)
+			t.Errorf("%s: no file of %s changed", fact.about, of[i].Slug)
 		}
 	}
 

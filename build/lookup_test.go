@@ -16,8 +16,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// shop draws a listing whose texts and lists may have any size.
-func shop(slug string) *rapid.Generator[site.Listing] {
+// drawListing returns a generator of listings with texts and lists of any size.
+func drawListing(slug string) *rapid.Generator[site.Listing] {
 	return rapid.Custom(func(t *rapid.T) site.Listing {
 		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string {
 			return strings.Repeat("long \"text\"\x01 and 東京 ", n*n)
@@ -44,15 +44,15 @@ func shop(slug string) *rapid.Generator[site.Listing] {
 	})
 }
 
-// TestLookupsAreSmall: whatever services write, each address and each recipient has one row in its shard, its answer is
-// complete JSON of less than 2 KiB, and says when something was left out.
+// TestLookupsAreSmall checks that each URL and each recipient has one row in its shard, for texts of any size. Its
+// response must be complete JSON of less than 2 KiB and must say if something was left out.
 func TestLookupsAreSmall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &site.Snapshot{}
 		for _, slug := range []string{"acme", "bolt", "cove", "dale", "echo",
 			"fern"}[:rapid.IntRange(0, 6).Draw(t, "services")] {
-			s.Services = append(s.Services, shop(slug).Draw(t, slug))
+			s.Services = append(s.Services, drawListing(slug).Draw(t, slug))
 		}
 		addresses, recipients := map[string]bool{}, map[string]bool{}
 		for _, l := range s.Services {
@@ -136,8 +136,8 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestCatalogueIsReadable: what a client of a facilitator's catalogue reads, with our own lenient reader, is each price
-// as it is in the directory, with nothing that the protocol's strict readers would refuse.
+// TestCatalogueIsReadable reads a row of the catalogue with site/x402. It must contain each price of the directory that
+// strict readers of the protocol accept.
 func TestCatalogueIsReadable(t *testing.T) {
 	t.Parallel()
 	base, solana := "eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
@@ -172,7 +172,7 @@ func TestCatalogueIsReadable(t *testing.T) {
 	var got []way
 	for _, r := range e.Accepts {
 		if !r.Usable() || r.MaxTimeoutSeconds == nil {
-			t.Fatalf("nobody can pay by %s", r.Raw)
+			t.Fatalf("a client cannot pay with %s", r.Raw)
 		}
 		got = append(got, way{r.Scheme, r.NetworkCAIP2, r.Asset, r.Amount, r.PayTo, string(r.Extra),
 			*r.MaxTimeoutSeconds})

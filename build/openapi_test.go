@@ -27,28 +27,29 @@ import (
 	"tollbook/site/testgate"
 )
 
-// described is a sample directory as it is published, with the description that lies in it.
-type described struct {
+// openapiTest is a published sample directory with its OpenAPI document.
+type openapiTest struct {
 	root    string
 	report  build.Report
 	files   map[string][]byte
 	index   site.Index
 	source  *output.Source
 	handler http.Handler
-	met     map[int][]string // bodies of errors, by status
+	errors  map[int][]string // bodies of errors, by status
 	doc     *openapi3.T
 	schemas *jsonschema.Compiler
 }
 
-// TestOpenAPI holds the description in a snapshot to everything else in it, and to whoever reads it.
+// TestOpenAPI compares the OpenAPI document in a snapshot with all files and responses, and passes it to the tools of
+// its readers.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
-	d := describe(t)
+	d := buildOpenAPITest(t)
 	t.Run("document", d.testDocument)
 	t.Run("files", d.testFiles)
 	t.Run("answers", d.testAnswers)
-	t.Run("manners", d.testManners)
+	t.Run("HTTP policy", d.testHTTPPolicy)
 	t.Run("walk", d.testWalk)
 	t.Run("addresses", d.testAddresses)
 	t.Run("verifying", d.testVerifying)
@@ -58,11 +59,11 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("generators", d.testGenerators)
 }
 
-func describe(t *testing.T) *described {
+func buildOpenAPITest(t *testing.T) *openapiTest {
 	t.Helper()
 	db := openSample(t)
-	settle(t, db)
-	d := &described{root: scratch(t), files: map[string][]byte{}}
+	storeSettlements(t, db)
+	d := &openapiTest{root: tempDir(t), files: map[string][]byte{}}
 	o := options(moment)
 	o.Expand = output.ExpandAll
 	d.report = run(t, db, d.root, o)
@@ -86,9 +87,9 @@ func describe(t *testing.T) *described {
 	if err := json.Unmarshal(d.files[site.IndexFile], &d.index); err != nil {
 		t.Fatal(err)
 	}
-	d.source, d.met = source, map[int][]string{}
+	d.source, d.errors = source, map[int][]string{}
 	d.handler = serve.NewHandler(serve.Options{Source: source})
-	strict := strictly(t, d.files[site.OpenAPIFile])
+	strict := forbidUnknown(t, d.files[site.OpenAPIFile])
 	if d.doc, err = openapi3.NewLoader().LoadFromData(strict); err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +107,9 @@ func describe(t *testing.T) *described {
 
 const documentURL = "https://tollbook.example/v1/openapi.json"
 
-// strictly allows objects no member that they are not described with. The published document leaves room for later
-// ones; what lies beside it may not use it.
-func strictly(t *testing.T, document []byte) []byte {
+// forbidUnknown returns the document without room for unknown members. The published document has that room for later
+// versions, but this version must not use it.
+func forbidUnknown(t *testing.T, document []byte) []byte {
 	t.Helper()
 	var doc map[string]any
 	if err := json.Unmarshal(document, &doc); err != nil {
@@ -140,13 +141,13 @@ func strictly(t *testing.T, document []byte) []byte {
 	return data
 }
 
-// testDocument: it is OpenAPI 3.1, and its examples are what it says they are.
-func (d *described) testDocument(t *testing.T) {
-	loose, err := openapi3.NewLoader().LoadFromData(d.files[site.OpenAPIFile])
+// testDocument checks that the document is valid OpenAPI 3.1 and that its examples match their schemas.
+func (d *openapiTest) testDocument(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromData(d.files[site.OpenAPIFile])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := loose.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+	if err := document.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
 		t.Errorf("the description is invalid: %v", err)
 	}
 	examples := 0
@@ -157,7 +158,7 @@ func (d *described) testDocument(t *testing.T) {
 			continue // no file of the snapshot
 		}
 		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
-			t.Errorf("%s has no answer", path)
+			t.Errorf("%s describes no response", path)
 		} else if item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Example != nil {
 			examples++
 		}
@@ -167,8 +168,9 @@ func (d *described) testDocument(t *testing.T) {
 	}
 }
 
-// pathOf is the path of the document that describes a file: that of the route whose request its key spells, or its own.
-func pathOf(key string) (string, bool) {
+// findPath returns the path of the document that describes a file: that of the route whose request its key spells, or
+// the file's own.
+func findPath(key string) (string, bool) {
 	path, query, err := site.Request(key)
 	if err == nil {
 		if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil {
@@ -185,7 +187,7 @@ func pathOf(key string) (string, bool) {
 
 var variable = regexp.MustCompile(`\\\{[a-z0-9]+\\\}`)
 
-// filePattern finds the names that a pattern stands for; what a variable part may be is as site.Segments says.
+// filePattern returns an expression for the file names of a pattern. The variable parts are those of site.Segments.
 func filePattern(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^" + variable.ReplaceAllStringFunc(regexp.QuoteMeta(pattern), func(s string) string {
 		segment := site.SegmentByName(strings.Trim(s, `\{}`))
@@ -193,19 +195,19 @@ func filePattern(pattern string) *regexp.Regexp {
 	}) + "$")
 }
 
-// testFiles: every JSON file of the snapshot is described, and is as described.
-func (d *described) testFiles(t *testing.T) {
+// testFiles checks that the document describes every JSON file of the snapshot.
+func (d *openapiTest) testFiles(t *testing.T) {
 	compiled := map[string]*jsonschema.Schema{}
 	seen := map[string]int{}
 	for name, data := range d.files {
-		path, ok := pathOf(name)
+		path, ok := findPath(name)
 		if !ok {
-			t.Errorf("%s is no answer of a route and not in site.Files", name)
+			t.Errorf("%s is no response of a route and not in site.Files", name)
 			continue
 		}
 		seen[path]++
 		if compiled[path] == nil {
-			compiled[path] = d.compile(t, path)
+			compiled[path] = d.compileSchema(t, path)
 		}
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 		if err != nil {
@@ -220,14 +222,14 @@ func (d *described) testFiles(t *testing.T) {
 	}
 	for _, r := range site.Routes {
 		if r.Ext == ".json" && r.Rule != site.RuleLookup && seen[strings.TrimPrefix(r.Pattern, "/v1")] == 0 {
-			t.Errorf("no file of the snapshot answers route %s", r.Name)
+			t.Errorf("no file of the snapshot belongs to route %s", r.Name)
 		}
 	}
 	d.testRefusals(t)
 }
 
-// testRefusals: what is not as described is found. Each row spoils a file.
-func (d *described) testRefusals(t *testing.T) {
+// testRefusals checks that the document refuses wrong files. Each row breaks one file.
+func (d *openapiTest) testRefusals(t *testing.T) {
 	for _, c := range []struct{ name, old, new string }{
 		{"v1/stats.json", `"total_services":`, `"services_total":1,"total_services":`},
 		{"v1/stats.json", `"total_services":`, `"total_service":`},
@@ -242,22 +244,22 @@ func (d *described) testRefusals(t *testing.T) {
 		data := d.files[c.name]
 		spoilt := bytes.Replace(data, []byte(c.old), []byte(c.new), 1)
 		if bytes.Equal(spoilt, data) {
-			t.Errorf("%s has no %s to spoil", c.name, c.old)
+			t.Errorf("%s has no %s to replace", c.name, c.old)
 			continue
 		}
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(spoilt))
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, _ := pathOf(c.name)
-		if d.compile(t, path).Validate(value) == nil {
-			t.Errorf("%s may have %s in place of %s", c.name, c.new, c.old)
+		path, _ := findPath(c.name)
+		if d.compileSchema(t, path).Validate(value) == nil {
+			t.Errorf("%s with %s in place of %s is accepted", c.name, c.new, c.old)
 		}
 	}
 }
 
-// compile is the schema of what a path answers.
-func (d *described) compile(t *testing.T, path string) *jsonschema.Schema {
+// compileSchema returns the schema of a path's response.
+func (d *openapiTest) compileSchema(t *testing.T, path string) *jsonschema.Schema {
 	t.Helper()
 	escaped := strings.ReplaceAll(strings.ReplaceAll(path, "~", "~0"), "/", "~1")
 	at := (&url.URL{Path: "/paths/" + escaped + "/get/responses/200/content/application~1json/schema"}).EscapedPath()
@@ -268,12 +270,13 @@ func (d *described) compile(t *testing.T, path string) *jsonschema.Schema {
 	return s
 }
 
-// check asks the handler and holds its answer to the description of the path.
-func (d *described) check(path string, r *http.Request) (*httptest.ResponseRecorder, error) {
-	return d.checkOf(d.handler, path, r)
+// checkResponse sends a request to the handler and checks the response against the document.
+func (d *openapiTest) checkResponse(path string, r *http.Request) (*httptest.ResponseRecorder, error) {
+	return d.checkResponseOf(d.handler, path, r)
 }
 
-func (d *described) checkOf(h http.Handler, path string, r *http.Request) (*httptest.ResponseRecorder, error) {
+func (d *openapiTest) checkResponseOf(h http.Handler, path string, r *http.Request) (*httptest.ResponseRecorder,
+	error) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	item := d.doc.Paths.Value(path)
@@ -290,9 +293,9 @@ func (d *described) checkOf(h http.Handler, path string, r *http.Request) (*http
 	return w, openapi3filter.ValidateResponse(r.Context(), input.SetBodyBytes(w.Body.Bytes()))
 }
 
-// testAnswers asks every route anything that its row of the table allows, and some that it does not: each answer is as
-// described, and none is a failure of ours.
-func (d *described) testAnswers(t *testing.T) {
+// testAnswers sends random valid and invalid requests to every route. Each response must match the document, and none
+// may be a server error.
+func (d *openapiTest) testAnswers(t *testing.T) {
 	var routes []*site.Route
 	for i := range site.Routes {
 		if r := &site.Routes[i]; r.Ext == ".json" {
@@ -302,42 +305,43 @@ func (d *described) testAnswers(t *testing.T) {
 	statuses := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 10 {
-			statuses[d.ask(t, rapid.SampledFrom(routes).Draw(t, "route"))]++
+			statuses[d.request(t, rapid.SampledFrom(routes).Draw(t, "route"))]++
 		}
 	})
 	if statuses[http.StatusOK] == 0 || statuses[http.StatusBadRequest] == 0 {
-		t.Errorf("answers by status: %v", statuses)
+		t.Errorf("responses by status: %v", statuses)
 	}
 }
 
-// ask draws a request for a route, and answers the status.
-func (d *described) ask(t *rapid.T, route *site.Route) int {
+// request sends a random request for a route and returns the status.
+func (d *openapiTest) request(t *rapid.T, route *site.Route) int {
 	path := variable.ReplaceAllStringFunc(regexp.QuoteMeta(route.Pattern), func(s string) string {
-		return d.segment(t, strings.Trim(s, `\{}`))
+		return d.drawSegment(t, strings.Trim(s, `\{}`))
 	})
 	path = strings.ReplaceAll(path, `\`, "")
 	valid, query := true, url.Values{}
 	for i := range route.Params {
 		p := &route.Params[i]
 		if rapid.Bool().Draw(t, "has "+p.Name) {
-			value, ok := d.value(t, p)
+			value, ok := d.drawValue(t, p)
 			valid = valid && ok
 			query.Set(p.Name, value)
 		}
 	}
 	target := path + "?" + query.Encode()
-	w, err := d.check(strings.TrimPrefix(route.Pattern, "/v1"), httptest.NewRequest(http.MethodGet, target, nil))
+	w, err := d.checkResponse(strings.TrimPrefix(route.Pattern, "/v1"),
+		httptest.NewRequest(http.MethodGet, target, nil))
 	if err != nil {
 		t.Fatalf("GET %s: %d: %v", target, w.Code, err)
 	}
-	if known := w.Code == http.StatusOK || w.Code == http.StatusNotFound; valid != known || w.Code >= 500 {
+	if isExpected := w.Code == http.StatusOK || w.Code == http.StatusNotFound; valid != isExpected || w.Code >= 500 {
 		t.Fatalf("GET %s answers %d: %s", target, w.Code, w.Body)
 	}
 	return w.Code
 }
 
-// segment draws a variable part of a path.
-func (d *described) segment(t *rapid.T, name string) string {
+// drawSegment draws a variable part of a path.
+func (d *openapiTest) drawSegment(t *rapid.T, name string) string {
 	if name == "slug" {
 		return rapid.OneOf(rapid.SampledFrom(d.index.Slugs), rapid.Just("not-there")).Draw(t, name)
 	}
@@ -345,8 +349,8 @@ func (d *described) segment(t *rapid.T, name string) string {
 		strings.Repeat("0f", 32)}).Draw(t, name)
 }
 
-// value draws a value of a parameter, and says whether it may have it.
-func (d *described) value(t *rapid.T, p *site.Param) (string, bool) {
+// drawValue draws a value of a parameter and reports whether it is valid.
+func (d *openapiTest) drawValue(t *rapid.T, p *site.Param) (string, bool) {
 	switch p.Kind {
 	case site.KindInteger:
 		n := rapid.OneOf(rapid.IntRange(p.Min-1, min(p.Max+1, p.Min+120)), rapid.Just(p.Max)).Draw(t, p.Name)

@@ -13,12 +13,12 @@ import (
 	"tollbook/site"
 )
 
-// TestDigestCoversWhatIsShown changes everything that the files of every service show, the operator's settings among
-// it, one value after the other: each time it has another digest, and the first one again once the value is as it was.
-func TestDigestCoversWhatIsShown(t *testing.T) {
+// TestDigestCoversSharedInputs changes each value that the files of every service show, including the operator's
+// settings. Each change must change the digest, and the old value must restore it.
+func TestDigestCoversSharedInputs(t *testing.T) {
 	t.Parallel()
 	shown := new(render.SharedInputs)
-	fill(reflect.ValueOf(shown).Elem(), 0)
+	fillValue(reflect.ValueOf(shown).Elem(), 0)
 	sum := func(program string) string {
 		d, err := sharedDigest(program, *shown)
 		if err != nil {
@@ -28,15 +28,15 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 	}
 	want, fields := sum("this one"), 0
 	if sum("another") == want {
-		t.Error("another program, the same digest")
+		t.Error("another program has the same digest")
 	}
-	each(reflect.ValueOf(shown).Elem(), "shown", func(path string, v reflect.Value) {
+	visitValues(reflect.ValueOf(shown).Elem(), "shown", func(path string, v reflect.Value) {
 		fields++
 		was := reflect.New(v.Type()).Elem()
 		was.Set(v)
-		change(v)
+		changeValue(v)
 		if sum("this one") == want {
-			t.Errorf("%s is in no digest", path)
+			t.Errorf("%s does not change the digest", path)
 		}
 		v.Set(was)
 	})
@@ -79,15 +79,15 @@ func TestDigestCoversTheInputs(t *testing.T) {
 		if err != nil || digest != again {
 			t.Errorf("%s: %q, then %q, %v", of.about, digest, again, err)
 		}
-		if other, known := seen[digest]; known {
+		if other, isDuplicate := seen[digest]; isDuplicate {
 			t.Errorf("%s has the digest of %s", of.about, other)
 		}
 		seen[digest] = of.about
 	}
 }
 
-// fill gives everything that is exported a value, and each list one element.
-func fill(v reflect.Value, depth int) {
+// fillValue sets every exported field, with one element in each list.
+func fillValue(v reflect.Value, depth int) {
 	if !v.CanSet() {
 		return
 	}
@@ -95,27 +95,27 @@ func fill(v reflect.Value, depth int) {
 	case reflect.Pointer:
 		if depth < 12 {
 			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), depth+1)
+			fillValue(v.Elem(), depth+1)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), depth+1)
+		fillValue(v.Index(0), depth+1)
 	case reflect.Map:
 		value := reflect.New(v.Type().Elem()).Elem()
-		fill(value, depth+1)
+		fillValue(value, depth+1)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(reflect.ValueOf("key").Convert(v.Type().Key()), value)
 	case reflect.Struct:
 		if v.Type() != reflect.TypeFor[time.Time]() {
 			for i := range v.NumField() {
-				fill(v.Field(i), depth+1)
+				fillValue(v.Field(i), depth+1)
 			}
 		}
 	}
 }
 
-// each visits every value that can be changed.
-func each(v reflect.Value, path string, visit func(path string, v reflect.Value)) {
+// visitValues calls visit with every value that can be set.
+func visitValues(v reflect.Value, path string, visit func(path string, v reflect.Value)) {
 	if !v.CanSet() || v.Kind() == reflect.Func {
 		return
 	}
@@ -125,23 +125,23 @@ func each(v reflect.Value, path string, visit func(path string, v reflect.Value)
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			each(v.Elem(), path, visit)
+			visitValues(v.Elem(), path, visit)
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			each(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
+			visitValues(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
 		}
 	case reflect.Struct:
 		if v.Type() != reflect.TypeFor[time.Time]() {
 			for i := range v.NumField() {
-				each(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+				visitValues(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
 			}
 		}
 	}
 }
 
-// change makes another value of one.
-func change(v reflect.Value) {
+// changeValue sets another value.
+func changeValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
@@ -158,7 +158,7 @@ func change(v reflect.Value) {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type()).Elem())
-			fill(v, 0)
+			fillValue(v, 0)
 		} else {
 			v.SetZero()
 		}

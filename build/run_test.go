@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
 
-var template = postgrestest.New(func(ctx context.Context, dsn string) error {
+var emptyTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
@@ -37,10 +37,10 @@ var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return nil
 })
 
-func open(t testing.TB) *postgres.DB { return openCopy(t, template) }
+func open(t testing.TB) *postgres.DB { return openCopy(t, emptyTemplate) }
 
-// sampled holds the sample services with the ninety days before moment.
-var sampled = postgrestest.New(func(ctx context.Context, dsn string) error {
+// sampleTemplate contains the sample services with their history of the ninety days before moment.
+var sampleTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ var sampled = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return load.Sample(ctx, db, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
 })
 
-func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampled) }
+func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampleTemplate) }
 
 func openCopy(t testing.TB, of *postgrestest.Template) *postgres.DB {
 	t.Helper()
@@ -61,8 +61,8 @@ func openCopy(t testing.TB, of *postgrestest.Template) *postgres.DB {
 	return db
 }
 
-// scratch is a folder in memory where there is one: a disk would be what is measured.
-func scratch(t testing.TB) string {
+// tempDir returns a new folder, in memory if possible: a disk would dominate the benchmarks.
+func tempDir(t testing.TB) string {
 	t.Helper()
 	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
 		return t.TempDir()
@@ -95,8 +95,8 @@ func run(t testing.TB, db *postgres.DB, dir string, o build.Options) build.Repor
 	return report
 }
 
-// digests names every file below dir with its sha256; links are named with what they point to.
-func digests(t *testing.T, dir string) map[string]string {
+// digestFiles returns the SHA-256 of every file below dir, and the target of every link.
+func digestFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -119,25 +119,26 @@ func digests(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
-// TestSameFactsSameBytes builds the sample directory twice from nothing, and a third time beside an earlier snapshot,
-// whose members it may copy: every file is the same but the list of earlier snapshots.
+// TestSameFactsSameBytes builds the sample directory twice without a previous snapshot, and a third time beside one
+// that it may copy from. All files must be the same, except the list of previous snapshots.
 func TestSameFactsSameBytes(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	db := openSample(t)
-	one, two, three := scratch(t), scratch(t), scratch(t)
+	one, two, three := tempDir(t), tempDir(t), tempDir(t)
 	first := run(t, db, one, options(moment.Add(time.Minute)))
 	run(t, db, two, options(moment.Add(time.Minute)))
-	if diff := cmp.Diff(digests(t, one), digests(t, two)); diff != "" {
+	if diff := cmp.Diff(digestFiles(t, one), digestFiles(t, two)); diff != "" {
 		t.Errorf("two builds of the same facts (-first +second):\n%s", diff)
 	}
 	before := run(t, db, three, options(moment))
 	after := run(t, db, three, options(moment.Add(time.Minute)))
-	alone, beside := sums(t, one, first.Snapshot), sums(t, three, after.Snapshot)
-	if alone[listed] == beside[listed] {
-		t.Errorf("%s lists nothing beside snapshot %s", listed, before.Snapshot)
+	alone, beside := readSums(t, one, first.Snapshot), readSums(t, three, after.Snapshot)
+	if alone[snapshotsFile] == beside[snapshotsFile] {
+		t.Errorf("%s lists nothing beside snapshot %s", snapshotsFile, before.Snapshot)
 	}
-	for _, name := range []string{listed, "v1/openapi.json", "reference.html"} { // the last two show it as an example
+	// the last two show it as an example
+	for _, name := range []string{snapshotsFile, "v1/openapi.json", "reference.html"} {
 		delete(alone, name)
 		delete(beside, name)
 	}
@@ -149,11 +150,11 @@ func TestSameFactsSameBytes(t *testing.T) {
 	}
 }
 
-// TestCanceledBuild ends a build in its middle: the snapshot before stays current and whole.
+// TestCanceledBuild cancels a build in the middle. The previous snapshot must stay current and complete.
 func TestCanceledBuild(t *testing.T) {
 	t.Parallel()
 	db := openSample(t)
-	dir := scratch(t)
+	dir := tempDir(t)
 	first := run(t, db, dir, options(moment))
 	folder, err := output.OpenFolder(dir)
 	if err != nil {
@@ -163,19 +164,19 @@ func TestCanceledBuild(t *testing.T) {
 	o := options(moment.Add(time.Minute))
 	o.Progress = func(int, int) { cancel() }
 	if _, err := build.Run(ctx, db, folder, o); err == nil {
-		t.Fatal("a canceled build says that it published")
+		t.Fatal("a canceled build returned no error")
 	}
 	c, err := folder.Checkpoint()
 	if err != nil || c.Snapshot != first.Snapshot {
 		t.Errorf("current is %s (%v), want %s", c.Snapshot, err, first.Snapshot)
 	}
 	if next := run(t, db, dir, options(moment.Add(2*time.Minute))); next.Snapshot == first.Snapshot {
-		t.Error("the build after a canceled one published nothing new")
+		t.Error("the build after a canceled one published no new snapshot")
 	}
 }
 
-// generate fills the database with n services.
-func generate(t testing.TB, db *postgres.DB, n int) {
+// generateServices fills the database with n services.
+func generateServices(t testing.TB, db *postgres.DB, n int) {
 	t.Helper()
 	if _, err := crowd.Load(t.Context(), db, crowd.Options{Services: n, Seed: 1, Moment: moment,
 		Days: 90}); err != nil {
@@ -183,8 +184,9 @@ func generate(t testing.TB, db *postgres.DB, n int) {
 	}
 }
 
-// BenchmarkBuild builds a directory of 2,000 generated services, first from nothing, then again a minute later, and
-// prints files, bytes and seconds of each. Services can be set by TOLLBOOK_BENCH_SERVICES.
+// BenchmarkBuild builds a directory of generated services, first without a previous snapshot and then again a minute
+// later. It prints files, bytes and seconds of each. TOLLBOOK_BENCH_SERVICES sets the number of services, 2,000 by
+// default.
 func BenchmarkBuild(b *testing.B) {
 	n := 2000
 	if s := os.Getenv("TOLLBOOK_BENCH_SERVICES"); s != "" {
@@ -193,13 +195,13 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 	db := open(b)
-	generate(b, db, n)
-	base := scratch(b)
+	generateServices(b, db, n)
+	base := tempDir(b)
 	for _, expand := range []output.Expand{output.ExpandNone, output.ExpandAll} {
 		for _, kind := range []string{"from nothing", "a minute later"} {
 			b.Run(fmt.Sprintf("expand %s/%s", expand, kind), func(b *testing.B) {
 				var last build.Report
-				resetPeak(b)
+				resetPeakMemory(b)
 				for i := range b.N {
 					dir := filepath.Join(base, fmt.Sprintf("%s-%d", expand, i))
 					if kind == "from nothing" {
@@ -211,7 +213,7 @@ func BenchmarkBuild(b *testing.B) {
 					o.Expand = expand
 					last = run(b, db, dir, o)
 				}
-				b.ReportMetric(float64(peak(b)>>20), "peakMiB")
+				b.ReportMetric(float64(readPeakMemory(b)>>20), "peakMiB")
 				b.ReportMetric(float64(last.Files), "files")
 				b.ReportMetric(float64(last.Bytes)/1e6, "MB")
 				b.ReportMetric(float64(last.Zip)/1e6, "zipMB")
@@ -221,8 +223,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// resetPeak gives memory back and forgets how much was resident before (Linux).
-func resetPeak(t testing.TB) {
+// resetPeakMemory returns memory to the system and resets the peak of resident memory (Linux).
+func resetPeakMemory(t testing.TB) {
 	t.Helper()
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -230,8 +232,8 @@ func resetPeak(t testing.TB) {
 	}
 }
 
-// peak is the most that was resident since, 0 where the system does not say.
-func peak(t testing.TB) int64 {
+// readPeakMemory returns the peak of resident memory since then, 0 if the system does not count it.
+func readPeakMemory(t testing.TB) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

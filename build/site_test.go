@@ -16,8 +16,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestSiteFactsArrive carries site facts the whole way: from a sample service over HTTP through Postgres and a build
-// into the file that readers get.
+// TestSiteFactsArrive follows site facts from a sample service over HTTP through Postgres and a build into the
+// published file.
 func TestSiteFactsArrive(t *testing.T) {
 	t.Parallel()
 	world, err := sample.Start(t.Context(), sample.Options{Now: func() time.Time { return moment }, Pace: 1e-6})
@@ -41,7 +41,7 @@ func TestSiteFactsArrive(t *testing.T) {
 	if g, err := c.Gather(t.Context()); err != nil || g.Sites != 1 {
 		t.Fatalf("gathered %+v, error %v", g, err)
 	}
-	dir := scratch(t)
+	dir := tempDir(t)
 	o := options(moment.Add(time.Minute))
 	o.Expand = output.ExpandAll
 	run(t, db, dir, o)
@@ -59,7 +59,8 @@ func TestSiteFactsArrive(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	const wantSite = `{"homepage":true,"openapi":true,"pricing":true,"llms_txt":true,"robots":true,"terms":true,"checked_at":"2026-11-20T12:30:00.000Z"}`
+	const wantSite = `{"homepage":true,"openapi":true,"pricing":true,"llms_txt":true,"robots":true,` +
+		`"terms":true,"checked_at":"2026-11-20T12:30:00.000Z"}`
 	const wantDomain = `{"age_days":null,"registrar":null,"free_host":false,"created_date":null,"checked_at":null}`
 	if diff := cmp.Diff([]string{wantSite, wantDomain},
 		[]string{string(got.Data.Assessment.Site), string(got.Data.Assessment.Domain)}); diff != "" {

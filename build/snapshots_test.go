@@ -14,10 +14,10 @@ import (
 	"tollbook/site"
 )
 
-// listed is the file that lists earlier snapshots.
-const listed = "v1/snapshots.json"
+// snapshotsFile is the file that lists previous snapshots.
+const snapshotsFile = "v1/snapshots.json"
 
-// openZip opens a snapshot of a publication.
+// openZip opens a published snapshot.
 func openZip(t *testing.T, dir, id string) *archive.ZipFile {
 	t.Helper()
 	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
@@ -28,8 +28,8 @@ func openZip(t *testing.T, dir, id string) *archive.ZipFile {
 	return z
 }
 
-// sums names every file of a snapshot with its sha256.
-func sums(t *testing.T, dir, id string) map[string]string {
+// readSums returns the SHA-256 of every file of a snapshot.
+func readSums(t *testing.T, dir, id string) map[string]string {
 	t.Helper()
 	data, err := openZip(t, dir, id).ReadFile(archive.SumsFile)
 	if err != nil {
@@ -43,17 +43,17 @@ func sums(t *testing.T, dir, id string) map[string]string {
 	return files
 }
 
-// Each snapshot lists those before it that are kept, newest first, whether it reads of them in the one before or in
-// their zips.
-func TestEarlierSnapshots(t *testing.T) {
+// TestPreviousSnapshots checks that each snapshot lists the previous ones that are retained, newest first. The list
+// must be the same if it is read from the previous snapshot or from the zips.
+func TestPreviousSnapshots(t *testing.T) {
 	t.Parallel()
-	db, dir := open(t), scratch(t)
+	db, dir := open(t), tempDir(t)
 	var want []site.PublishedSnapshot
 	for i := range 4 {
 		now := moment.Add(time.Duration(i)*time.Minute + 250*time.Millisecond)
 		id := run(t, db, dir, options(now)).Snapshot
 		z := openZip(t, dir, id)
-		data, err := z.ReadFile(listed)
+		data, err := z.ReadFile(snapshotsFile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,13 +73,13 @@ func TestEarlierSnapshots(t *testing.T) {
 		if i != 2 {
 			continue
 		}
-		// What the snapshot before can't tell is read in the zips, of which the damaged are passed over; their names
-		// tell the second they were built in.
+		// Without the list of the previous snapshot, the next build reads the zips. It leaves out damaged zips. The
+		// names of zips contain the time of the build to the second.
 		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[0].ID+".zip"), []byte("not a zip"),
 			0o644); err != nil {
 			t.Fatal(err)
 		}
-		want[0].Size = int64(len("not a zip")) // the checkpoint tells of the newest
+		want[0].Size = int64(len("not a zip")) // the checkpoint has the digest of the newest
 		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[1].ID+".zip"), []byte("nor this"),
 			0o644); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// packed is a tree of files.
-func packed(t *testing.T, files map[string]string) archive.Tree {
+// newTree returns a tree of files.
+func newTree(t *testing.T, files map[string]string) archive.Tree {
 	t.Helper()
 	var b bytes.Buffer
 	w := archive.NewZipWriter(&b, archive.ZipOptions{})
@@ -33,12 +33,15 @@ func packed(t *testing.T, files map[string]string) archive.Tree {
 	return z
 }
 
-// listedServices is a snapshot of services with so many checks each, and logs that have come to next.
-func listedServices(from, to, checks, next int) map[string]string {
+// newSnapshotFiles returns the files of a snapshot of services with some checks each. next is the next number of its
+// logs.
+func newSnapshotFiles(from, to, checks, next int) map[string]string {
 	var slugs []string
 	files := map[string]string{
 		"v1/changes/log.json": fmt.Sprintf(
-			`{"first":0,"next":%d,"packs":[{"pack":"2026112021","first":0,"last":1}],"types":{"price_changed":{"first":0,"next":1,"packs":[{"pack":"2026112020","first":0,"last":0}]}}}`, next),
+			`{"first":0,"next":%d,"packs":[{"pack":"2026112021","first":0,"last":1}],`+
+				`"types":{"price_changed":{"first":0,"next":1,"packs":[{"pack":"2026112020","first":0,"last":0}]}}}`,
+			next),
 		"v1/checks/log.json": fmt.Sprintf(`{"first":0,"next":%d,"packs":[{"pack":"2026112023","first":0,"last":0}]}`,
 			next),
 	}
@@ -53,7 +56,7 @@ func listedServices(from, to, checks, next int) map[string]string {
 	return files
 }
 
-// What may follow a snapshot: nearly all of its services, and numbers that have not fallen.
+// TestCheckSuccessor checks which snapshots may follow another.
 func TestCheckSuccessor(t *testing.T) {
 	t.Parallel()
 	var removed []string
@@ -66,24 +69,24 @@ func TestCheckSuccessor(t *testing.T) {
 		removed       []string
 		want          string // in the error, "" for none
 	}{
-		{"the same", listedServices(0, 10, 5, 100), listedServices(0, 10, 5, 100), nil, ""},
-		{"more of all", listedServices(0, 10, 5, 100), listedServices(0, 20, 6, 101), nil, ""},
-		{"five of few vanish", listedServices(0, 10, 5, 100), listedServices(5, 10, 5, 100), nil, ""},
-		{"six of few vanish", listedServices(0, 10, 5, 100), listedServices(6, 10, 5, 100), nil,
+		{"the same", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(0, 10, 5, 100), nil, ""},
+		{"more of all", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(0, 20, 6, 101), nil, ""},
+		{"five of few vanish", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(5, 10, 5, 100), nil, ""},
+		{"six of few vanish", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(6, 10, 5, 100), nil,
 			"6 of 10 services vanish that nobody removed, among them s0000, s0001, s0002; up to 5 may"},
-		{"a twentieth of many vanishes", listedServices(0, 200, 5, 100), listedServices(10, 200, 5, 100), nil, ""},
-		{"more than a twentieth vanishes", listedServices(0, 200, 5, 100), listedServices(11, 200, 5, 100), nil,
+		{"a twentieth of many vanishes", newSnapshotFiles(0, 200, 5, 100), newSnapshotFiles(10, 200, 5, 100), nil, ""},
+		{"more than a twentieth vanishes", newSnapshotFiles(0, 200, 5, 100), newSnapshotFiles(11, 200, 5, 100), nil,
 			"11 of 200"},
-		{"the operator removed them", listedServices(0, 200, 5, 100), listedServices(50, 200, 5, 100), removed, ""},
-		{"numbers of the logs fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 5, 99), nil,
+		{"the operator removed them", newSnapshotFiles(0, 200, 5, 100), newSnapshotFiles(50, 200, 5, 100), removed, ""},
+		{"numbers of the logs fall", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(0, 10, 5, 99), nil,
 			"v1/changes/log.json: the next number falls from 100 to 99"},
-		{"checks fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 4, 100), nil,
+		{"checks fall", newSnapshotFiles(0, 10, 5, 100), newSnapshotFiles(0, 10, 4, 100), nil,
 			"v1/services/s0000.json: total_checks falls from 5 to 4"},
-		{"no index", listedServices(0, 10, 5, 100), map[string]string{"index.html": ""}, nil, "v1/index.json"},
+		{"no index", newSnapshotFiles(0, 10, 5, 100), map[string]string{"index.html": ""}, nil, "v1/index.json"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			t.Parallel()
-			err := build.CheckSuccessor(packed(t, test.before), packed(t, test.after), test.removed)
+			err := build.CheckSuccessor(newTree(t, test.before), newTree(t, test.after), test.removed)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
@@ -91,10 +94,10 @@ func TestCheckSuccessor(t *testing.T) {
 	}
 }
 
-// The packs of a snapshot are those that any of its logs names.
-func TestPacks(t *testing.T) {
+// TestListPacks checks that the packs of all logs of a snapshot are listed.
+func TestListPacks(t *testing.T) {
 	t.Parallel()
-	got, err := build.ListPacks(packed(t, listedServices(0, 1, 5, 100)))
+	got, err := build.ListPacks(newTree(t, newSnapshotFiles(0, 1, 5, 100)))
 	if err != nil {
 		t.Fatal(err)
 	}

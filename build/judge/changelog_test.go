@@ -16,7 +16,8 @@ func TestReadEntries(t *testing.T) {
 		want       []site.SnapshotEntry
 	}{
 		{"one",
-			`[{"asset": "0x83", "extra": "{\"name\":\"USD Coin\"}", "payTo": "0xf0e9", "price": "1000", "maxTimeoutSeconds": 60}]`,
+			`[{"asset": "0x83", "extra": "{\"name\":\"USD Coin\"}", "payTo": "0xf0e9", "price": "1000",` +
+				` "maxTimeoutSeconds": 60}]`,
 			[]site.SnapshotEntry{{
 				Asset: "0x83", Extra: &extra, PayTo: "0xf0e9", Price: "1000", MaxTimeoutSeconds: &seconds,
 			}}},

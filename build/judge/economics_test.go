@@ -10,7 +10,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// pricesOf are prices that services ask.
+// pricesOf returns a sorted list of prices.
 func pricesOf(list ...site.Decimal) *priceList {
 	p := newPriceList()
 	for _, price := range list {
@@ -41,7 +41,7 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-func TestStability(t *testing.T) {
+func TestPriceStability(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for _, c := range []struct {
@@ -49,19 +49,22 @@ func TestStability(t *testing.T) {
 		f    *postgres.ServiceFacts
 		want *float64
 	}{
-		{"no prices", service(), nil},
-		{"never moved", service(priced(price("100", alice, *ago(60 * day), nil))), new(1.0)},
-		{"moved once",
-			service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(3 * day), nil))),
+		{"no prices", newService(), nil},
+		{"no change", newService(newPricedEndpoint(newPrice("100", alice, *ago(60 * day), nil))), new(1.0)},
+		{"one change",
+			newService(newPricedEndpoint(newPrice("100", alice, *ago(60 * day), ago(3*day)),
+				newPrice("200", alice, *ago(3 * day), nil))),
 			new(0.97)},
-		{"moved before the 30 days",
-			service(priced(price("100", alice, *ago(60 * day), ago(40*day)), price("200", alice, *ago(40 * day), nil))),
+		{"a change before the 30 days",
+			newService(newPricedEndpoint(newPrice("100", alice, *ago(60 * day), ago(40*day)),
+				newPrice("200", alice, *ago(40 * day), nil))),
 			new(1.0)},
-		{"two amounts that stay are no other price", service(priced(
-			price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(60 * day), ago(3*day)),
-			price("200", bob, *ago(3 * day), nil), price("100", bob, *ago(3 * day), nil))), new(1.0)},
-		{"another recipient is no other price",
-			service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))),
+		{"the same two amounts are no change", newService(newPricedEndpoint(
+			newPrice("100", alice, *ago(60 * day), ago(3*day)), newPrice("200", alice, *ago(60 * day), ago(3*day)),
+			newPrice("200", bob, *ago(3 * day), nil), newPrice("100", bob, *ago(3 * day), nil))), new(1.0)},
+		{"another recipient is no change",
+			newService(newPricedEndpoint(newPrice("100", alice, *ago(60 * day), ago(3*day)),
+				newPrice("100", bob, *ago(3 * day), nil))),
 			new(1.0)},
 	} {
 		if diff := cmp.Diff(c.want, priceStability(c.f, now)); diff != "" {
@@ -70,7 +73,7 @@ func TestStability(t *testing.T) {
 	}
 }
 
-func TestModel(t *testing.T) {
+func TestPriceModel(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		offer offer

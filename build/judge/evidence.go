@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -328,72 +327,6 @@ func replaceInvisible(s string) string {
 
 // isPlain reports whether a character is printable ASCII, a line break or a tab.
 func isPlain(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
-
-// isMoot reports whether a check fails only because there are no payment terms.
-func isMoot(id string) bool { return id != "payload_captured" && id != "transport_https" }
-
-// Rules and meanings by code, collected once.
-var (
-	rules = sync.OnceValue(func() map[string]x402.Rule {
-		by := map[string]x402.Rule{}
-		for _, r := range x402.Rules() {
-			by[r.ID] = r
-		}
-		return by
-	})
-	warningMeanings = sync.OnceValue(func() map[string]string {
-		by := map[string]string{}
-		for _, c := range x402.WarningCodes() {
-			by[c.Code] = c.Meaning
-		}
-		return by
-	})
-	defectMeanings = sync.OnceValue(func() map[string]string {
-		by := map[string]string{}
-		for _, c := range x402.DefectCodes() {
-			by[c.Code] = c.Meaning
-		}
-		return by
-	})
-)
-
-// EvidenceChecks returns results of checks. Failures have what the rule expects and how to mend it. terms says whether
-// any payment terms were captured.
-func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
-	out := make([]site.EvidenceCheck, len(checks))
-	for i, c := range checks {
-		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
-		if c.Pass {
-			continue
-		}
-		r := rules()[c.ID]
-		out[i].Expected = &r.Expected
-		if terms || !isMoot(c.ID) {
-			out[i].Mend = &r.Mend
-		}
-	}
-	return out
-}
-
-// EvidenceWarnings returns warnings with their meanings.
-func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
-	out := make([]site.EvidenceWarning, len(warnings))
-	for i, w := range warnings {
-		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code],
-			Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
-	}
-	return out
-}
-
-// EvidenceDefects returns defects with their meanings.
-func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
-	out := make([]site.EvidenceDefect, len(defects))
-	for i, d := range defects {
-		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row,
-			Detail: textOrNull(d.Detail)}
-	}
-	return out
-}
 
 // textOrNull returns a stranger's text for publication, nil if it is empty.
 func textOrNull(s string) *string {

@@ -14,7 +14,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-func TestEvidenceBody(t *testing.T) {
+func TestNewBody(t *testing.T) {
 	t.Parallel()
 	full := strings.Repeat("x", site.EvidenceBytes)
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestEvidenceBody(t *testing.T) {
 	}
 }
 
-func TestPublishedHeaders(t *testing.T) {
+func TestPublishHeaders(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("A", site.EvidenceBytes)
 	got, clipped := publishHeaders(http.Header{
@@ -67,8 +67,8 @@ func TestPublishedHeaders(t *testing.T) {
 	}
 }
 
-// TestEndpointEvidence: which answer stands behind a verdict, which are judged, and which say nothing.
-func TestEndpointEvidence(t *testing.T) {
+// TestNewEndpointEvidence checks which response is published for each verdict, and which responses are checked.
+func TestNewEndpointEvidence(t *testing.T) {
 	t.Parallel()
 	envelope := &postgres.Envelope{
 		ReceivedAt: *ago(2 * time.Hour), Method: "GET", URL: "https://acme.test/a", StatusCode: 402, TLSVerified: true,
@@ -127,7 +127,7 @@ func TestEndpointEvidence(t *testing.T) {
 		if test.class != "" {
 			test.e.Class = &test.class
 		}
-		f := service(test.e)
+		f := newService(test.e)
 		got := newEndpointEvidence(f, &f.Endpoints[0], readCapture(f, &f.Endpoints[0]), true)
 		status := func(a *site.EvidenceAnswer) string {
 			switch {
@@ -153,8 +153,8 @@ func TestEndpointEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceNamesUnprobeableEndpoints: an endpoint that was never paid is inactive after a fortnight; one that nobody
-// can ask is told of all the same.
+// TestEvidenceNamesUnprobeableEndpoints checks that the evidence lists unprobeable endpoints. They are never paid, so
+// they are inactive after a fortnight.
 func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 	t.Parallel()
 	old := func(path, class string) postgres.EndpointFacts {
@@ -163,7 +163,7 @@ func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 		return e
 	}
 	fresh := postgres.EndpointFacts{Endpoint: postgres.Endpoint{Path: "/c", FirstSeenAt: *ago(time.Hour)}}
-	f := service(old("/a/{x}", "needs_input"), old("/b", "gone"), fresh)
+	f := newService(old("/a/{x}", "needs_input"), old("/b", "gone"), fresh)
 	got := newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now)
 	var listed []string
 	for _, e := range got.Endpoints {
@@ -176,11 +176,11 @@ func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 	if got.Grade != "unknown" {
-		t.Errorf("grade of a service that was never asked = %s, want unknown", got.Grade)
+		t.Errorf("grade of a service that was never probed = %s, want unknown", got.Grade)
 	}
 }
 
-// TestEvidenceIsBounded: however much a service sends, what is published of it stays small.
+// TestEvidenceIsBounded checks that the published evidence stays small for responses of any size.
 func TestEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
 	row := `{"scheme":1,"network":2,"amount":3,"asset":4,"payTo":5,"maxTimeoutSeconds":99999},`
@@ -200,7 +200,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Conclusive: a, Inconclusive: a,
 		})
 	}
-	f := service(endpoints...)
+	f := newService(endpoints...)
 	got := newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now)
 	data, err := json.Marshal(got)
 	if err != nil {
@@ -217,15 +217,15 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	if last.Answer.Body.Text != "" || !last.Answer.Body.Truncated || len(last.Answer.Headers) != 0 ||
 		len(last.Answer.HeadersClipped) != 6 {
-		t.Errorf("the last endpoint shows %+v, want no body and no headers, and that they are left out", last.Answer)
+		t.Errorf("the last endpoint shows %+v, want no body and no headers, marked as left out", last.Answer)
 	}
 }
 
-// TestJudgedWhereNothingIsActive: a service that was not paid for a fortnight is judged by what it showed last.
-func TestJudgedWhereNothingIsActive(t *testing.T) {
+// TestComplianceWithoutActiveEndpoints checks a service that was not paid for a fortnight by its last envelopes.
+func TestComplianceWithoutActiveEndpoints(t *testing.T) {
 	t.Parallel()
 	received := *ago(20 * 24 * time.Hour)
-	f := service(postgres.EndpointFacts{
+	f := newService(postgres.EndpointFacts{
 		Endpoint: postgres.Endpoint{FirstSeenAt: *ago(900 * time.Hour), Verdict: new("failed")},
 		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/",
 			TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
@@ -234,7 +234,7 @@ func TestJudgedWhereNothingIsActive(t *testing.T) {
 	c, e := newCompliance(f, judgeCompliance(f, active), now), newEvidence(f, judgeCompliance(f, active), now)
 	if c.Passed == 0 || c.Grade != e.Grade || c.Passed != e.Passed || len(e.Endpoints) != 1 ||
 		e.Endpoints[0].Captured == nil {
-		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both judged by the old terms",
+		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both from the old envelope",
 			c.Grade, c.Passed, e.Grade, e.Passed, len(e.Endpoints))
 	}
 	if c.Staleness.EnvelopeCapturedAt == nil || !c.Staleness.EnvelopeCapturedAt.Equal(received) {
@@ -242,8 +242,8 @@ func TestJudgedWhereNothingIsActive(t *testing.T) {
 	}
 }
 
-// TestTransportIsJudgedByTheWayThere: the address that is listed counts, and each address that it leads to.
-func TestTransportIsJudgedByTheWayThere(t *testing.T) {
+// TestTransportCheckCoversRedirects checks that the listed URL and each redirect must use TLS.
+func TestTransportCheckCoversRedirects(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		base, url string
@@ -256,7 +256,7 @@ func TestTransportIsJudgedByTheWayThere(t *testing.T) {
 		{"http://acme.test", "https://acme.test/a", []string{"https://acme.test/a"}, false},
 		{"http://acme.test", "http://acme.test/a", nil, false},
 	} {
-		f := service(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url,
+		f := newService(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url,
 			TLSVerified: true,
 			Body:        []byte(`{"x402Version":2,"accepts":[]}`),
 			Exchange:    postgres.Exchange{Redirects: test.redirects}}})

@@ -23,7 +23,7 @@ const (
 	testUSDC = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
 )
 
-func settledBy(status string, tokens ...ledger.TokenFacts) ledger.FacilitatorFacts {
+func newFacilitatorFacts(status string, tokens ...ledger.TokenFacts) ledger.FacilitatorFacts {
 	return ledger.FacilitatorFacts{
 		Facilitator: ledger.Facilitator{
 			ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: status,
@@ -65,11 +65,13 @@ func TestFacilitatorWindows(t *testing.T) {
 	}
 	wei := ledger.TokenFacts{Network: bnb, Token: bnbUSDC, Hours: []ledger.SettlementSum{settled(hour, 1, "1")},
 		Days: []ledger.SettlementSum{settled(today, 1, "1")}, All: settled(today.AddDate(0, 0, -1), 1, "1")}
-	euro := ledger.TokenFacts{Network: base, Token: baseEURC, Days: []ledger.SettlementSum{settled(today, 5, "5000000")},
-		All: settled(today.AddDate(0, 0, -1), 5, "5000000")}
-	test := ledger.TokenFacts{Network: sepolia, Token: testUSDC, Days: []ledger.SettlementSum{settled(today, 7, "7000000")},
-		All: settled(today.AddDate(0, 0, -1), 7, "7000000")}
-	f := settledBy("merged", dollars, wei, euro, test)
+	euro := ledger.TokenFacts{Network: base, Token: baseEURC,
+		Days: []ledger.SettlementSum{settled(today, 5, "5000000")},
+		All:  settled(today.AddDate(0, 0, -1), 5, "5000000")}
+	test := ledger.TokenFacts{Network: sepolia, Token: testUSDC,
+		Days: []ledger.SettlementSum{settled(today, 7, "7000000")},
+		All:  settled(today.AddDate(0, 0, -1), 7, "7000000")}
+	f := newFacilitatorFacts("merged", dollars, wei, euro, test)
 	got := newFacilitatorItem(&f, now)
 	series := got.Timeseries
 	got.Timeseries = nil
@@ -137,7 +139,7 @@ func TestFacilitatorWindows(t *testing.T) {
 	}
 }
 
-// Nobody ranks by settlements that only he says are his.
+// TestVerification checks that settlements by settlers without proof of ownership count nowhere.
 func TestVerification(t *testing.T) {
 	t.Parallel()
 	token := ledger.TokenFacts{Network: base, Token: baseUSDC,
@@ -157,7 +159,7 @@ func TestVerification(t *testing.T) {
 		{"ecosystem_page_only", true, false, site.VerificationListed, "0"},
 		{"unmerged", false, true, site.VerificationListed, "0"},
 	} {
-		f := settledBy(c.status, token)
+		f := newFacilitatorFacts(c.status, token)
 		f.Trusted = c.trusted
 		if !c.settlers {
 			f.Settlers = nil
@@ -173,7 +175,7 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// Any settlements, rolled up, are what adding those within a window gives: by facilitator, by chain and by day.
+// TestWindowsAreSums compares the windows of random settlements with sums of single settlements.
 func TestWindowsAreSums(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -252,7 +254,7 @@ func TestWindowsAreSums(t *testing.T) {
 			}
 			tokens = append(tokens, token)
 		}
-		f := settledBy("merged", tokens...)
+		f := newFacilitatorFacts("merged", tokens...)
 		got := newFacilitatorItem(&f, at)
 		lines := map[string]string{
 			"24h": fmt.Sprint(got.VolumeUSD24h, " ", got.TxCount24h),

@@ -21,12 +21,12 @@ const (
 	bob   = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 )
 
-func price(amount, payTo string, since time.Time, until *time.Time) postgres.Price {
+func newPrice(amount, payTo string, since time.Time, until *time.Time) postgres.Price {
 	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
 		Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
 }
 
-func service(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
+func newService(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
 	for i := range endpoints {
 		e := &endpoints[i]
 		if e.FirstSeenAt.IsZero() {
@@ -40,7 +40,7 @@ func service(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
 		CheckInterval: 15 * time.Minute}, Endpoints: endpoints}
 }
 
-func priced(prices ...postgres.Price) postgres.EndpointFacts {
+func newPricedEndpoint(prices ...postgres.Price) postgres.EndpointFacts {
 	return postgres.EndpointFacts{Prices: prices}
 }
 

@@ -18,8 +18,8 @@ import (
 	"tollbook/templates"
 )
 
-// methodology is the public page, as it is written.
-func methodology(t *testing.T) string {
+// readMethodology returns the source of the public page.
+func readMethodology(t *testing.T) string {
 	t.Helper()
 	text, err := templates.FS.ReadFile("pages/methodology.md")
 	if err != nil {
@@ -28,10 +28,10 @@ func methodology(t *testing.T) string {
 	return string(text)
 }
 
-// TestMethodologyHasEveryCheck: the page says of each rule what the code says, and knows no other.
+// TestMethodologyHasEveryCheck checks that the page describes exactly the rules of site/x402, in their words.
 func TestMethodologyHasEveryCheck(t *testing.T) {
 	t.Parallel()
-	page := methodology(t)
+	page := readMethodology(t)
 	_, rest, _ := strings.Cut(page, "\n## Conformance\n")
 	conformance, _, _ := strings.Cut(rest, "\n## ")
 	var want []string
@@ -55,10 +55,10 @@ func TestMethodologyHasEveryCheck(t *testing.T) {
 	}
 }
 
-// TestMethodologyHasEveryWarning: each code with what it means.
+// TestMethodologyHasEveryWarning checks that the page has each warning with its meaning.
 func TestMethodologyHasEveryWarning(t *testing.T) {
 	t.Parallel()
-	page := methodology(t)
+	page := readMethodology(t)
 	for _, c := range x402.WarningCodes() {
 		if !strings.Contains(page, "\n| `"+c.Code+"` | "+c.Meaning) {
 			t.Errorf("the page does not say that %s is raised when: %s", c.Code, c.Meaning)
@@ -66,13 +66,14 @@ func TestMethodologyHasEveryWarning(t *testing.T) {
 	}
 }
 
-// raised finds the codes of flags in the source of this package: each is a literal where it is raised.
-var raised = regexp.MustCompile(`newFlag\((?:site\.Risk\w+|level), "(\w+)"|Code: "(\w+)"`)
+// flagCode finds the codes of risk flags in the source of this package. Each is a literal in the call that creates the
+// flag.
+var flagCode = regexp.MustCompile(`newFlag\((?:site\.Risk\w+|level), "(\w+)"|Code: "(\w+)"`)
 
-// TestMethodologyHasEveryRiskFlag: a flag that is raised is defined.
+// TestMethodologyHasEveryRiskFlag checks that the page defines each flag.
 func TestMethodologyHasEveryRiskFlag(t *testing.T) {
 	t.Parallel()
-	page := methodology(t)
+	page := readMethodology(t)
 	_, risk, _ := strings.Cut(page, "\n## Risk\n")
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -87,24 +88,24 @@ func TestMethodologyHasEveryRiskFlag(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range raised.FindAllStringSubmatch(string(source), -1) {
+		for _, m := range flagCode.FindAllStringSubmatch(string(source), -1) {
 			code := m[1] + m[2]
 			codes[code] = true
 			if !strings.Contains(risk, "\n| `"+code+"` | ") {
-				t.Errorf("%s raises %s, which the page does not define", name, code)
+				t.Errorf("%s creates flag %s, which the page does not define", name, code)
 			}
 		}
 	}
 	if len(codes) < 9 {
-		t.Errorf("found only the flags %v: how are they raised now?", codes)
+		t.Errorf("found only the flags %v: change flagCode to match the calls", codes)
 	}
 }
 
-// TestMethodologyHasEveryNumber: the thresholds that judgments go by are those on the page.
+// TestMethodologyHasEveryNumber checks that the page has the limits that the judgments use.
 func TestMethodologyHasEveryNumber(t *testing.T) {
 	t.Parallel()
 	days := func(d time.Duration) string { return fmt.Sprintf("%d days", d/(24*time.Hour)) }
-	page := methodology(t)
+	page := readMethodology(t)
 	for _, n := range []struct{ name, value string }{
 		{"An endpoint is active after it was seen for", days(site.ActiveFor)},
 		{"Payment ready after a usable 402 for", days(readyFor)},
@@ -139,10 +140,10 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 	}
 }
 
-// TestMethodologyExamples: the two services that are graded by hand get the same from the program.
+// TestMethodologyExamples checks the two graded examples of the page against the program.
 func TestMethodologyExamples(t *testing.T) {
 	t.Parallel()
-	page := methodology(t)
+	page := readMethodology(t)
 	for _, example := range []struct{ heading, fixture string }{
 		{"A version 2 service", "21-wrong-domain-name"},
 		{"A version 1 service", "09-v1-body"},

@@ -11,29 +11,32 @@ import (
 	"tollbook/site/postgres"
 )
 
-func TestPayToChanges(t *testing.T) {
+func TestFindPayToChanges(t *testing.T) {
 	t.Parallel()
 	moved := *ago(48 * time.Hour)
-	f := service(priced(price("100", alice, *ago(900 * time.Hour), &moved), price("100", bob, moved, nil)))
+	f := newService(newPricedEndpoint(newPrice("100", alice, *ago(900 * time.Hour), &moved),
+		newPrice("100", bob, moved, nil)))
 	want := []site.PayToChange{{
 		NetworkCAIP2: base, Endpoint: "GET /a", OldPayTo: strings.ToLower(alice), NewPayTo: strings.ToLower(bob),
 		ObservedAt: site.NewTime(moved),
 	}}
 	if diff := cmp.Diff(want, findPayToChanges(f)); diff != "" {
-		t.Errorf("moves (-want +got):\n%s", diff)
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	s := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{*f}}, now)
 	if risk := s.Services[0].Detail.Assessment.Risk; risk.Level != site.RiskDanger ||
 		risk.Flags[0].Code != "pay_to_changed" {
-		t.Errorf("risk of a recipient moved two days ago = %+v, want danger by pay_to_changed", risk)
+		t.Errorf("risk of a recipient changed two days ago = %+v, want danger by pay_to_changed", risk)
 	}
 }
 
-func TestPayToDivergence(t *testing.T) {
+func TestFindDivergence(t *testing.T) {
 	t.Parallel()
 	since := *ago(time.Hour)
-	of := func(payTo string) postgres.EndpointFacts { return priced(price("100", payTo, since, nil)) }
-	got := newOffer(service(of(alice), of(alice), of(bob)), now)
+	of := func(payTo string) postgres.EndpointFacts {
+		return newPricedEndpoint(newPrice("100", payTo, since, nil))
+	}
+	got := newOffer(newService(of(alice), of(alice), of(bob)), now)
 	want := &site.PayToDivergence{NetworkCAIP2: base, Expected: []string{strings.ToLower(alice)},
 		Observed: []string{strings.ToLower(bob)}, FirstSeenAt: site.NewTime(since)}
 	if diff := cmp.Diff(want, got.endpoints[2].PayToDivergence); diff != "" {
@@ -42,16 +45,16 @@ func TestPayToDivergence(t *testing.T) {
 	if got.endpoints[0].PayToDivergence != nil {
 		t.Errorf("divergence of the first = %+v, want null", got.endpoints[0].PayToDivergence)
 	}
-	if got := newOffer(service(of(alice), of(bob)), now); got.endpoints[1].PayToDivergence != nil {
-		t.Errorf("one against one has no majority, got %+v", got.endpoints[1].PayToDivergence)
+	if got := newOffer(newService(of(alice), of(bob)), now); got.endpoints[1].PayToDivergence != nil {
+		t.Errorf("divergence of two endpoints = %+v, want none", got.endpoints[1].PayToDivergence)
 	}
 }
 
-func TestInactiveEndpointsCountInNothing(t *testing.T) {
+func TestOfferIgnoresInactiveEndpoints(t *testing.T) {
 	t.Parallel()
-	old := priced(price("1", alice, *ago(500 * time.Hour), nil))
+	old := newPricedEndpoint(newPrice("1", alice, *ago(500 * time.Hour), nil))
 	old.FirstSeenAt, old.LastPaidAt = *ago(900 * time.Hour), ago(14*24*time.Hour)
-	got := newOffer(service(old, priced(price("100", alice, *ago(time.Hour), nil))), now)
+	got := newOffer(newService(old, newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil))), now)
 	if len(got.endpoints) != 1 || *got.min != "0.0001" {
 		t.Errorf("offer has %d endpoints from %s, want 1 from 0.0001", len(got.endpoints), *got.min)
 	}

@@ -7,8 +7,8 @@ import (
 	"tollbook/site"
 )
 
-// TestFlags: each reason for care, at its threshold and beside it.
-func TestFlags(t *testing.T) {
+// TestRiskFlags checks each flag at its limit and beside it.
+func TestRiskFlags(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour

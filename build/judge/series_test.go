@@ -12,9 +12,11 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-func onDay(month time.Month, d int) time.Time { return time.Date(2026, month, d, 0, 0, 0, 0, time.UTC) }
+func dateOf(month time.Month, d int) time.Time {
+	return time.Date(2026, month, d, 0, 0, 0, 0, time.UTC)
+}
 
-func TestPricePoints(t *testing.T) {
+func TestNewPricePoints(t *testing.T) {
 	t.Parallel()
 	one, two := uuid.UUID{1}, uuid.UUID{2}
 	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time, lowest,
@@ -22,7 +24,7 @@ func TestPricePoints(t *testing.T) {
 		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
 			Until: until, Lowest: lowest, Highest: highest}
 	}
-	first := onDay(9, 1).Add(time.Hour)
+	first := dateOf(9, 1).Add(time.Hour)
 	active := func(id uuid.UUID, last time.Time) postgres.EndpointFacts {
 		return postgres.EndpointFacts{Endpoint: postgres.Endpoint{ID: id, FirstSeenAt: first, LastPaidAt: &last}}
 	}
@@ -43,28 +45,28 @@ func TestPricePoints(t *testing.T) {
 			Facts: checks.Facts{
 				PriceSpans: []postgres.PriceSpan{span(one, "0x1111111111111111111111111111111111111111", first, nil,
 					"1", "1")},
-				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}},
+				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}},
 			},
 		}, []site.PricePoint{point("2026-09-01", "", "", 0)}},
 		{"what held over midnight counts in the morning, what ended at midnight does not", postgres.ServiceFacts{
-			Endpoints: []postgres.EndpointFacts{active(one, onDay(11, 20))},
+			Endpoints: []postgres.EndpointFacts{active(one, dateOf(11, 20))},
 			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, new(onDay(9, 5).Add(time.Hour)), "10000",
-					"10000"), span(one, usdc, onDay(9, 5).Add(time.Hour), new(onDay(9, 8)), "30000", "40000"),
-					span(one, usdc, onDay(9, 8), nil, "5", "5")},
-				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 5), Moved: 7},
-					{Day: onDay(9, 8), Moved: 1}},
+				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, new(dateOf(9, 5).Add(time.Hour)), "10000",
+					"10000"), span(one, usdc, dateOf(9, 5).Add(time.Hour), new(dateOf(9, 8)), "30000", "40000"),
+					span(one, usdc, dateOf(9, 8), nil, "5", "5")},
+				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}, {Day: dateOf(9, 5), Moved: 7},
+					{Day: dateOf(9, 8), Moved: 1}},
 			},
 		}, []site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7),
 			point("2026-09-08", "0.000005", "0.000005", 1)}},
 		{"an endpoint that fell silent counts for a fortnight", postgres.ServiceFacts{
-			Endpoints: []postgres.EndpointFacts{active(one, onDay(9, 2)), active(two, onDay(11, 20))},
+			Endpoints: []postgres.EndpointFacts{active(one, dateOf(9, 2)), active(two, dateOf(11, 20))},
 			Facts: checks.Facts{
 				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, nil, "1000000", "1000000"),
-					span(two, usdc, first, new(onDay(9, 15).Add(time.Hour)), "2000000", "2000000"),
-					span(two, usdc, onDay(9, 15).Add(time.Hour), nil, "3000000", "3000000")},
-				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 15), Moved: 1},
-					{Day: onDay(9, 16), Moved: 1}},
+					span(two, usdc, first, new(dateOf(9, 15).Add(time.Hour)), "2000000", "2000000"),
+					span(two, usdc, dateOf(9, 15).Add(time.Hour), nil, "3000000", "3000000")},
+				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}, {Day: dateOf(9, 15), Moved: 1},
+					{Day: dateOf(9, 16), Moved: 1}},
 			},
 		}, []site.PricePoint{point("2026-09-01", "1", "2", 0), point("2026-09-15", "1", "3", 1),
 			point("2026-09-16", "3", "3", 1)}},
@@ -75,24 +77,25 @@ func TestPricePoints(t *testing.T) {
 	}
 }
 
-func TestScorePoints(t *testing.T) {
+func TestNewScorePoints(t *testing.T) {
 	t.Parallel()
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		PriceDays: []postgres.PriceDay{{Day: onDay(9, 2)}, {Day: onDay(9, 3), Moved: 4}, {Day: onDay(9, 4), Moved: 1},
-			{Day: onDay(10, 20), Moved: 1}},
+		PriceDays: []postgres.PriceDay{{Day: dateOf(9, 2)}, {Day: dateOf(9, 3), Moved: 4},
+			{Day: dateOf(9, 4), Moved: 1},
+			{Day: dateOf(10, 20), Moved: 1}},
 		DaySums: []postgres.DaySum{
-			{Day: onDay(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: onDay(9, 2), Counted: 1},
-			{Day: onDay(9, 3), Counted: 1, Up: 1}, {Day: onDay(9, 4), Counted: 1, Up: 1},
-			{Day: onDay(10, 2), Counted: 1, Up: 1},
-			{Day: onDay(10, 3), Counted: 1, Up: 1}, {Day: onDay(10, 4), Counted: 1, Up: 1},
-			{Day: onDay(11, 20), Counted: 1, Up: 1},
+			{Day: dateOf(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: dateOf(9, 2), Counted: 1},
+			{Day: dateOf(9, 3), Counted: 1, Up: 1}, {Day: dateOf(9, 4), Counted: 1, Up: 1},
+			{Day: dateOf(10, 2), Counted: 1, Up: 1},
+			{Day: dateOf(10, 3), Counted: 1, Up: 1}, {Day: dateOf(10, 4), Counted: 1, Up: 1},
+			{Day: dateOf(11, 20), Counted: 1, Up: 1},
 		},
 	}}
 	point := func(date string, uptime float64, ms *int, stability *float64) site.ScorePoint {
 		return site.ScorePoint{Date: date, UptimePercentage: uptime, AvgResponseTimeMS: ms, PriceStability: stability}
 	}
 	want := []site.ScorePoint{
-		// asked for the first time: nothing moved
+		// the first price is no change
 		point("2026-09-01", 33.33, new(151), nil), point("2026-09-02", 0, nil, new(1.0)),
 		point("2026-09-03", 100, nil, new(0.97)), point("2026-09-04", 100, nil, new(0.93)),
 		point("2026-10-02", 100, nil, new(0.93)),
@@ -104,9 +107,9 @@ func TestScorePoints(t *testing.T) {
 	}
 }
 
-// TestTodayEndsWithTheLastVisit ends today's point where the directory last looked, so that a build without news
-// changes nothing; never beyond the snapshot's time, and days before at their midnight.
-func TestTodayEndsWithTheLastVisit(t *testing.T) {
+// TestTodayEndsWithLastVisit checks the ends of days. Today ends with the last visit, so that a build without new
+// visits publishes the same, but never after the time of the snapshot. Earlier days end at midnight.
+func TestTodayEndsWithLastVisit(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 	today := now.Truncate(24 * time.Hour)

@@ -7,7 +7,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-func TestStatus(t *testing.T) {
+func TestServiceStatus(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for _, c := range []struct {
@@ -42,17 +42,17 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestLasting(t *testing.T) {
+func TestValidUntil(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	if is, until := validUntil(nil, time.Hour, now); is || until != nil {
-		t.Errorf("what was never seen lasts until %v", until)
+		t.Errorf("an event that never happened is valid until %v", until)
 	}
 	for ago, want := range map[time.Duration]bool{0: true, time.Hour - 1: true, time.Hour: false,
 		2 * time.Hour: false} {
 		seen := now.Add(-ago)
 		if is, until := validUntil(&seen, time.Hour, now); is != want || until == nil {
-			t.Errorf("what was seen %s ago lasts: %v until %v", ago, is, until)
+			t.Errorf("an event %s ago: valid %v until %v", ago, is, until)
 		}
 	}
 }

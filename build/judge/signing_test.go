@@ -8,7 +8,7 @@ import (
 	"tollbook/site/x402"
 )
 
-func TestSigning(t *testing.T) {
+func TestUnsignableReason(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, r := range x402.Rules() {
@@ -16,12 +16,12 @@ func TestSigning(t *testing.T) {
 	}
 	for _, id := range signingChecks {
 		if !ids[id] {
-			t.Errorf("%s is no rule", id)
+			t.Errorf("signingChecks has %s, which is no rule", id)
 		}
 	}
 	for verdict, want := range map[string]string{"": "GET /x: not asked yet",
 		"open": "GET /x: its latest answer was open", "paid": "GET /x: no price is known"} {
-		e := priced()
+		e := newPricedEndpoint()
 		if e.Verdict = &verdict; verdict == "" {
 			e.Verdict = nil
 		}
@@ -29,8 +29,8 @@ func TestSigning(t *testing.T) {
 			t.Errorf("verdict %q: %q, want %q", verdict, got, want)
 		}
 	}
-	// What all pass together each passes that has terms, and no other.
-	e, verdict := priced(price("100", alice, *ago(time.Hour), nil)), "paid"
+	// If all endpoints together pass, an endpoint passes if it has payment terms.
+	e, verdict := newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil)), "paid"
 	e.Verdict = &verdict
 	for body, want := range map[string]string{
 		`{"x402Version":1,"accepts":[{"scheme":"exact"}]}`: "", `{"x402Version":1,"accepts":[]}`: "GET /x: ",

@@ -10,7 +10,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestDomainsAndSites: what is published of a domain and a site, and which reasons for care a domain gives.
+// TestDomainsAndSites checks what is published of a domain and a site, and the risk flags of a domain.
 func TestDomainsAndSites(t *testing.T) {
 	t.Parallel()
 	at := func(days float64) *time.Time { return new(now.Add(time.Duration(days * 24 * float64(time.Hour)))) }

@@ -11,9 +11,9 @@ import (
 	"tollbook/site/synthesis"
 )
 
-// TestSynthesisBelongsToWhatIsSaidNow: a model's answer is published with model and prompt while the service says what
-// the model was told, and not a word of it otherwise; what was measured is the same either way.
-func TestSynthesisBelongsToWhatIsSaidNow(t *testing.T) {
+// TestSynthesisBelongsToInputHash checks that a model's answer is published while the hash of its input is the
+// service's, and not otherwise. It must not change what was measured.
+func TestSynthesisBelongsToInputHash(t *testing.T) {
 	t.Parallel()
 	service := func() postgres.ServiceFacts {
 		return postgres.ServiceFacts{
@@ -55,6 +55,6 @@ func TestSynthesisBelongsToWhatIsSaidNow(t *testing.T) {
 	changed.Synthesis, changed.Description = stored, "Prices, and weather"
 	if a := assessed(changed); a.Synthesis != nil || a.ModelID != nil || a.PromptVersion != nil ||
 		a.InputHash == bare.InputHash {
-		t.Errorf("of words that changed since: %+v", a)
+		t.Errorf("after the texts changed: %+v", a)
 	}
 }

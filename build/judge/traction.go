@@ -25,8 +25,8 @@ func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	return measured
 }
 
-// listCountedTokens returns the facilitators and tokens whose settlements count as volume: measured facilitators and tokens
-// with a dollar value.
+// listCountedTokens returns the facilitators and tokens whose settlements count as volume: measured facilitators and
+// tokens with a dollar value.
 func listCountedTokens(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken {
 	var counted []ledger.CountedToken
 	for i := range facilitators {

@@ -16,7 +16,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-func TestTrendIsADailyRateOverADailyRate(t *testing.T) {
+func TestTrend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		v7, v30 string
@@ -25,13 +25,13 @@ func TestTrendIsADailyRateOverADailyRate(t *testing.T) {
 		{"0", "0", nil}, {"0", "30", new(0.0)}, {"7", "30", new(1.0)}, {"14", "30", new(2.0)}, {"3.5", "30", new(0.5)},
 		{"30", "30", new(4.2857)},
 	} {
-		if diff := cmp.Diff(c.want, trend(dollarsOf(t, c.v7), dollarsOf(t, c.v30))); diff != "" {
+		if diff := cmp.Diff(c.want, trend(mustParseUSD(t, c.v7), mustParseUSD(t, c.v30))); diff != "" {
 			t.Errorf("$%s of 7 days, $%s of 30 (-want +got):\n%s", c.v7, c.v30, diff)
 		}
 	}
 }
 
-func TestConcentrated(t *testing.T) {
+func TestIsConcentrated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -48,7 +48,7 @@ func TestConcentrated(t *testing.T) {
 		{"a fourth buyer does not count", []string{"3", "3", "2.9", "1.1"}, "10", 50, false},
 		{"nothing", nil, "0", 0, false},
 	} {
-		if got := isConcentrated(c.top, dollarsOf(t, c.volume), c.count); got != c.want {
+		if got := isConcentrated(c.top, mustParseUSD(t, c.volume), c.count); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 	}
@@ -83,18 +83,19 @@ func orNone(d *site.Decimal) site.Decimal {
 	return *d
 }
 
-func TestClaimsEndADayAfterTheyWereLastSeen(t *testing.T) {
+func TestClaimsEndADayAfterTheLastVisit(t *testing.T) {
 	t.Parallel()
 	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
 	closed := at(10, 23)
-	gone := priced(price("1", bob, at(1, 0), nil)) // not seen paid for two weeks
+	gone := newPricedEndpoint(newPrice("1", bob, at(1, 0), nil)) // not seen paid for two weeks
 	gone.FirstSeenAt, gone.LastPaidAt = at(1, 0), new(at(6, 3))
-	never := priced(price("1", "0xNEVER", at(1, 0), nil))
+	never := newPricedEndpoint(newPrice("1", "0xNEVER", at(1, 0), nil))
 	never.FirstSeenAt = at(5, 9)
 	now := at(20, 12)
-	f := service(priced(price("1", alice, at(1, 0), &closed), price("1", bob, closed, nil)), gone, never,
-		priced(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
-			PayTo: "So11111111111111111111111111111111111111112"}), priced(postgres.Price{PayTo: "nowhere"}))
+	f := newService(newPricedEndpoint(newPrice("1", alice, at(1, 0), &closed), newPrice("1", bob, closed, nil)), gone,
+		never,
+		newPricedEndpoint(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
+			PayTo: "So11111111111111111111111111111111111111112"}), newPricedEndpoint(postgres.Price{PayTo: "nowhere"}))
 	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt = new(now), new(now)
 	want := []string{
 		base + " " + strings.ToLower(alice) + " 2026-11-11 false",
@@ -130,7 +131,7 @@ func TestOperatorsAreComponents(t *testing.T) {
 		{on("eip155:137", "0xb")},   // the same account on another EVM network
 		{on(solana, "0xa")},         // another kind of chain is another account
 		{former}, {on(base, "0xd")}, // a former recipient links nothing
-		// nobody's
+		// addresses without an owner
 		{on(base, "0x0000000000000000000000000000000000000000")},
 		{on(base, "0x0000000000000000000000000000000000000000")},
 		{on(solana, "11111111111111111111111111111111")}, {on(solana, "11111111111111111111111111111111")},
@@ -163,10 +164,10 @@ func TestOperatorsAreComponents(t *testing.T) {
 	}
 }
 
-// TestPartsSumToWhatWasTaken checks sums of revenue for random owners of recipients. The services' shares of each
+// TestSharesAddUpToRevenue checks sums of revenue for random owners of recipients. The services' shares of each
 // window, day and facilitator add up to the revenue of the recipients while they had an owner. The days of a service
 // add up to its total, and its facilitators to its 30 days.
-func TestPartsSumToWhatWasTaken(t *testing.T) {
+func TestSharesAddUpToRevenue(t *testing.T) {
 	t.Parallel()
 	today := now.Truncate(24 * time.Hour)
 	rapid.Check(t, func(t *rapid.T) {
@@ -200,11 +201,11 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 					payee.Days = append(payee.Days, ledger.RevenueDay{Day: day, Facilitator: f, Settlements: 1,
 						USD: amount, LastAt: day})
 					if somebody {
-						wantAll.add(dollarsOf(t, amount))
+						wantAll.add(mustParseUSD(t, amount))
 					}
 					if somebody && age < 30 {
-						want30.add(dollarsOf(t, amount))
-						wantVia[f].add(dollarsOf(t, amount))
+						want30.add(mustParseUSD(t, amount))
+						wantVia[f].add(mustParseUSD(t, amount))
 					}
 				}
 			}
@@ -229,37 +230,37 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 			}
 		}
 		if got30.decimal() != want30.decimal() || gotAll.decimal() != wantAll.decimal() {
-			t.Fatalf("parts sum to %s of 30 days, %s of all, want %s and %s", got30.decimal(), gotAll.decimal(),
+			t.Fatalf("shares sum to %s of 30 days, %s of all, want %s and %s", got30.decimal(), gotAll.decimal(),
 				want30.decimal(), wantAll.decimal())
 		}
 		for id := range wantVia {
 			if gotVia[id].decimal() != wantVia[id].decimal() {
-				t.Fatalf("parts of facilitator %s sum to %s, want %s", id, gotVia[id].decimal(), wantVia[id].decimal())
+				t.Fatalf("shares of facilitator %s sum to %s, want %s", id, gotVia[id].decimal(), wantVia[id].decimal())
 			}
 		}
 	})
 }
 
-// TestCountedTokens: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
-func TestCountedTokens(t *testing.T) {
+// TestListCountedTokens checks that only facilitators with settlers of their own count, in tokens with a dollar value.
+func TestListCountedTokens(t *testing.T) {
 	t.Parallel()
 	tokens := []ledger.TokenFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
 		{Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
-	claimed := settledBy("pull_request", tokens...)
+	claimed := newFacilitatorFacts("pull_request", tokens...)
 	claimed.ID = "claimed"
-	got := listCountedTokens([]ledger.FacilitatorFacts{settledBy("merged", tokens...), claimed})
+	got := listCountedTokens([]ledger.FacilitatorFacts{newFacilitatorFacts("merged", tokens...), claimed})
 	want := []ledger.CountedToken{
 		{Facilitator: "acme", Network: base, Token: baseUSDC, Unit: "0.000001"},
 		{Facilitator: "acme", Network: bnb, Token: bnbUSDC, Unit: "0.000000000000000001"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flows (-want +got):\n%s", diff)
+		t.Errorf("tokens (-want +got):\n%s", diff)
 	}
 }
 
-// BenchmarkTractions judges 20,000 services with a recipient each and 90 days of settlements, of which every tenth
-// shares its recipient with nine others.
-func BenchmarkTractions(b *testing.B) {
+// BenchmarkRevenueIndex judges 20,000 services with 90 days of settlements. Each has one recipient, and every tenth
+// shares it with nine others.
+func BenchmarkRevenueIndex(b *testing.B) {
 	const services = 20_000
 	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}},
 		Revenue: &ledger.Revenue{}}
@@ -270,7 +271,7 @@ func BenchmarkTractions(b *testing.B) {
 		if i%10 == 0 {
 			address = fmt.Sprintf("0x%040x", i/100*100)
 		}
-		s := service(priced(price("1", address, *ago(900 * time.Hour), nil)))
+		s := newService(newPricedEndpoint(newPrice("1", address, *ago(900 * time.Hour), nil)))
 		s.ID, s.Slug = int64(i), fmt.Sprintf("s%05d", i)
 		f.Services = append(f.Services, *s)
 		f.Revenue.Services = append(f.Revenue.Services,

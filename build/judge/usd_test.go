@@ -10,7 +10,7 @@ import (
 	"tollbook/site"
 )
 
-func dollarsOf(t interface{ Fatal(...any) }, s string) usd {
+func mustParseUSD(t interface{ Fatal(...any) }, s string) usd {
 	u, err := parseUSD(s)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestUSD(t *testing.T) {
 		"0": "0", "1": "1", "0.10": "0.1", "007": "7", "9.99": "9.99", "0.000000000000000001": "0.000000000000000001",
 		"12345678901234567890.5": "12345678901234567890.5", "18.446744073709551616": "18.446744073709551616",
 	} {
-		if got := dollarsOf(t, text).decimal(); got != want {
+		if got := mustParseUSD(t, text).decimal(); got != want {
 			t.Errorf("%s = %s, want %s", text, got, want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestUSD(t *testing.T) {
 	}
 }
 
-func TestPartsAreMicroDollarsByLargestRemainder(t *testing.T) {
+func TestSharesAreMicroDollars(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		total string
@@ -52,7 +52,7 @@ func TestPartsAreMicroDollarsByLargestRemainder(t *testing.T) {
 	} {
 		var got []site.Decimal
 		for i := range c.n {
-			got = append(got, dollarsOf(t, c.total).share(i, c.n).decimal())
+			got = append(got, mustParseUSD(t, c.total).share(i, c.n).decimal())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s among %d (-want +got):\n%s", c.total, c.n, diff)
@@ -60,31 +60,31 @@ func TestPartsAreMicroDollarsByLargestRemainder(t *testing.T) {
 	}
 }
 
-// TestPartsSum: the parts of all sum to the whole, differ by a micro-dollar at most, stand largest first, and none
-// falls while the whole rises.
-func TestPartsSum(t *testing.T) {
+// TestSharesAddUp checks that shares add up to the whole, that they differ by at most a micro-dollar with the largest
+// first, and that none falls while the whole rises.
+func TestSharesAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		digits := rapid.StringMatching(`[0-9]{1,12}(\.[0-9]{1,18})?`)
-		total, n := dollarsOf(t, digits.Draw(t, "total")), rapid.IntRange(1, 40).Draw(t, "n")
-		more := total.plus(dollarsOf(t, digits.Draw(t, "more")))
+		total, n := mustParseUSD(t, digits.Draw(t, "total")), rapid.IntRange(1, 40).Draw(t, "n")
+		more := total.plus(mustParseUSD(t, digits.Draw(t, "more")))
 		var sum usd
 		for i := range n {
 			p := total.share(i, n)
 			sum.add(p)
 			if i > 0 && p.units().Cmp(total.share(i-1, n).units()) > 0 {
-				t.Fatalf("part %d is larger than the one before it", i)
+				t.Fatalf("share %d is larger than the one before it", i)
 			}
 			if p.units().Cmp(more.share(i, n).units()) > 0 {
-				t.Fatalf("part %d falls from %s to %s while the whole rises", i, p.decimal(),
+				t.Fatalf("share %d falls from %s to %s while the whole rises", i, p.decimal(),
 					more.share(i, n).decimal())
 			}
 		}
 		if sum.decimal() != total.decimal() {
-			t.Fatalf("parts sum to %s, want %s", sum.decimal(), total.decimal())
+			t.Fatalf("shares sum to %s, want %s", sum.decimal(), total.decimal())
 		}
 		if gap := total.share(0, n).minus(total.share(n-1, n)); gap.units().Cmp(big.NewInt(usdMicro)) > 0 {
-			t.Fatalf("the largest and the smallest part differ by %s", gap.decimal())
+			t.Fatalf("the largest and the smallest share differ by %s", gap.decimal())
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestRatio(t *testing.T) {
 		{1, "0.00005", "1", new(0.0001)}, {30, "7", "210", new(1.0)},
 		{1, "90000000000000000001", "100000000000000000000", new(0.9)},
 	} {
-		if diff := cmp.Diff(c.want, ratio(c.times, dollarsOf(t, c.a), dollarsOf(t, c.b))); diff != "" {
+		if diff := cmp.Diff(c.want, ratio(c.times, mustParseUSD(t, c.a), mustParseUSD(t, c.b))); diff != "" {
 			t.Errorf("%d * %s / %s (-want +got):\n%s", c.times, c.a, c.b, diff)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// TestEvidenceSufficesToJudge visits the sample world and judges it again from what is published as evidence: every
-// check with its reason, every warning and the grade come out the same.
+// TestEvidenceSufficesToJudge visits the sample world and checks the services again, from nothing but the published
+// evidence. Checks with their reasons, warnings and grades must be the same.
 func TestEvidenceSufficesToJudge(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
@@ -45,7 +45,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 	if _, err := c.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	dir := scratch(t)
+	dir := tempDir(t)
 	run(t, db, dir, options(time.Now()))
 	files, err := filepath.Glob(filepath.Join(dir, "current", "v1/services/*/evidence.json"))
 	if err != nil || len(files) < 40 {
@@ -62,7 +62,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := got.Data
-		rows := rejudge(t, e)
+		rows := readEvidence(t, e)
 		again := x402.Assess(rows)
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
 			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool {
@@ -72,7 +72,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}
-		compareDetail(t, filepath.Join(dir, "current", "v1/services", e.Slug+".json"), e)
+		checkDetail(t, filepath.Join(dir, "current", "v1/services", e.Slug+".json"), e)
 		grades[e.Grade]++
 		for _, p := range e.Endpoints {
 			if classes[class(p)]++; class(p) != "" {
@@ -100,8 +100,8 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 	}
 }
 
-// rejudge makes of published evidence what the rules are applied to.
-func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
+// readEvidence returns the input of the checks, read from published evidence.
+func readEvidence(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 	t.Helper()
 	none := !slices.ContainsFunc(e.Endpoints, func(p site.EndpointEvidence) bool { return p.IsActive })
 	for _, p := range e.Endpoints {
@@ -131,8 +131,8 @@ func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 	return list
 }
 
-// compareDetail holds the contract's compliance to the evidence.
-func compareDetail(t *testing.T, file string, e site.Evidence) {
+// checkDetail checks that the compliance in a service's detail is that of its evidence.
+func checkDetail(t *testing.T, file string, e site.Evidence) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -158,7 +158,7 @@ func class(p site.EndpointEvidence) string {
 	return *p.Class
 }
 
-// checkEndpoint holds evidence of an endpoint that was just asked to what is promised of every verdict.
+// checkEndpoint checks that the evidence of an endpoint contains what the API promises for its verdict.
 func checkEndpoint(t *testing.T, slug string, p site.EndpointEvidence) {
 	t.Helper()
 	shown := p.Answer

@@ -6,8 +6,9 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// A token is worth a dollar where the operator says so, and where he says nothing if it is USDC that can be redeemed.
-func TestUnitUSD(t *testing.T) {
+// TestUnitsPerUSD checks which tokens are worth a dollar: those that the operator configures, and otherwise USDC that
+// can be redeemed.
+func TestUnitsPerUSD(t *testing.T) {
 	t.Parallel()
 	const sepoliaUSDC = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
 	own := func(decimals int, usd bool) *ledger.Token {

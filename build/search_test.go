@@ -23,14 +23,14 @@ import (
 	"tollbook/site/x402"
 )
 
-// reader asks a server for JSON.
-type reader struct {
+// client requests JSON from a server.
+type client struct {
 	t    *testing.T
 	base string
 }
 
-// get answers the status, the bytes, and what they say.
-func (r reader) get(target string, v any) (int, []byte) {
+// get returns the status and the body, and decodes the body into v.
+func (r client) get(target string, v any) (int, []byte) {
 	r.t.Helper()
 	response, err := http.Get(r.base + target)
 	if err != nil {
@@ -47,12 +47,12 @@ func (r reader) get(target string, v any) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// TestFound publishes the sample directory and asks over HTTP, as its users do, for each service by the words of its
-// name, by its addresses and by its recipients, and walks the catalogue.
-func TestFound(t *testing.T) {
+// TestSearchAndLookUp publishes the sample directory. Over HTTP it searches for each service by name, looks up its URLs
+// and recipients, and reads the catalogue.
+func TestSearchAndLookUp(t *testing.T) {
 	t.Parallel()
 	db := openSample(t)
-	dir := scratch(t)
+	dir := tempDir(t)
 	run(t, db, dir, options(moment.Add(time.Minute)))
 	source, err := output.OpenSource(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -62,21 +62,21 @@ func TestFound(t *testing.T) {
 	server := httptest.NewServer(serve.NewHandler(serve.Options{Source: source,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}))
 	t.Cleanup(server.Close)
-	r := reader{t, server.URL}
+	r := client{t, server.URL}
 
-	all := services(r, "")
+	all := listServices(r, "")
 	if len(all) < 40 {
 		t.Fatalf("the sample directory has %d services, want 40", len(all))
 	}
 	priced := 0
 	for _, item := range all {
-		findByName(r, item, all)
-		priced += findByAddress(r, item.Slug)
+		checkSearch(r, item, all)
+		priced += checkLookUps(r, item.Slug)
 	}
-	if got := services(r, "&q=%21%3F"); len(got) != 0 {
+	if got := listServices(r, "&q=%21%3F"); len(got) != 0 {
 		t.Errorf("a query without words finds %d services", len(got))
 	}
-	walkCatalogue(r, priced)
+	checkCatalogue(r, priced)
 	for _, target := range []string{"/v1/lookup/url/" + site.Hash("https://nobody.test/") + ".json",
 		"/v1/lookup/pay-to/eip155:8453/0xdead.json"} {
 		if code, body := r.get(target, nil); code != http.StatusNotFound {
@@ -85,8 +85,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// services walks the pages of a list.
-func services(r reader, query string) []site.ServiceListItem {
+// listServices reads all pages of a list.
+func listServices(r client, query string) []site.ServiceListItem {
 	var all []site.ServiceListItem
 	for page := 1; ; page++ {
 		var list site.List[site.ServiceListItem, site.PaginationMeta]
@@ -104,26 +104,26 @@ func services(r reader, query string) []site.ServiceListItem {
 	}
 }
 
-// findByName searches for a service by its whole name, with filters that it passes and one that it does not.
-func findByName(r reader, item site.ServiceListItem, all []site.ServiceListItem) {
+// checkSearch searches for a service by its whole name, with filters that match it and with one that does not.
+func checkSearch(r client, item site.ServiceListItem, all []site.ServiceListItem) {
 	q := "&q=" + url.QueryEscape(strings.ToUpper(item.Name))
-	got := services(r, q+"&category="+url.QueryEscape(item.Category)+"&sort=cheapest")
+	got := listServices(r, q+"&category="+url.QueryEscape(item.Category)+"&sort=cheapest")
 	if !slices.ContainsFunc(got, func(g site.ServiceListItem) bool { return cmp.Equal(g, item) }) {
-		r.t.Errorf("%s is not found by its name %q: %d others are", item.Slug, item.Name, len(got))
+		r.t.Errorf("%s: a search for %q finds %d other services", item.Slug, item.Name, len(got))
 	}
 	for _, other := range []string{"&category=Nothing", "&network=NIL"} {
-		if got := services(r, q+other); len(got) != 0 {
+		if got := listServices(r, q+other); len(got) != 0 {
 			r.t.Errorf("%s%s finds %d services", q, other, len(got))
 		}
 	}
 	letter := "&q=" + url.QueryEscape(string([]rune(item.Name)[:1]))
-	if got := services(r, letter); len(got) == 0 || len(got) > len(all) {
+	if got := listServices(r, letter); len(got) == 0 || len(got) > len(all) {
 		r.t.Errorf("%s finds %d services", letter, len(got))
 	}
 }
 
-// findByAddress looks a service's endpoints and recipients up, and counts the endpoints with a price.
-func findByAddress(r reader, slug string) (priced int) {
+// checkLookUps looks up a service's endpoints and recipients. It returns the number of endpoints with a price.
+func checkLookUps(r client, slug string) (priced int) {
 	var detail site.One[site.ServiceDetail]
 	r.get("/v1/services/"+slug, &detail)
 	for _, e := range detail.Data.Endpoints {
@@ -132,10 +132,10 @@ func findByAddress(r reader, slug string) (priced int) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		var known site.One[site.AddressLookup]
-		code, body := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &known)
-		if code != http.StatusOK || len(body) >= site.MaxLookup || known.Data.Service.Slug != slug &&
-			!slices.Contains(known.Data.AlsoListed, slug) {
+		var row site.One[site.AddressLookup]
+		code, body := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &row)
+		if code != http.StatusOK || len(body) >= site.MaxLookup || row.Data.Service.Slug != slug &&
+			!slices.Contains(row.Data.AlsoListed, slug) {
 			r.t.Errorf("%s: %d, %d bytes, %s", address, code, len(body), body)
 		}
 		if len(e.Pricing) > 0 {
@@ -154,8 +154,8 @@ func findByAddress(r reader, slug string) (priced int) {
 	return priced
 }
 
-// walkCatalogue reads the catalogue as a facilitator's is read, in odd windows and at once, until a page is empty.
-func walkCatalogue(r reader, want int) {
+// checkCatalogue reads the catalogue in windows of 7 and of 100 rows until a page is empty.
+func checkCatalogue(r client, want int) {
 	type page struct {
 		X402Version int               `json:"x402Version"`
 		Items       []json.RawMessage `json:"items"`
@@ -191,7 +191,7 @@ func walkCatalogue(r reader, want int) {
 		for _, a := range e.Accepts {
 			networks[a.NetworkCAIP2] = true
 			if !a.Usable() || a.Network != a.NetworkCAIP2 || a.Amount != a.AmountRaw || a.MaxTimeoutSeconds == nil {
-				r.t.Errorf("nobody can pay by %s", a.Raw)
+				r.t.Errorf("a client cannot pay with %s", a.Raw)
 			}
 		}
 	}

@@ -28,9 +28,9 @@ const (
 	chainEURC = "0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42"
 )
 
-// list lists three services paid on Base, of which the first two share a recipient and the third moved to another one
-// ten days ago.
-func list(t testing.TB, db *postgres.DB) {
+// addListings lists three services that are paid on Base. The first two share a recipient, and the third changed its
+// recipient ten days ago.
+func addListings(t testing.TB, db *postgres.DB) {
 	t.Helper()
 	created := moment.AddDate(0, 0, -120)
 	moved := moment.AddDate(0, 0, -10)
@@ -61,9 +61,9 @@ func list(t testing.TB, db *postgres.DB) {
 	}
 }
 
-// settle keeps 160 days of settlements, as an indexer commits them: by two facilitators that count and by one that
-// does not, in dollars and in euros.
-func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
+// storeSettlements stores 160 days of settlements as an indexer commits them, in dollars and in euros. Two of the three
+// facilitators count.
+func storeSettlements(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	t.Helper()
 	ctx := t.Context()
 	check := func(err error) {
@@ -109,7 +109,7 @@ func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
 func account(kind string, n int) string { return fmt.Sprintf("0x%s%039d", kind, n) }
 func payee(n int) string                { return account("b", n) }
 
-// settlements are two thousand from first to the moment, the same every time.
+// settlements returns two thousand settlements from first to moment. They are the same every time.
 func settlements(first time.Time) []ledger.Settlement {
 	random := rand.New(rand.NewPCG(1, 2))
 	var list []ledger.Settlement
@@ -134,13 +134,14 @@ func settlements(first time.Time) []ledger.Settlement {
 	return list
 }
 
-// TestTakingsAreARecount builds from a database that an indexer wrote, and counts every settlement again by hand.
-func TestTakingsAreARecount(t *testing.T) {
+// TestRevenueMatchesRecount builds from a database that an indexer wrote, and compares all figures with a recount of
+// the settlements.
+func TestRevenueMatchesRecount(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	list(t, db)
-	settled := settle(t, db)
-	dir := scratch(t)
+	addListings(t, db)
+	settled := storeSettlements(t, db)
+	dir := tempDir(t)
 	o := options(moment)
 	o.Expand = output.ExpandAll
 	run(t, db, dir, o)
@@ -174,16 +175,16 @@ func TestTakingsAreARecount(t *testing.T) {
 		var buyers struct{ Data []site.BuyersPoint }
 		read("v1/services/"+c.slug+"/buyers/period=all.json", &buyers)
 		want := recount(settled, c.own)
-		if diff := cmp.Diff(want.counts(), countsOf(&got.Data.Assessment.Traction)); diff != "" {
+		if diff := cmp.Diff(want.figures(), figuresOf(&got.Data.Assessment.Traction)); diff != "" {
 			t.Errorf("%s (-recount +published):\n%s", c.slug, diff)
 		}
 		part := rat(*got.Data.Assessment.Traction.VolumeUSD30d)
 		if c.slug == "cove" {
 			if part.Cmp(want.usd30) != 0 {
-				t.Errorf("cove took $%s in 30 days, want $%s", part.FloatString(6), want.usd30.FloatString(6))
+				t.Errorf("cove received $%s in 30 days, want $%s", part.FloatString(6), want.usd30.FloatString(6))
 			}
 		} else if parts.Add(parts, part); c.slug == "bolt" && parts.Cmp(want.usd30) != 0 {
-			t.Errorf("acme and bolt took $%s in 30 days, want $%s", parts.FloatString(6), want.usd30.FloatString(6))
+			t.Errorf("acme and bolt received $%s in 30 days, want $%s", parts.FloatString(6), want.usd30.FloatString(6))
 		}
 		sum, n := new(big.Rat), int64(0)
 		for _, p := range volume.Data {
@@ -209,13 +210,13 @@ func TestTakingsAreARecount(t *testing.T) {
 	}
 }
 
-// TestPackedDaysWriteTheSameFiles: the first build finds days before the window as rows, the next finds them packed.
+// TestPackedDaysWriteTheSameFiles builds while days before the window are rows, and again after they were packed.
 func TestPackedDaysWriteTheSameFiles(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	list(t, db)
-	settle(t, db)
-	dir := scratch(t)
+	addListings(t, db)
+	storeSettlements(t, db)
+	dir := tempDir(t)
 	var files [2]map[string]string
 	for i := range files {
 		o := options(moment.Add(time.Duration(i) * time.Minute))
@@ -238,8 +239,8 @@ func TestPackedDaysWriteTheSameFiles(t *testing.T) {
 	}
 }
 
-// tally is a service's settlements, counted one by one.
-type tally struct {
+// recountedRevenue is a service's revenue, counted settlement by settlement.
+type recountedRevenue struct {
 	usd30  *big.Rat
 	n30    int64
 	nAll   int64
@@ -250,15 +251,15 @@ type tally struct {
 	days   map[string]map[string]bool // payers by day
 }
 
-// counted says whether a settlement counts as volume: dollars, by a facilitator whose accounts are its own.
-func counted(s ledger.Settlement) bool { return s.Token == chainUSDC && s.Facilitator != "claims" }
+// isCounted reports whether a settlement counts as volume: it is in dollars, by a facilitator that owns its settlers.
+func isCounted(s ledger.Settlement) bool { return s.Token == chainUSDC && s.Facilitator != "claims" }
 
-func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *tally {
-	c := &tally{usd30: new(big.Rat), payers: map[string]*big.Rat{}, via: map[string]int64{},
+func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *recountedRevenue {
+	c := &recountedRevenue{usd30: new(big.Rat), payers: map[string]*big.Rat{}, via: map[string]int64{},
 		days: map[string]map[string]bool{}}
 	month := moment.Truncate(24*time.Hour).AddDate(0, 0, -29)
 	for _, s := range list {
-		if !counted(s) || !own(s) {
+		if !isCounted(s) || !own(s) {
 			continue
 		}
 		c.nAll++
@@ -287,8 +288,8 @@ func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *tally 
 	return c
 }
 
-// counts are the figures that are whole where a recipient is shared.
-func (c *tally) counts() map[string]string {
+// figures returns the figures that are not divided if a recipient is shared.
+func (c *recountedRevenue) figures() map[string]string {
 	slices.SortFunc(c.sums, (*big.Rat).Cmp)
 	n := len(c.sums)
 	median := new(big.Rat).Add(c.sums[(n-1)/2], c.sums[n/2])
@@ -301,7 +302,7 @@ func (c *tally) counts() map[string]string {
 	}
 }
 
-func (c *tally) top(n int) *big.Rat {
+func (c *recountedRevenue) top(n int) *big.Rat {
 	of := slices.SortedFunc(maps.Values(c.payers), func(a, b *big.Rat) int { return b.Cmp(a) })
 	sum := new(big.Rat)
 	for _, r := range of[:n] {
@@ -310,7 +311,7 @@ func (c *tally) top(n int) *big.Rat {
 	return sum
 }
 
-func (c *tally) buyersByDay(first time.Time) []site.BuyersPoint {
+func (c *recountedRevenue) buyersByDay(first time.Time) []site.BuyersPoint {
 	var points []site.BuyersPoint
 	for _, day := range slices.Sorted(maps.Keys(c.days)) {
 		if day >= first.Format(time.DateOnly) {
@@ -320,7 +321,7 @@ func (c *tally) buyersByDay(first time.Time) []site.BuyersPoint {
 	return points
 }
 
-func countsOf(t *site.Traction) map[string]string {
+func figuresOf(t *site.Traction) map[string]string {
 	via := map[string]int64{}
 	for _, v := range t.SettledViaDetail {
 		via[v.ID] = v.TxCount30d
@@ -342,7 +343,7 @@ func rat(d site.Decimal) *big.Rat {
 	return r
 }
 
-// checkCoverage counts the volume of all and its quality again.
+// checkCoverage counts the volume of the directory and its quality again.
 func checkCoverage(t *testing.T, c site.CoverageReport, settled []ledger.Settlement) {
 	t.Helper()
 	all, self := recount(settled, func(ledger.Settlement) bool { return true }),
