@@ -35,8 +35,9 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 			e.Envelope = &postgres.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status,
 				Header: http.Header{}, Body: []byte(body), SHA256: []byte(body), Exchange: exchange}
 		default:
-			e.Response = &postgres.Response{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now, Method: "GET",
-				URL: "u", Header: http.Header{"Server": {body}},
+			e.Response = &postgres.Response{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now,
+				Method: "GET",
+				URL:    "u", Header: http.Header{"Server": {body}},
 				Body: []byte(body), TLSVerified: true, Exchange: exchange, SHA256: []byte(body)}
 			if status != 0 {
 				e.Response.StatusCode = &status
@@ -44,23 +45,24 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 		}
 		return e
 	}
-	type kept struct{ Envelope, Answer, Inconclusive string }
+	type storedResponses struct{ Envelope, Answer, Inconclusive string }
 	for i, step := range []struct {
 		name                 string
 		envelope, conclusive bool
 		status               int
 		body                 string
-		want                 kept
+		want                 storedResponses
 	}{
-		{"no answer", false, true, 0, "dead", kept{Answer: "dead 0"}},
-		{"a filter", false, false, 403, "filter", kept{Answer: "dead 0", Inconclusive: "filter 1"}},
-		{"dead again", false, true, 0, "dead", kept{Answer: "dead 2"}},
-		{"a 402", true, true, 402, "terms", kept{Envelope: "terms 3"}},
-		{"the same 402", true, true, 402, "terms", kept{Envelope: "terms 4"}},
-		{"rate limited", false, false, 429, "slow down", kept{Envelope: "terms 4", Inconclusive: "slow down 5"}},
-		{"an error", false, true, 500, "boom", kept{Envelope: "terms 4", Answer: "boom 6"}},
-		{"another error", false, true, 503, "bang", kept{Envelope: "terms 4", Answer: "bang 7"}},
-		{"paid again", true, true, 402, "new terms", kept{Envelope: "new terms 8"}},
+		{"no answer", false, true, 0, "dead", storedResponses{Answer: "dead 0"}},
+		{"a filter", false, false, 403, "filter", storedResponses{Answer: "dead 0", Inconclusive: "filter 1"}},
+		{"dead again", false, true, 0, "dead", storedResponses{Answer: "dead 2"}},
+		{"a 402", true, true, 402, "terms", storedResponses{Envelope: "terms 3"}},
+		{"the same 402", true, true, 402, "terms", storedResponses{Envelope: "terms 4"}},
+		{"rate limited", false, false, 429, "slow down",
+			storedResponses{Envelope: "terms 4", Inconclusive: "slow down 5"}},
+		{"an error", false, true, 500, "boom", storedResponses{Envelope: "terms 4", Answer: "boom 6"}},
+		{"another error", false, true, 503, "bang", storedResponses{Envelope: "terms 4", Answer: "bang 7"}},
+		{"paid again", true, true, 402, "new terms", storedResponses{Envelope: "new terms 8"}},
 	} {
 		now = start.Add(time.Duration(i) * time.Minute)
 		v := visit(due[0], now)
@@ -68,7 +70,7 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
-		var got kept
+		var got storedResponses
 		err := db.Read(t.Context(), func(r *postgres.Reader) error {
 			f, err := r.Facts(t.Context(), now, 0)
 			if err != nil {

@@ -319,12 +319,12 @@ func TestChangeMarks(t *testing.T) {
 	due := acme(t, db)
 	s := due[0]
 	for _, step := range []struct {
-		about  string
-		after  time.Duration
-		change string
-		told   []string
-		untold bool
-		want   map[string]time.Duration // marks afterwards
+		about       string
+		after       time.Duration
+		change      string
+		wantCleared []string
+		untold      bool
+		want        map[string]time.Duration // marks afterwards
 	}{
 		{about: "a record", change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
 		{about: "too early", after: 59 * time.Minute, change: site.PriceChanged,
@@ -335,17 +335,17 @@ func TestChangeMarks(t *testing.T) {
 			want: map[string]time.Duration{site.PriceChanged: time.Hour,
 				site.PayToChanged: 59*time.Minute + time.Second}},
 		{about: "told, but too early to know", after: 100 * time.Minute,
-			told: []string{site.PriceChanged, site.PayToChanged},
+			wantCleared: []string{site.PriceChanged, site.PayToChanged},
 			want: map[string]time.Duration{site.PriceChanged: time.Hour,
 				site.PayToChanged: 59*time.Minute + time.Second}},
-		{about: "told", after: 2 * time.Hour, told: []string{site.PriceChanged, site.PayToChanged},
+		{about: "told", after: 2 * time.Hour, wantCleared: []string{site.PriceChanged, site.PayToChanged},
 			want: map[string]time.Duration{}},
 		{about: "not compared", after: 3 * time.Hour, untold: true,
 			want: map[string]time.Duration{site.SchemaChanged: 2 * time.Hour, site.PriceChanged: 2 * time.Hour,
 				site.PayToChanged: 2 * time.Hour}},
 	} {
 		v := visit(s, start.Add(step.after))
-		v.ClearedTypes = step.told
+		v.ClearedTypes = step.wantCleared
 		if step.change != "" {
 			v.Changes = []postgres.Change{record(s.ID, step.change, v.Check.CheckedAt, 0)}
 		}
@@ -439,15 +439,15 @@ func TestSeries(t *testing.T) {
 	}, s.DaySums, sameTime); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
-	told, err := db.PricesAt(ctx, s.ID, at(-5, 2))
+	prices, err := db.PricesAt(ctx, s.ID, at(-5, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var amounts []string
-	for _, p := range told {
+	for _, p := range prices {
 		amounts = append(amounts, p.Amount)
 	}
-	if want := []string{"50"}; len(told) != 2 || told[0].Amount == told[1].Amount {
+	if want := []string{"50"}; len(prices) != 2 || prices[0].Amount == prices[1].Amount {
 		t.Errorf("asked at two o'clock: %v, want %v and the first of /b, which was listed with the service", amounts,
 			want)
 	}

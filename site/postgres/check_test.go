@@ -131,18 +131,18 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	if err := db.RecordVisits(ctx, visits[:1]); err != nil {
 		t.Fatal(err)
 	}
-	told := append(append([]postgres.Visit{}, visits...), visits[:100]...)
-	r.Shuffle(len(told), func(i, j int) { told[i], told[j] = told[j], told[i] })
-	for len(told) > 0 {
-		n := min(1+r.IntN(120), len(told))
-		batch := told[:n]
+	repeated := append(append([]postgres.Visit{}, visits...), visits[:100]...)
+	r.Shuffle(len(repeated), func(i, j int) { repeated[i], repeated[j] = repeated[j], repeated[i] })
+	for len(repeated) > 0 {
+		n := min(1+r.IntN(120), len(repeated))
+		batch := repeated[:n]
 		if r.IntN(2) == 0 {
 			batch = append(append([]postgres.Visit{}, batch...), batch[r.IntN(n)])
 		}
 		if err := db.RecordVisits(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
-		told = told[n:]
+		repeated = repeated[n:]
 	}
 	open := sumsRead(t, db)
 	for _, hours := range []int{7, 24, rounds} { // in parts, the last of which is over before the last check
@@ -238,7 +238,7 @@ func TestManyVisits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	kept := func(when string) {
+	checkStored := func(when string) {
 		t.Helper()
 		var want []string
 		for _, s := range due {
@@ -253,14 +253,14 @@ func TestManyVisits(t *testing.T) {
 			t.Errorf("service, checks and different ones, %s (-want +got):\n%s", when, diff)
 		}
 	}
-	kept("all hours open")
+	checkStored("all hours open")
 	if err := db.SealLogs(ctx, start.Add(20*time.Hour), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.RecordVisits(ctx, visits); err != nil {
 		t.Fatal(err)
 	}
-	kept("told again after half of the hours are sealed")
+	checkStored("told again after half of the hours are sealed")
 }
 
 // sumsRead is what a build reads of roll-ups two days after start.
@@ -324,8 +324,8 @@ func TestLogsStartOnce(t *testing.T) {
 		start.Truncate(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan error, 1)
-	go func() { told <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
+	errs := make(chan error, 1)
+	go func() { errs <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
 	for waits, until := false, time.Now().Add(3*time.Minute); !waits; {
 		if err := tx.QueryRow(ctx,
 			`SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL
@@ -341,7 +341,7 @@ func TestLogsStartOnce(t *testing.T) {
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-told; err != nil {
+	if err := <-errs; err != nil {
 		t.Fatal(err)
 	}
 	if got, want := texts(t, first, `SELECT (extract(epoch FROM checked_at)::bigint)::text FROM checks`),

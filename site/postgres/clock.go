@@ -51,7 +51,8 @@ func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// clockStep is by how much a clock may differ from how time went on before it counts as set: clocks are corrected by less.
+// clockStep is by how much a clock may differ from how time went on before it counts as set: clocks are corrected by
+// less.
 const clockStep = time.Minute
 
 // Clocks are those of a process and of the database, as they were last looked at.
@@ -68,5 +69,6 @@ func (c *Clocks) Update(own, database time.Time) bool {
 		return false
 	}
 	passed := c.at.Sub(before.at)
-	return (c.own.Sub(before.own)-passed).Abs() > clockStep || (c.database.Sub(before.database)-passed).Abs() > clockStep
+	return (c.own.Sub(before.own)-passed).Abs() > clockStep ||
+		(c.database.Sub(before.database)-passed).Abs() > clockStep
 }

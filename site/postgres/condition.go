@@ -43,17 +43,17 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	}
 	c.NewestSchema = int32(len(files))
 	var clock time.Time
-	var known bool
+	var migrated bool
 	began := time.Now()
 	err = conn.QueryRow(ctx, `
 		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(),
 			pg_database_size(current_database()),
-			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &known)
+			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &migrated)
 	if err != nil {
 		return c, fmt.Errorf("ask the database: %w", err)
 	}
 	c.ClockAhead = clock.Sub(began.Add(time.Since(began) / 2))
-	if known {
+	if migrated {
 		if err := conn.QueryRow(ctx, `SELECT version FROM `+versionTable).Scan(&c.Schema); err != nil {
 			return c, fmt.Errorf("read schema version: %w", err)
 		}

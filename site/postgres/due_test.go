@@ -51,9 +51,9 @@ func TestLateVisitIsDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := after[0].LastCheckedAt != nil && after[0].LastCheckedAt.Equal(at)
-		if kept != want {
-			t.Errorf("the visit at %s is kept: %t, want %t", at, kept, want)
+		stored := after[0].LastCheckedAt != nil && after[0].LastCheckedAt.Equal(at)
+		if stored != want {
+			t.Errorf("the visit at %s is kept: %t, want %t", at, stored, want)
 		}
 	}
 	tell(first, now.Add(2*time.Minute), false)

@@ -88,9 +88,9 @@ func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
 			day := t.Time.Truncate(24 * time.Hour)
 			for _, settler := range s.Settlers {
 				if settler.Address == t.Settler && (settler.Since == nil || !t.Time.Before(*settler.Since)) {
-					found := t.Settlement
-					found.Facilitator = settler.Facilitator
-					r.Settlements = append(r.Settlements, found)
+					settlement := t.Settlement
+					settlement.Facilitator = settler.Facilitator
+					r.Settlements = append(r.Settlements, settlement)
 				}
 			}
 			if s.Counts && t.Method == "eip3009" {
@@ -107,7 +107,8 @@ func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
 	}
 	for token, days := range seen {
 		for day, n := range days {
-			r.Authorizations = append(r.Authorizations, ledger.AuthorizationDay{Token: token, Day: day, Authorizations: n})
+			r.Authorizations = append(r.Authorizations,
+				ledger.AuthorizationDay{Token: token, Day: day, Authorizations: n})
 		}
 	}
 	return r
@@ -144,7 +145,8 @@ func empty(ctx context.Context, t fataler, dsn string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, table := range []string{"settlers", "facilitator_tokens", "facilitators", "range_authorizations", "range_senders", "ranges",
+	for _, table := range []string{"settlers", "facilitator_tokens", "facilitators", "range_authorizations",
+		"range_senders", "ranges",
 		"scan_settlers", "scans", "walks", "chains", "accounts", "authorization_days", "sender_days",
 		"settlements", "token_totals", "token_hours", "token_days", "token_payers", "payee_days", "payee_totals",
 		"payer_days", "amount_days"} {
@@ -239,19 +241,19 @@ func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 		last = min(last, *s.End-1)
 	}
 	var ranges []ledger.Range
-	var found int64
+	var stored int64
 	for first := s.Next; first <= last; {
 		to := min(first+int64(size/3), last)
 		ranges = append(ranges, m.chain.read(s, first, to))
-		found += int64(len(ranges[len(ranges)-1].Settlements))
+		stored += int64(len(ranges[len(ranges)-1].Settlements))
 		first = to + 1
 	}
 	fresh, err := m.db.CommitRanges(ctx, ranges...)
 	if errors.Is(err, ledger.ErrMoved) { // by another writer
 		return true
 	}
-	if err != nil || fresh > found {
-		t.Fatalf("%d of %d new, error %v", fresh, found, err)
+	if err != nil || fresh > stored {
+		t.Fatalf("%d of %d new, error %v", fresh, stored, err)
 	}
 	if _, err := m.db.CommitRanges(ctx, ranges...); !errors.Is(err, ledger.ErrMoved) {
 		t.Fatalf("the same again: error %v, want ErrMoved", err)
@@ -332,36 +334,36 @@ func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
 	return out
 }
 
-// takings reads what every payee took, with all days, at a time at which so many days of the chain are before the
+// readRevenue reads what every payee took, with all days, at a time at which so many days of the chain are before the
 // window.
-func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.PayeeFacts {
+func (m *indexModel) readRevenue(ctx context.Context, t fataler, old int) []ledger.PayeeFacts {
 	t.Helper()
 	var recipients []ledger.Recipient
 	for i := range 6 {
 		recipients = append(recipients, ledger.Recipient{ServiceID: int64(i), Network: base,
 			Address: fmt.Sprintf("0xa%d", i)})
 	}
-	var flows []ledger.CountedToken
+	var tokens []ledger.CountedToken
 	for _, facilitator := range []string{"acme", "bolt"} {
 		for _, token := range []string{"usdc", "eurc"} {
-			flows = append(flows, ledger.CountedToken{Facilitator: facilitator, Network: base, Token: token,
+			tokens = append(tokens, ledger.CountedToken{Facilitator: facilitator, Network: base, Token: token,
 				Unit: "0.000001"})
 		}
 	}
-	var takings *ledger.Revenue
+	var revenue *ledger.Revenue
 	if err := m.db.Read(ctx, func(r *postgres.Reader) (err error) {
-		takings, err = r.ReadRevenue(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
+		revenue, err = r.ReadRevenue(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, tokens)
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return unfolded(t, takings)
+	return unfolded(t, revenue)
 }
 
 // unfolded are payees with all their days.
-func unfolded(t fataler, takings *ledger.Revenue) []ledger.PayeeFacts {
+func unfolded(t fataler, revenue *ledger.Revenue) []ledger.PayeeFacts {
 	t.Helper()
-	list := slices.Clone(takings.Payees)
+	list := slices.Clone(revenue.Payees)
 	for i := range list {
 		past, err := list[i].Past()
 		if err != nil {
@@ -396,8 +398,8 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 			case "settler":
 				s := ledger.Settler{Network: base, Address: fmt.Sprintf("0xs%d",
 					rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
-				if known, ok := settlers[s.Address]; ok {
-					s = known
+				if other, ok := settlers[s.Address]; ok {
+					s = other
 				} else if day := rapid.IntRange(0, int(chain.head()/8)).Draw(t, "since"); day > 0 {
 					since := blockTime(int64(day) * 8).Truncate(24 * time.Hour)
 					s.Since = &since
@@ -411,7 +413,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 					}
 				}
 			case "pack":
-				m.takings(ctx, t, rapid.IntRange(0, 100).Draw(t, "old"))
+				m.readRevenue(ctx, t, rapid.IntRange(0, 100).Draw(t, "old"))
 			case "commit":
 				m.open(ctx, t)
 				m.compare(ctx, t)
@@ -436,9 +438,9 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 			t.Fatalf("not as a fresh index (-fresh +got):\n%s", diff)
 		}
 		old := rapid.IntRange(0, 100).Draw(t, "old")
-		want := fresh.takings(ctx, t, old)
+		want := fresh.readRevenue(ctx, t, old)
 		for range 2 { // of what is packed already, and of all
-			if diff := gocmp.Diff(want, m.takings(ctx, t, old),
+			if diff := gocmp.Diff(want, m.readRevenue(ctx, t, old),
 				cmpopts.IgnoreUnexported(ledger.PayeeFacts{})); diff != "" {
 				t.Fatalf("not what is read from a fresh index (-fresh +got):\n%s", diff)
 			}

@@ -84,7 +84,8 @@ func BenchmarkCommitRanges(b *testing.B) {
 				b.StartTimer()
 				n, err := db.CommitRanges(b.Context(), ledger.Range{Scan: scans[0].ID, Network: base, First: next,
 					Last: last, Hash: "0x", Time: start, Settlements: list,
-					Authorizations: []ledger.AuthorizationDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
+					Authorizations: []ledger.AuthorizationDay{{Token: list[0].Token, Day: start,
+						Authorizations: 6000}}})
 				if err != nil || n != rangeSize {
 					b.Fatalf("%d new, error %v", n, err)
 				}
@@ -108,7 +109,8 @@ func BenchmarkCopySettlements(b *testing.B) {
 	}
 	defer conn.Close(b.Context())
 	t := traffic{meeting: 1, r: rand.New(rand.NewPCG(4020, 402))}
-	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "token_id", "log_index", "chain_id",
+	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "token_id", "log_index",
+		"chain_id",
 		"transaction", "block_hash", "method", "amount"}
 	var client, server time.Duration
 	for b.Loop() {

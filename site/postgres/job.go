@@ -26,10 +26,10 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 	if err != nil {
 		return fmt.Errorf("read the schema version of jobs: %w", err)
 	}
-	if known := m.AllVersions(); len(have) >= len(known) {
-		if len(have) > len(known) {
+	if all := m.AllVersions(); len(have) >= len(all) {
+		if len(have) > len(all) {
 			return fmt.Errorf("%w (its jobs have version %d, this program %d): use a newer tollbook", ErrNewerSchema,
-				len(have), len(known))
+				len(have), len(all))
 		}
 		return nil
 	}

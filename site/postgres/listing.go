@@ -119,8 +119,9 @@ type DueService struct {
 	Robots    bool // its origin has a robots.txt
 }
 
-// TakeServices takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
-// other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its lease is over.
+// TakeServices takes up to limit services whose time has come, the longest overdue first, and puts each off by lease,
+// so that no other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its
+// lease is over.
 func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {

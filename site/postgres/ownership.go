@@ -49,8 +49,8 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 	return nil
 }
 
-// ClaimedServices are the slugs of the services that have an ownership token, in order: those whose proof can be looked at
-// again.
+// ClaimedServices are the slugs of the services that have an ownership token, in order: those whose proof can be looked
+// at again.
 func (db *DB) ClaimedServices(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
 	if err != nil {

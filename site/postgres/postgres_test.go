@@ -73,7 +73,7 @@ func visit(service postgres.DueService, at time.Time) postgres.Visit {
 	}
 }
 
-func TestOpenTellsNewerSchema(t *testing.T) {
+func TestOpenNewerSchema(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
 	pool, err := pgxpool.New(t.Context(), dsn)
@@ -380,15 +380,15 @@ func TestRetain(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	kept := 0
+	written := 0
 	for _, v := range visits {
 		if !v.Check.CheckedAt.Before(now.Truncate(24*time.Hour).AddDate(0, 0, -30)) {
-			kept++
+			written++
 		}
 	}
 	log := facts.Services[0].Log
 	got := []int64{log.First, log.Next, facts.Services[0].TotalChecks, int64(log.Blocks[0].Block)}
-	want := []int64{960 - int64(kept), 960, 960, log.First / 100}
+	want := []int64{960 - int64(written), 960, 960, log.First / 100}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("first, next, total, first block (-want +got):\n%s", diff)
 	}

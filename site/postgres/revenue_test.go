@@ -53,7 +53,7 @@ func decimal(r *big.Rat) string {
 }
 
 // What Takings says is what going through all settlements by hand says.
-func TestTakings(t *testing.T) {
+func TestRevenue(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if _, err := db.ImportFacilitators(t.Context(),
@@ -82,12 +82,12 @@ func TestTakings(t *testing.T) {
 		{ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
-	var flows []ledger.CountedToken
+	var tokens []ledger.CountedToken
 	units := map[string]string{"usdc": "0.000001", "wide": "0.000000000000000001"}
 	for _, f := range []string{"acme", "bolt"} { // not cove's
 		for _, network := range []string{base, "eip155:137"} {
 			for _, token := range []string{"usdc", "wide"} {
-				flows = append(flows, ledger.CountedToken{Facilitator: f, Network: network, Token: token,
+				tokens = append(tokens, ledger.CountedToken{Facilitator: f, Network: network, Token: token,
 					Unit: units[token]})
 			}
 		}
@@ -100,7 +100,7 @@ func TestTakings(t *testing.T) {
 	} {
 		var got *ledger.Revenue
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
-			got, err = r.ReadRevenue(t.Context(), c.now, recipients, flows)
+			got, err = r.ReadRevenue(t.Context(), c.now, recipients, tokens)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestTakings(t *testing.T) {
 		for i := range got.Payees {
 			got.Payees[i].Before = ledger.RevenueSum{}
 		}
-		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got,
+		if diff := gocmp.Diff(naiveRevenue(list, c.now, recipients, units), got,
 			cmpopts.IgnoreUnexported(ledger.Revenue{}, ledger.PayeeFacts{})); diff != "" {
 			t.Errorf("takings %s (-want +got):\n%s", c.how, diff)
 		}
@@ -148,7 +148,7 @@ func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 	}
 }
 
-func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient,
+func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient,
 	units map[string]string) *ledger.Revenue {
 	today := now.Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, -29)

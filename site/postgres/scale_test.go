@@ -77,22 +77,22 @@ func BenchmarkFactsAtScale(b *testing.B) {
 				Address: scaleAddress(i + 1)})
 		}
 	}
-	var flows []ledger.CountedToken
+	var tokens []ledger.CountedToken
 	for i := range scaleFacilitators {
 		for _, network := range scaleNetworks {
-			flows = append(flows, ledger.CountedToken{Facilitator: fmt.Sprintf("f%02d", i), Network: network,
+			tokens = append(tokens, ledger.CountedToken{Facilitator: fmt.Sprintf("f%02d", i), Network: network,
 				Token: "usdc", Unit: "0.000001"})
 		}
 	}
 	var facts *postgres.Facts
-	var takings *ledger.Revenue
+	var revenue *ledger.Revenue
 	read := func() {
 		if err := db.Read(ctx, func(r *postgres.Reader) (err error) {
 			at := time.Now()
 			if facts, err = r.Facts(ctx, start, 0); err == nil {
 				b.Logf("facts %v", time.Since(at).Round(time.Millisecond))
 				at = time.Now()
-				takings, err = r.ReadRevenue(ctx, start, recipients, flows)
+				revenue, err = r.ReadRevenue(ctx, start, recipients, tokens)
 				b.Logf("takings %v", time.Since(at).Round(time.Millisecond))
 			}
 			return err
@@ -104,7 +104,7 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	read()
 	b.Logf("first read: %v, %v of client, %v of server", time.Since(began).Round(time.Millisecond),
 		selfTime(b)-wasClient, serverTime()-wasServer)
-	facts, takings = nil, nil
+	facts, revenue = nil, nil
 	runtime.GC()
 	var peak atomic.Uint64
 	done := watchHeap(&peak)
@@ -118,8 +118,8 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	close(done)
 	days, all := 0, int64(0)
 	began = time.Now()
-	for i := range takings.Payees {
-		p := &takings.Payees[i]
+	for i := range revenue.Payees {
+		p := &revenue.Payees[i]
 		past, err := p.Past()
 		if err != nil {
 			b.Fatal(err)
@@ -132,8 +132,8 @@ func BenchmarkFactsAtScale(b *testing.B) {
 			all += w.All.Settlements
 		}
 	}
-	if all != int64(n) || len(takings.Services) == 0 {
-		b.Fatalf("%d settlements, %d services", all, len(takings.Services))
+	if all != int64(n) || len(revenue.Services) == 0 {
+		b.Fatalf("%d settlements, %d services", all, len(revenue.Services))
 	}
 	b.ReportMetric(client.Seconds()/float64(b.N), "client-cpu-s/op")
 	b.ReportMetric(server.Seconds()/float64(b.N), "server-cpu-s/op")
@@ -215,7 +215,8 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 			`INSERT INTO accounts (address) SELECT '0x' || lpad(to_hex(n), 40, '0') FROM generate_series(1, %d) n`,
 			scalePayees+scalePayers),
 		fmt.Sprintf(`INSERT INTO chains (network) VALUES ('%s'), ('%s')`, scaleNetworks[0], scaleNetworks[1]),
-		`INSERT INTO facilitator_tokens (facilitator_id, chain_id, token) SELECT f.id, c.id, 'usdc' FROM facilitators f, chains c
+		`INSERT INTO facilitator_tokens (facilitator_id, chain_id, token) SELECT f.id, c.id, 'usdc'
+			FROM facilitators f, chains c
 			ORDER BY f.id, c.id`,
 		`ANALYZE`,
 	} {
@@ -296,7 +297,8 @@ func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 				payee_id, token_id, n, NULL, 1 + (token_id - 1) %% 2,
 				decode(lpad(to_hex(%d * 10000000::bigint + n), 64, '0'), 'hex'),
 				decode(lpad(to_hex(n), 64, '0'), 'hex'), 'eip3009', amount FROM drawn ORDER BY 9, 2, 10`, back),
-		`INSERT INTO token_days SELECT token_id, settled_at::date, count(*), sum(amount), 0, 0, max(settled_at) FROM drawn
+		`INSERT INTO token_days SELECT token_id, settled_at::date, count(*), sum(amount), 0, 0, max(settled_at)
+			FROM drawn
 			GROUP BY 1, 2 ORDER BY 1, 2`,
 		`INSERT INTO payee_days SELECT payee_id, token_id, settled_at::date, count(*), sum(amount), min(settled_at),
 			max(settled_at) FROM drawn GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,

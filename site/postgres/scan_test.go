@@ -37,8 +37,8 @@ func scans(t *testing.T, db *postgres.DB) []ledger.Scan {
 	return list
 }
 
-// told is a scan in a word: its blocks, whether it counts, and for whom it looks.
-func told(list []ledger.Scan) []string {
+// describeScans is a scan in a word: its blocks, whether it counts, and for whom it looks.
+func describeScans(list []ledger.Scan) []string {
 	var out []string
 	for _, s := range list {
 		end, settlers := "head", ""
@@ -92,7 +92,7 @@ func TestOpenScans(t *testing.T) {
 	}
 	expect := func(what string, want ...string) {
 		t.Helper()
-		if diff := gocmp.Diff(want, told(scans(t, db))); diff != "" {
+		if diff := gocmp.Diff(want, describeScans(scans(t, db))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
@@ -209,7 +209,8 @@ func TestSeenAndCandidates(t *testing.T) {
 	commit(t, db, scans(t, db)[1], 9, func(r *ledger.Range) {
 		r.Settlements = []ledger.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
 	})
-	expect("with the candidate listed", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
+	expect("with the candidate listed", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}},
+		z)
 	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10,
 		Hash: "0x", Time: now,
 		Settlements: []ledger.Settlement{settlement("0xs0", 9, 9)}}); err == nil ||
@@ -226,7 +227,7 @@ func TestSeenAndCandidates(t *testing.T) {
 	}
 	s1.Payments, s1.Amount = 2, "10"
 	expect("rolled back to block 3", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
-	if diff := gocmp.Diff([]string{"4-head true 0xs0"}, told(scans(t, db))); diff != "" {
+	if diff := gocmp.Diff([]string{"4-head true 0xs0"}, describeScans(scans(t, db))); diff != "" {
 		t.Errorf("scans (-want +got):\n%s", diff)
 	}
 }
@@ -262,7 +263,7 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 		if err != nil || n != removed {
 			t.Errorf("back to %d: %d left, error %v, want %d", ancestor, n, err, removed)
 		}
-		if diff := gocmp.Diff(want, told(scans(t, db))); diff != "" {
+		if diff := gocmp.Diff(want, describeScans(scans(t, db))); diff != "" {
 			t.Errorf("scans after going back to %d (-want +got):\n%s", ancestor, diff)
 		}
 	}
@@ -323,7 +324,7 @@ func TestRangesAreForgotten(t *testing.T) {
 	if _, err := db.RollBack(t.Context(), base, 9); err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff([]string{"10-head true 0xs0"}, told(scans(t, db))); diff != "" {
+	if diff := gocmp.Diff([]string{"10-head true 0xs0"}, describeScans(scans(t, db))); diff != "" {
 		t.Errorf("scans (-want +got):\n%s", diff)
 	}
 	if c := chains(t, db, start)[0].Candidates; len(c) != 1 || c[0].Payments != 1 || c[0].Recipients != 100_000-4 {
@@ -359,7 +360,8 @@ func TestWalks(t *testing.T) {
 			t.Errorf("commit %d: %d new, error %v, want %v", i, n, err, want)
 		}
 	}
-	if c := chains(t, db, start); len(c) != 1 || c[0].At != nil || c[0].MeasuredSince != nil || c[0].BackfillBlocks != 1 {
+	if c := chains(t, db, start); len(c) != 1 || c[0].At != nil || c[0].MeasuredSince != nil ||
+		c[0].BackfillBlocks != 1 {
 		t.Errorf("under way: %+v", c)
 	}
 	if walks, err = db.Walks(t.Context(), solana); err != nil {

@@ -163,14 +163,14 @@ func TestRecordSettlements(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(4020, 402))
 	list := someSettlements(r, 1500, start)
-	kept := map[string]bool{}
+	stored := map[string]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.IntRange(0, len(list)-1).Draw(t, "from")
 		part := list[from:min(len(list), from+rapid.IntRange(0, 200).Draw(t, "n"))]
 		fresh := int64(0)
 		for _, s := range part {
-			if id := fmt.Sprint(s.Network, s.Transaction, s.LogIndex); !kept[id] {
-				kept[id] = true
+			if id := fmt.Sprint(s.Network, s.Transaction, s.LogIndex); !stored[id] {
+				stored[id] = true
 				fresh++
 			}
 		}
@@ -180,37 +180,38 @@ func TestRecordSettlements(t *testing.T) {
 			t.Fatalf("%d recorded, error %v, want %d", got, err, fresh)
 		}
 	})
-	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)-len(kept)) { // by ANALYZE
+	// by ANALYZE
+	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)-len(stored)) {
 		t.Fatalf("all of them: %d recorded, error %v", n, err)
 	}
 	day := func(s ledger.Settlement) string { return s.Time.Format("2006-01-02") }
 	flow := func(s ledger.Settlement) string { return s.Facilitator + " " + s.Network + " " + s.Token }
-	const flows = ` JOIN facilitator_tokens f ON f.id = token_id JOIN chains c ON c.id = f.chain_id`
+	const tokenJoin = ` JOIN facilitator_tokens f ON f.id = token_id JOIN chains c ON c.id = f.chain_id`
 	for _, table := range []struct {
 		name, sql string
 		key       func(ledger.Settlement) string
 	}{
 		{"token_hours",
 			`SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token,
-				settlements, amount::text FROM token_hours` + flows,
+				settlements, amount::text FROM token_hours` + tokenJoin,
 			func(s ledger.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
 		{"token_days",
 			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text
-				FROM token_days` + flows,
+				FROM token_days` + tokenJoin,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) }},
 		{"payee_days",
 			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements,
-				amount::text FROM payee_days` + flows +
+				amount::text FROM payee_days` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
 		{"payer_days",
-			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + flows +
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
 		{"settlements",
 			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
 			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex')
-				ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + flows +
+				ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id
 					JOIN accounts d ON d.id = settler_id`,
 			func(s ledger.Settlement) string {
@@ -420,13 +421,13 @@ func TestRetainSettled(t *testing.T) {
 	if err := m.db.Retain(t.Context(), now.AddDate(1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	ahead := dump(t.Context(), t, dsn)
+	changed := dump(t.Context(), t, dsn)
 	for table, lines := range after {
 		var least time.Time
 		if from, drops := since[table]; drops {
 			least = from.AddDate(0, 0, 1)
 		}
-		if diff := gocmp.Diff(rowsSince(t, lines, least), rowsSince(t, ahead[table], least)); diff != "" {
+		if diff := gocmp.Diff(rowsSince(t, lines, least), rowsSince(t, changed[table], least)); diff != "" {
 			t.Errorf("%s under a clock that is a year ahead (-want +got):\n%s", table, diff)
 		}
 	}

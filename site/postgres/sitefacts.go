@@ -54,8 +54,8 @@ type EndpointAmendment struct {
 	MimeType    *string
 }
 
-// TakeSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off by
-// lease. A look that dies loses nothing: the service is due again when its lease is over.
+// TakeSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off
+// by lease. A look that dies loses nothing: the service is due again when its lease is over.
 func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -91,9 +91,9 @@ func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueS
 	for i, s := range taken {
 		ids[i], at[s.ID], due[i].Service = s.ID, i, s
 	}
-	found, err := endpoints(ctx, q, `SELECT `+endpointColumns+
+	list, err := endpoints(ctx, q, `SELECT `+endpointColumns+
 		` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
-	for _, e := range found {
+	for _, e := range list {
 		d := &due[at[e.ServiceID]]
 		d.Endpoints = append(d.Endpoints, e)
 	}
@@ -183,11 +183,11 @@ func (db *DB) ServiceBySlug(ctx context.Context, slug string) (*DueService, erro
 }
 
 func (db *DB) oneService(ctx context.Context, sql string, args ...any) (*DueService, error) {
-	found, err := services(ctx, db.pool, sql, args...)
-	if err != nil || len(found) == 0 {
+	list, err := services(ctx, db.pool, sql, args...)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	with, err := withEndpoints(ctx, db.pool, found)
+	with, err := withEndpoints(ctx, db.pool, list)
 	if err != nil {
 		return nil, err
 	}

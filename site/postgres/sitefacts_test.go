@@ -13,21 +13,21 @@ import (
 // read gives the facts of every service by slug.
 func read(t *testing.T, db *postgres.DB, now time.Time) map[string]postgres.ServiceFacts {
 	t.Helper()
-	found := map[string]postgres.ServiceFacts{}
+	facts := map[string]postgres.ServiceFacts{}
 	err := db.Read(t.Context(), func(r *postgres.Reader) error {
 		f, err := r.Facts(t.Context(), now, 0)
 		if err != nil {
 			return err
 		}
 		for _, s := range f.Services {
-			found[s.Slug] = s
+			facts[s.Slug] = s
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return facts
 }
 
 func dueSites(t *testing.T, db *postgres.DB, now time.Time) []postgres.DueService {

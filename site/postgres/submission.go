@@ -117,7 +117,8 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 }
 
 // findRepetition answers what came before from this client under the same key.
-func findRepetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
+func findRepetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt,
+	error) {
 	if r.Key == "" {
 		return site.Receipt{}, nil
 	}
@@ -203,7 +204,8 @@ func checkPendingLimit(ctx context.Context, tx pgx.Tx, most int) error {
 	return err
 }
 
-func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
+func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt,
+	error) {
 	receipt := site.Receipt{ID: uuid.NewString(), Probe: r.Probe}
 	due := r.At
 	if r.Probe {

@@ -226,8 +226,8 @@ func TestSubmissionProbesWait(t *testing.T) {
 		!cmp.Equal(*s.ProbeResult, result) {
 		t.Errorf("of two results the first is kept: %+v, %v", s.ProbeResult, err)
 	}
-	found := map[string]bool{take(62 * time.Minute): true, take(62 * time.Minute): true}
-	if diff := cmp.Diff(map[string]bool{ids[1]: true, ids[2]: true}, found); diff != "" {
+	taken := map[string]bool{take(62 * time.Minute): true, take(62 * time.Minute): true}
+	if diff := cmp.Diff(map[string]bool{ids[1]: true, ids[2]: true}, taken); diff != "" {
 		t.Errorf("an hour later (-want +got):\n%s", diff)
 	}
 }

@@ -75,7 +75,7 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 		ids[i], facts[i].Service = s.ID, s
 		at[s.ID] = &facts[i]
 	}
-	found, err := endpoints(ctx, tx, `
+	list, err := endpoints(ctx, tx, `
 		SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`, ids)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range found {
+	for _, e := range list {
 		s := at[e.ServiceID]
 		s.Endpoints = append(s.Endpoints, EndpointFacts{Endpoint: e, Envelope: by[e.ID]})
 	}
@@ -136,7 +136,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		if err != nil {
 			return err
 		}
-		found, err := services(ctx, tx, `
+		list, err := services(ctx, tx, `
 			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN synthesis_inputs i ON i.service_id = id
 			WHERE i.input_hash IS NOT NULL AND (i.leased_until IS NULL OR i.leased_until <= $1)
 				AND NOT EXISTS (SELECT FROM syntheses a
@@ -150,16 +150,16 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		switch {
 		case err != nil:
 			return err
-		case len(found) == 0:
+		case len(list) == 0:
 			return errNone // and the question is not taken
 		case tag.RowsAffected() == 0:
 			return ErrDailyLimit
 		}
-		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET leased_until = $2 WHERE service_id = $1`, found[0].ID,
+		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET leased_until = $2 WHERE service_id = $1`, list[0].ID,
 			now.Add(lease)); err != nil {
 			return err
 		}
-		facts, err := inputFacts(ctx, tx, found)
+		facts, err := inputFacts(ctx, tx, list)
 		if err == nil {
 			taken = &facts[0]
 		}

@@ -93,7 +93,7 @@ func TestNewTokenIsFilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return told(scans(t, db))
+		return describeScans(scans(t, db))
 	}
 	look()
 	for _, s := range scans(t, db) {

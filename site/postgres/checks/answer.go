@@ -47,8 +47,8 @@ type Phases struct {
 	FirstByte float64 `json:"first_byte"`
 }
 
-// queueResponse keeps an answer without an envelope. One that says the same as the kept one only renews its time and its
-// exchange. A conclusive answer ends what was inconclusive before it.
+// queueResponse keeps an answer without an envelope. One that says the same as the kept one only renews its time and
+// its exchange. A conclusive answer ends what was inconclusive before it.
 func queueResponse(b *pgx.Batch, a Response) {
 	if a.Conclusive {
 		b.Queue(`DELETE FROM responses WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
@@ -76,13 +76,13 @@ type EndpointResponses struct {
 
 // ReadResponses reads the newest answers of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
 func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]EndpointResponses, error) {
-	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`,
+	stored, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`,
 		endpoints)
 	if err != nil {
 		return nil, err
 	}
 	by := make(map[uuid.UUID]EndpointResponses, len(endpoints))
-	for _, e := range kept {
+	for _, e := range stored {
 		by[e.EndpointID] = EndpointResponses{Envelope: e}
 	}
 	var a Response

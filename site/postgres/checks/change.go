@@ -53,7 +53,8 @@ func queueBaselines(b *pgx.Batch, v Visit) {
 	}
 	if v.BaselineAt != nil {
 		b.Queue(
-			`INSERT INTO change_baselines (service_id, type, prices_at) SELECT $1, type, $3 FROM unnest($2::text[]) AS type
+			`INSERT INTO change_baselines (service_id, type, prices_at) SELECT $1, type, $3
+				FROM unnest($2::text[]) AS type
 				ON CONFLICT DO NOTHING`,
 			v.Check.ServiceID, site.ChangeTypes, *v.BaselineAt)
 	}

@@ -46,11 +46,11 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 			return nil, err
 		}
 	}
-	known, err := storedChecks(ctx, tx, checks, suspect())
+	stored, err := storedChecks(ctx, tx, checks, suspect())
 	if err != nil {
 		return nil, err
 	}
-	checks, fresh = excludeStored(checks, known)
+	checks, fresh = excludeStored(checks, stored)
 	moveLate(checks, *sealed)
 	b = &pgx.Batch{}
 	queueChecks(b, checks)
@@ -71,19 +71,20 @@ func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	return func() *time.Time { return sealed }
 }
 
-// excludeStored returns the checks that are not known yet, each once, and which of the list those are. It takes the list.
-func excludeStored(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
+// excludeStored returns the checks that are not known yet, each once, and which of the list those are. It takes the
+// list.
+func excludeStored(checks []*Check, stored map[uuid.UUID]bool) ([]*Check, []bool) {
 	fresh := make([]bool, len(checks))
-	told := make(map[uuid.UUID]bool, len(checks))
-	kept := checks[:0]
+	seen := make(map[uuid.UUID]bool, len(checks))
+	list := checks[:0]
 	for i, c := range checks {
-		if known[c.ID] || told[c.ID] {
+		if stored[c.ID] || seen[c.ID] {
 			continue
 		}
-		told[c.ID], fresh[i] = true, true
-		kept = append(kept, c)
+		seen[c.ID], fresh[i] = true, true
+		list = append(list, c)
 	}
-	return kept, fresh
+	return list, fresh
 }
 
 // queueChecks stores checks of open hours, of days that have a partition. One that is stored already stays: recordNew
@@ -147,9 +148,9 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 // storedChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off
 // after its commit sends them again. They have their time, or a later one where they came late.
 func storedChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
-	known := map[uuid.UUID]bool{}
+	stored := map[uuid.UUID]bool{}
 	if len(of) == 0 {
-		return known, nil
+		return stored, nil
 	}
 	slices.Sort(of)
 	var ids [][16]byte
@@ -168,11 +169,11 @@ func storedChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (
 	}
 	var id [16]byte
 	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		known[id] = true
+		stored[id] = true
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find known checks: %w", err)
 	}
-	return known, nil
+	return stored, nil
 }

@@ -31,7 +31,7 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 				h.Start = h.Start.UTC()
 				s.Hours = append(s.Hours, h)
 			}
-		}, first, maxTime(first, sealed))
+		}, first, latest(first, sealed))
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
@@ -64,7 +64,7 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 	return nil
 }
 
-func maxTime(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
 	}

@@ -33,9 +33,9 @@ const envelopeChunk = 4 << 20
 // recordEnvelopes keeps answers with envelopes. One that says the same as the kept one only renews its time and its
 // exchange: its header and body are not even sent. What was answered before it without an envelope stands behind no
 // verdict any more.
-func recordEnvelopes(ctx context.Context, tx pgx.Tx, found []EndpointVisit) error {
+func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) error {
 	var all []*Envelope
-	for _, e := range found {
+	for _, e := range endpoints {
 		if e.Envelope != nil {
 			all = append(all, e.Envelope)
 		}
@@ -128,10 +128,10 @@ func (st *Store) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]
 
 // ServiceEnvelopes reads the newest answers of the endpoints of services, by endpoint.
 func ServiceEnvelopes(ctx context.Context, q rows.Querier, services []int64) (map[uuid.UUID]*Envelope, error) {
-	kept, err := envelopes(ctx, q, `
+	stored, err := envelopes(ctx, q, `
 		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)`, services)
-	by := make(map[uuid.UUID]*Envelope, len(kept))
-	for _, e := range kept {
+	by := make(map[uuid.UUID]*Envelope, len(stored))
+	for _, e := range stored {
 		by[e.EndpointID] = e
 	}
 	return by, err
@@ -150,8 +150,8 @@ func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) (li
 	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode,
 		&e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
 		func() error {
-			kept := e
-			list = append(list, &kept)
+			stored := e
+			list = append(list, &stored)
 			e = Envelope{} // nothing of one row goes into the next
 			return nil
 		})

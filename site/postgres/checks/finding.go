@@ -15,23 +15,23 @@ import (
 
 // recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in
 // the list counts.
-func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
-	visits := withFindings(kept)
-	for len(visits) > 0 {
-		var wave, later []Visit // of one statement's rows no two may be one service's
-		seen := make(map[int64]bool, len(visits))
-		for _, v := range visits {
+func recordFindings(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
+	rest := withFindings(visits)
+	for len(rest) > 0 {
+		var batch, later []Visit // of one statement's rows no two may be one service's
+		seen := make(map[int64]bool, len(rest))
+		for _, v := range rest {
 			if seen[v.Check.ServiceID] {
 				later = append(later, v)
 				continue
 			}
 			seen[v.Check.ServiceID] = true
-			wave = append(wave, v)
+			batch = append(batch, v)
 		}
-		if err := recordBatch(ctx, tx, wave); err != nil {
+		if err := recordBatch(ctx, tx, batch); err != nil {
 			return err
 		}
-		visits = later
+		rest = later
 	}
 	return nil
 }
@@ -48,17 +48,17 @@ func withFindings(visits []*Visit) (list []Visit) {
 
 // recordBatch keeps the findings of visits to different services.
 func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
-	var found []EndpointVisit
+	var endpoints []EndpointVisit
 	for _, v := range visits {
-		found = append(found, v.Endpoints...)
+		endpoints = append(endpoints, v.Endpoints...)
 	}
-	if err := recordEnvelopes(ctx, tx, found); err != nil {
+	if err := recordEnvelopes(ctx, tx, endpoints); err != nil {
 		return err
 	}
 	b := &pgx.Batch{}
-	queueEndpointStates(b, found)
-	queuePriceChanges(b, found)
-	for _, e := range found {
+	queueEndpointStates(b, endpoints)
+	queuePriceChanges(b, endpoints)
+	for _, e := range endpoints {
 		if e.Method != "" {
 			queueMethod(b, e)
 		}
@@ -82,8 +82,8 @@ func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 }
 
 // queueEndpointStates keeps what endpoints answered, all but their methods.
-func queueEndpointStates(b *pgx.Batch, found []EndpointVisit) {
-	n := len(found)
+func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
+	n := len(endpoints)
 	if n == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func queueEndpointStates(b *pgx.Batch, found []EndpointVisit) {
 		make([]*string, n)
 	classes, reasons, times := make([]string, n), make([]string, n), make([]*int, n)
 	paid, headAt, headFree := make([]bool, n), make([]*time.Time, n), make([]*bool, n)
-	for i, e := range found {
+	for i, e := range endpoints {
 		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict,
 			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
 		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
@@ -124,11 +124,11 @@ func queueMethod(b *pgx.Batch, e EndpointVisit) {
 }
 
 // queuePriceChanges ends the prices of endpoints that ask others now, and begins those.
-func queuePriceChanges(b *pgx.Batch, found []EndpointVisit) {
+func queuePriceChanges(b *pgx.Batch, endpoints []EndpointVisit) {
 	var ids []uuid.UUID
 	var ended []time.Time
 	var begun []Price
-	for _, e := range found {
+	for _, e := range endpoints {
 		if e.PricesChanged {
 			ids, ended, begun = append(ids, e.ID), append(ended, e.ProbedAt), append(begun, e.Prices...)
 		}

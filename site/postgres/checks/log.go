@@ -130,7 +130,8 @@ func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err
 }
 
 // readPositions fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
-func (r *LogReader) readPositions(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
+func (r *LogReader) readPositions(ctx context.Context, keptSince time.Time, ids []int64,
+	log func(int64) *LogFacts) error {
 	var id, rows int64
 	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &rows},
 		func() {

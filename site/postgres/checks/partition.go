@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// partitions remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never
-// dropped.
+// partitions remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is
+// never dropped.
 type partitions struct {
 	mu   sync.Mutex
 	seen map[time.Time]bool

@@ -22,8 +22,8 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal`).Scan(&through); err != nil {
 		return fmt.Errorf("read the seal: %w", err)
 	}
-	keep := minTime(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
-	keep = minTime(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
+	keep := earliest(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
+	keep = earliest(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
 	tag, err := tx.Exec(ctx, `
 		UPDATE log_seal SET retained_since = $1, first_retained = coalesce((SELECT max(number) + 1 FROM checks
 			WHERE checked_at < $1), first_retained)
@@ -75,7 +75,7 @@ func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled
 	return days, filled, nil
 }
 
-func minTime(a, b time.Time) time.Time {
+func earliest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

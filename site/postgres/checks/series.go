@@ -112,8 +112,8 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		if day := dayOf(p.since); p.until != nil && day.Equal(dayOf(*p.until)) {
 			k.since, k.within = day, true
 		}
-		i, known := at[k]
-		if !known {
+		i, ok := at[k]
+		if !ok {
 			at[k] = len(spans)
 			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.since, p.until, p.amount, p.amount}}
 			if p.until != nil {
@@ -156,16 +156,18 @@ func priceDays(rows []priceRow) []PriceDay {
 		}
 		set := rows[:n:n]
 		rows = rows[n:]
-		slices.SortFunc(set, func(a, b priceRow) int { return cmp.Or(compareWays(a, b), cmp.Compare(a.amount, b.amount)) })
+		slices.SortFunc(set, func(a, b priceRow) int {
+			return cmp.Or(compareWays(a, b), cmp.Compare(a.amount, b.amount))
+		})
 		if len(before) > 0 && before[0].endpoint != set[0].endpoint {
 			before = nil
 		}
 		if differs, moved := compareSets(before, set); differs {
 			day := dayOf(set[0].since)
-			i, found := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int {
+			i, ok := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int {
 				return d.Day.Compare(t)
 			})
-			if !found {
+			if !ok {
 				days = slices.Insert(days, i, PriceDay{Day: day})
 			}
 			if moved {

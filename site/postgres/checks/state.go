@@ -56,8 +56,8 @@ func statesOf(visits []*Visit) states {
 }
 
 // queue keeps the states of services s of which a condition on them and their visits v holds, and answers of how many.
-func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
-	kept = new(int64)
+func (s states) queue(b *pgx.Batch, condition string) (updated *int64) {
+	updated = new(int64)
 	// what says nothing is left out: of most batches each service has one visit
 	leases, first, newest := s.leases, s.first, s.newest
 	if !slices.ContainsFunc(leases, func(t *time.Time) bool { return t != nil }) {
@@ -83,8 +83,8 @@ func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
 		WHERE s.service_id = v.id `+condition,
 		s.ids, leases, first, newest, s.checked, s.next, s.statuses, s.succeeded, s.failures,
 		s.failing).Exec(func(tag pgconn.CommandTag) error {
-		*kept = tag.RowsAffected()
+		*updated = tag.RowsAffected()
 		return nil
 	})
-	return kept
+	return updated
 }

@@ -81,15 +81,15 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	sealed := queueSealed(b)
 	held := s.queue(b,
 		`AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
-	kept, fresh := checksOf(visits), []bool(nil)
+	checks, fresh := checksOf(visits), []bool(nil)
 	if len(s.ids) < len(visits) { // one may be told twice
-		kept, fresh = excludeStored(kept, nil)
+		checks, fresh = excludeStored(checks, nil)
 	}
-	queueChecks(b, kept)
+	queueChecks(b, checks)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep checks and the states of services: %w", err)
 	}
-	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(kept, func(c *Check) bool {
+	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(checks, func(c *Check) bool {
 		return c.CheckedAt.Before(*sealed())
 	}) {
 		return errNotNew

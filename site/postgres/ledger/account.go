@@ -32,9 +32,9 @@ const maxAccounts = 1 << 19
 func (db *DB) chainID(ctx context.Context, network string) (int16, error) {
 	n := &db.numbers
 	n.mu.Lock()
-	id, known := n.chains[network]
+	id, ok := n.chains[network]
 	n.mu.Unlock()
-	if known {
+	if ok {
 		return id, nil
 	}
 	_, err := db.pool.Exec(ctx,
@@ -58,9 +58,9 @@ func (db *DB) chainID(ctx context.Context, network string) (int16, error) {
 func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 	n := &db.numbers
 	n.mu.Lock()
-	id, known := n.tokens[name]
+	id, ok := n.tokens[name]
 	n.mu.Unlock()
-	if known {
+	if ok {
 		return id, nil
 	}
 	_, err := db.pool.Exec(ctx, `
@@ -69,7 +69,8 @@ func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 			AND token = $3)
 		ON CONFLICT DO NOTHING`, name.facilitator, name.chain, name.token)
 	if err == nil {
-		err = db.pool.QueryRow(ctx, `SELECT id FROM facilitator_tokens WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
+		err = db.pool.QueryRow(ctx,
+			`SELECT id FROM facilitator_tokens WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
 			name.facilitator, name.chain, name.token).Scan(&id)
 	}
 	if err != nil {
@@ -101,8 +102,8 @@ func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, erro
 	var unknown []string
 	n.mu.Lock()
 	for i, address := range addresses {
-		id, known := n.accounts[address]
-		if ids[i] = id; !known {
+		id, ok := n.accounts[address]
+		if ids[i] = id; !ok {
 			unknown = append(unknown, address)
 		}
 	}
@@ -111,27 +112,27 @@ func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, erro
 		return ids, nil
 	}
 	slices.Sort(unknown)
-	found := make(map[string]int64, len(unknown))
-	if err := readAccounts(ctx, db.pool, unknown, found); err != nil {
+	numbers := make(map[string]int64, len(unknown))
+	if err := readAccounts(ctx, db.pool, unknown, numbers); err != nil {
 		return nil, err
 	}
-	if len(found) < len(unknown) {
-		missing := slices.DeleteFunc(slices.Clone(unknown), func(a string) bool { _, known := found[a]; return known })
+	if len(numbers) < len(unknown) {
+		missing := slices.DeleteFunc(slices.Clone(unknown), func(a string) bool { _, ok := numbers[a]; return ok })
 		if _, err := db.pool.Exec(ctx,
 			`INSERT INTO accounts (address) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, missing); err != nil {
 			return nil, fmt.Errorf("number %d accounts: %w", len(missing), err)
 		}
-		if err := readAccounts(ctx, db.pool, missing, found); err != nil {
+		if err := readAccounts(ctx, db.pool, missing, numbers); err != nil {
 			return nil, err
 		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.accounts == nil || len(n.accounts)+len(found) > maxAccounts {
-		n.accounts = make(map[string]int64, len(found))
+	if n.accounts == nil || len(n.accounts)+len(numbers) > maxAccounts {
+		n.accounts = make(map[string]int64, len(numbers))
 	}
 	for i, address := range addresses {
-		if id, fresh := found[address]; fresh {
+		if id, fresh := numbers[address]; fresh {
 			ids[i], n.accounts[address] = id, id
 		} else if ids[i] == 0 {
 			return nil, fmt.Errorf("number account %.80q: it is not there", address)

@@ -93,7 +93,7 @@ func mergeBuyers(list []rankedBuyer) []rankedBuyer {
 
 // names are the networks of a word's bits; equal words share them.
 func (t *revenueReader) names(networks uint64) []string {
-	if list, known := t.networkLists[networks]; known {
+	if list, ok := t.networkLists[networks]; ok {
 		return list
 	}
 	var list []string

@@ -92,15 +92,15 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 		if _, err := tx.Exec(ctx, `LOCK facilitators, settlers IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		known, err := facilitators(ctx, tx)
+		stored, err := facilitators(ctx, tx)
 		if err != nil {
 			return err
 		}
-		before := make(map[string]Facilitator, len(known))
-		for _, f := range known {
+		before := make(map[string]Facilitator, len(stored))
+		for _, f := range stored {
 			before[f.ID] = f
 		}
-		report = ImportReport{Others: len(known)}
+		report = ImportReport{Others: len(stored)}
 		batch := &pgx.Batch{}
 		for _, f := range list {
 			old, isKnown := before[f.ID]

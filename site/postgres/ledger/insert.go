@@ -8,17 +8,18 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// insertRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else writes
-// such keys between. Most rows of a commit are new, and to copy them is less work than a statement that tries each.
+// insertRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else
+// writes such keys between. Most rows of a commit are new, and to copy them is less work than a statement that tries
+// each.
 type insertRows struct {
 	updated []bool
-	copy    func(ctx context.Context, tx pgx.Tx, found []bool) error
+	copy    func(ctx context.Context, tx pgx.Tx, updated []bool) error
 }
 
 // mark takes the numbers, from 1, of the rows that the UPDATE found.
-func (r *insertRows) mark(found pgx.Rows) error {
+func (r *insertRows) mark(numbers pgx.Rows) error {
 	var i int64
-	_, err := pgx.ForEachRow(found, []any{&i}, func() error {
+	_, err := pgx.ForEachRow(numbers, []any{&i}, func() error {
 		r.updated[i-1] = true
 		return nil
 	})
@@ -27,9 +28,9 @@ func (r *insertRows) mark(found pgx.Rows) error {
 
 // newInsertRows returns rows of a list that are to be copied into a table.
 func newInsertRows[T any](table, columns string, list []T, fill func(row []any, of *T)) *insertRows {
-	return &insertRows{make([]bool, len(list)), func(ctx context.Context, tx pgx.Tx, found []bool) error {
+	return &insertRows{make([]bool, len(list)), func(ctx context.Context, tx pgx.Tx, updated []bool) error {
 		fresh := make([]T, 0, len(list))
-		for i, there := range found {
+		for i, there := range updated {
 			if !there {
 				fresh = append(fresh, list[i])
 			}

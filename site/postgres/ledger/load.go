@@ -53,9 +53,9 @@ type loadedToken struct {
 }
 
 // NewLoader returns a loader of settlements of some flows, as of now. Their facilitators are imported already.
-func (db *DB) NewLoader(ctx context.Context, now time.Time, flows []FacilitatorToken) (*Loader, error) {
+func (db *DB) NewLoader(ctx context.Context, now time.Time, tokens []FacilitatorToken) (*Loader, error) {
 	l := &Loader{db: db, now: now, whole: newRollups(0)}
-	for _, f := range flows {
+	for _, f := range tokens {
 		chain, err := db.chainID(ctx, f.Network)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,8 @@ func (l *Loader) Authorizations(ctx context.Context, network string) ([]Authoriz
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {
 		if k.chain == chain {
-			days = append(days, AuthorizationDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.authorizations[k]})
+			days = append(days, AuthorizationDay{Token: k.token, Day: dayTime(k.day),
+				Authorizations: l.whole.authorizations[k]})
 		}
 	}
 	return days, nil

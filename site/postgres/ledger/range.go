@@ -73,7 +73,9 @@ func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, er
 		if err != nil {
 			return err
 		}
-		if !counts && slices.ContainsFunc(ranges, func(r Range) bool { return len(r.Authorizations)+len(r.Senders) > 0 }) {
+		if !counts && slices.ContainsFunc(ranges, func(r Range) bool {
+			return len(r.Authorizations)+len(r.Senders) > 0
+		}) {
 			return errors.New("a scan that does not count has counted")
 		}
 		batch := &pgx.Batch{}
@@ -186,7 +188,8 @@ func queuePrune(b *pgx.Batch, chain int16) {
 			SELECT s.day, s.sender, s.token, max(s.recipients) AS recipients FROM ranges r
 				JOIN range_senders s ON s.range_id = r.id
 			WHERE r.chain_id = $1 AND r.last < `+low+` GROUP BY 1, 2, 3
-		) g WHERE d.chain_id = $1 AND d.day = g.day AND d.sender = g.sender AND d.token = g.token`, chain, reorganisationDepth)
+		) g WHERE d.chain_id = $1 AND d.day = g.day AND d.sender = g.sender
+			AND d.token = g.token`, chain, reorganisationDepth)
 	b.Queue(`
 		WITH gone AS (DELETE FROM ranges WHERE chain_id = $1 AND last < `+low+` RETURNING last)
 		UPDATE chains SET pruned_to = greatest(pruned_to, (SELECT max(last) FROM gone)) WHERE id = $1

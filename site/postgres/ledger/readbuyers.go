@@ -11,8 +11,8 @@ import (
 	"tollbook/site"
 )
 
-// buyerReader sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here,
-// where numbers are cheaper than in the database.
+// buyerReader sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed
+// here, where numbers are cheaper than in the database.
 type buyerReader struct {
 	*revenueReader
 	services  map[recipientKey][]share
@@ -74,8 +74,9 @@ func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 
 // readBuyers fills what Takings says of services, and of payees that have one payer.
 func (t *revenueReader) readBuyers(ctx context.Context) error {
-	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{}, ended: map[servicePayer]*purchases{},
-		days: map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
+	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{},
+		ended: map[servicePayer]*purchases{},
+		days:  map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
 	today := dayNumber(t.today)
 	for day := today + 1 - int32(site.WindowDays["90d"]); day <= today; day++ {
 		if err := b.readDay(ctx, day); err != nil {
@@ -96,7 +97,8 @@ func (t *revenueReader) readBuyers(ctx context.Context) error {
 const amountWord = `CASE WHEN amount <= ` + maxWord + ` THEN amount::bigint ELSE -1 END`
 
 // wideAmounts reads what no word holds of a day: a query of its own, since it is hardly ever needed.
-func (b *buyerReader) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error, into ...any) error {
+func (b *buyerReader) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error,
+	into ...any) error {
 	rows, err := b.tx.Query(ctx, sql+` WHERE day = $1 AND amount > `+maxWord, dayTime(day))
 	if err != nil {
 		return err
@@ -204,7 +206,8 @@ func (t *revenueReader) service(id int64) *ServiceBuyers {
 }
 
 func (b *buyerReader) readPrices(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, settlements, `+amountWord+` FROM amount_days WHERE day = $1`,
+	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, settlements, `+amountWord+
+		` FROM amount_days WHERE day = $1`,
 		dayTime(day))
 	if err != nil {
 		return err

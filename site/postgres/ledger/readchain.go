@@ -16,10 +16,11 @@ type ChainFacts struct {
 	MeasuredSince *time.Time // everything since then is in, nil before anything is whole
 	Block         int64      // newest one that was indexed; on Solana 0
 	// of that block; on Solana all settlers' signatures are read up to then; nil before the first
-	At             *time.Time
-	Head           int64                // the chain's confirmed head when last asked, 0 before
-	PolledAt       *time.Time           // when that was
-	BackfillBlocks int64                // blocks that fills have to go; on Solana walks that are under way or never ended
+	At       *time.Time
+	Head     int64      // the chain's confirmed head when last asked, 0 before
+	PolledAt *time.Time // when that was
+	// blocks that fills have to go; on Solana walks that are under way or never ended
+	BackfillBlocks int64
 	Authorizations []AuthorizationFacts // of the last 30 UTC days, by token
 	Candidates     []CandidateFacts     // of the same days, at most 20, by payments, then sender and token
 }

@@ -20,7 +20,8 @@ const (
 )
 
 // ReadRevenue reads what the counted flows settled to recipients, and how much of them all is no trade between two.
-func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedToken) (*Revenue,
+func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Recipient,
+	tokens []CountedToken) (*Revenue,
 	error) {
 	t := revenueReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceBuyers{},
 		networkLists: map[uint64][]string{}}
@@ -29,7 +30,7 @@ func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Re
 		what string
 		read func(context.Context) error
 	}{
-		{"number flows", func(ctx context.Context) error { return t.numberTokens(ctx, flows) }},
+		{"number flows", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
 		{"number recipients", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
 		{"sum days", t.readPayees},
 		{"sum buyers", t.readBuyers},
@@ -88,7 +89,8 @@ func (t *revenueReader) numberTokens(ctx context.Context, counted []CountedToken
 		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
 	rows, err := t.tx.Query(ctx,
-		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM facilitator_tokens f JOIN chains c ON c.id = f.chain_id
+		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM facilitator_tokens f
+			JOIN chains c ON c.id = f.chain_id
 			ORDER BY f.id`)
 	if err != nil {
 		return err
@@ -167,9 +169,9 @@ type payeeTokenSums struct {
 
 // readPayees reads what each payee took: its total, and its days.
 func (t *revenueReader) readPayees(ctx context.Context) error {
-	payees, flows, err := t.readPayeeTotals(ctx)
+	payees, tokens, err := t.readPayeeTotals(ctx)
 	if err == nil {
-		err = t.readPayeeDays(ctx, flows)
+		err = t.readPayeeDays(ctx, tokens)
 	}
 	if err != nil {
 		return err
@@ -186,7 +188,8 @@ func (t *revenueReader) readPayees(ctx context.Context) error {
 	return nil
 }
 
-func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*payeeSums, map[payeeToken]*payeeTokenSums,
+func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*payeeSums,
+	map[payeeToken]*payeeTokenSums,
 	error) {
 	ids := make([]int64, 0, len(t.shares))
 	for p := range t.shares {
@@ -200,7 +203,8 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 	if err != nil {
 		return nil, nil, err
 	}
-	payees, flows := make(map[recipientKey]*payeeSums, len(t.shares)), make(map[payeeToken]*payeeTokenSums, len(t.shares))
+	payees, tokens := make(map[recipientKey]*payeeSums, len(t.shares)),
+		make(map[payeeToken]*payeeTokenSums, len(t.shares))
 	var id payeeToken
 	var text string
 	var s payeeTokenSums
@@ -216,23 +220,23 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 		}
 		one := s
 		one.numberedToken = f
-		flows[id] = &one
+		tokens[id] = &one
 		if payees[at] == nil {
 			payees[at] = &payeeSums{recipientKey: at}
 		}
 		payees[at].tokens = append(payees[at].tokens, &one)
 		return nil
 	})
-	return payees, flows, err
+	return payees, tokens, err
 }
 
 // readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the
 // payees that have some.
-func (t *revenueReader) readPayeeDays(ctx context.Context, flows map[payeeToken]*payeeTokenSums) error {
+func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken]*payeeTokenSums) error {
 	today := dayNumber(t.today)
 	first := window(today)
 	take := func(id payeeToken, d payeeDay) error {
-		f := flows[id]
+		f := tokens[id]
 		switch {
 		case f == nil:
 		case d.day > today:
@@ -254,7 +258,7 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, flows map[payeeToken]
 	}
 	var payees []int64
 	var numbers []int32
-	for id, f := range flows {
+	for id, f := range tokens {
 		if dayNumber(f.first) < first {
 			payees, numbers = append(payees, id.payee), append(numbers, id.tokenID)
 		}

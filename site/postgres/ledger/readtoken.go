@@ -29,7 +29,8 @@ type TokenFacts struct {
 	Configured *Token // what the operator says of the token, nil when nothing
 }
 
-// SettlementSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.
+// SettlementSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left
+// out.
 type SettlementSum struct {
 	Start       time.Time
 	Settlements int64

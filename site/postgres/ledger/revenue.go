@@ -144,8 +144,8 @@ type AmountCount struct {
 	Settlements int64
 }
 
-// SettlementQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees
-// of whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
+// SettlementQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to
+// payees of whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
 type SettlementQuality struct {
 	USD30d, SelfUSD30d, SinglePayerUSD30d                         string
 	Settlements30d, SelfSettlements30d, SinglePayerSettlements30d int64

@@ -58,7 +58,8 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		step{"mend totals", recomputeTotals, nil},
 		step{"mend payees' totals", recomputePayeeTotals, nil},
 		step{"subtract from authorization_days", subtractAuthorizations, []any{chain}},
-		step{"tidy authorization_days", `DELETE FROM authorization_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
+		step{"tidy authorization_days",
+			`DELETE FROM authorization_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
 			[]any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
 		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
@@ -179,7 +180,8 @@ const recomputeTimes = `
 	)
 	UPDATE payee_days t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, token_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at
-		FROM remaining JOIN (SELECT DISTINCT payee_id, token_id, day FROM removed_settlements) l USING (payee_id, token_id, day)
+		FROM remaining JOIN (SELECT DISTINCT payee_id, token_id, day FROM removed_settlements) l USING (payee_id,
+			token_id, day)
 			GROUP BY 1, 2, 3
 	) r WHERE t.payee_id = r.payee_id AND t.token_id = r.token_id AND t.day = r.day`
 
@@ -192,7 +194,8 @@ const recomputeTotals = `
 const recomputePayeeTotals = `
 	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, token_id,
-			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.token_id = l.token_id ORDER BY d.day
+			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.token_id = l.token_id
+			ORDER BY d.day
 			LIMIT 1) AS first_at,
 			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.token_id = l.token_id
 			ORDER BY d.day DESC LIMIT 1) AS last_at

@@ -124,7 +124,7 @@ func (t *rollups) add(e *entry) {
 		t.larges[largeKey{e.tokenID, day, e.payee, e.amount.String()}]++
 	}
 	pair := pairKey{e.tokenID, e.payer}
-	if last, known := t.pairs[pair]; !known || last < day {
+	if last, ok := t.pairs[pair]; !ok || last < day {
 		t.pairs[pair] = day
 	}
 	if e.method == methodAuthorization {
@@ -155,7 +155,8 @@ func (t *rollups) queue(b *pgx.Batch) []*insertRows {
 	return []*insertRows{t.queuePayers(b), t.queueAmounts(b)}
 }
 
-// addAuthorizations adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
+// addAuthorizations adds to what is known of a token's authorisations on a day: all of them, and those by known
+// settlers.
 const addAuthorizations = `
 	INSERT INTO authorization_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations,
@@ -270,7 +271,8 @@ func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 	var c columns
 	for _, k := range keys {
 		s := t.payers[k]
-		c.days, c.tokens, c.payees, c.payers = append(c.days, k.day), append(c.tokens, k.tokenID), append(c.payees, k.payee),
+		c.days, c.tokens, c.payees, c.payers = append(c.days, k.day), append(c.tokens, k.tokenID),
+			append(c.payees, k.payee),
 			append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
@@ -283,7 +285,8 @@ func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[],
 			$6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
-		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.token_id = u.flow
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer
+			AND o.token_id = u.flow
 			RETURNING u.i`,
 		c.days, c.tokens, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
 	return r
@@ -315,9 +318,10 @@ func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 			append(c.payees, list[i].payee)
 		c.counts, c.amounts = append(c.counts, list[i].n), append(c.amounts, list[i].amount.String())
 	}
-	r := newInsertRows("amount_days", "day, token_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
-		rows.Put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
-	})
+	r := newInsertRows("amount_days", "day, token_id, payee_id, amount, settlements", list,
+		func(into []any, r *amountRow) {
+			rows.Put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
+		})
 	b.Queue(`
 		UPDATE amount_days o SET settlements = o.settlements + u.n
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[],
@@ -342,7 +346,8 @@ func (t *rollups) queuePairs(b *pgx.Batch) {
 				WHERE p.token_id = flow AND p.payer_id = payer) AS before
 			FROM unnest($1::integer[], $2::bigint[], $3::integer[]) u (flow, payer, day)
 		), put AS (
-			INSERT INTO token_payers (token_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL
+			INSERT INTO token_payers (token_id, payer_id, last_day) SELECT flow, payer, day FROM paid
+				WHERE before IS NULL
 				OR before < day
 			ON CONFLICT (token_id, payer_id) DO UPDATE SET last_day = excluded.last_day
 		)

@@ -13,7 +13,8 @@ import (
 // or a reorganisation was rolled back. Nothing is kept of it; whoever made it reads the scans anew.
 var ErrMoved = errors.New("the scan has moved")
 
-// reorganisationDepth is how far below the head ranges are remembered, so that a reorganisation within them can be taken back.
+// reorganisationDepth is how far below the head ranges are remembered, so that a reorganisation within them can be
+// taken back.
 const reorganisationDepth = 100_000
 
 // Scan looks for the settlements of its settlers over the blocks [Next, End). Of every block exactly one scan counts.

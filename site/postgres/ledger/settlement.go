@@ -91,8 +91,8 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 	entries := make([]entry, 0, n)
 	names, place := []string(nil), map[string]int64{} // of accounts, by the order in which they are first named
 	account := func(address string) int64 {
-		at, known := place[address]
-		if !known {
+		at, ok := place[address]
+		if !ok {
 			at = int64(len(names))
 			place[address] = at
 			names = append(names, address)
@@ -119,8 +119,9 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			if err != nil {
 				return nil, err
 			}
-			e := entry{chain: chain, tokenID: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method,
-				token: s.Token, amount: value,
+			e := entry{chain: chain, tokenID: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time,
+				method: s.Method,
+				token:  s.Token, amount: value,
 				settler: account(s.Settler), payer: account(s.Payer), payee: account(s.Payee)}
 			e.transaction, short = appendShort(short, s.Transaction)
 			if i > 0 && s.BlockHash == list[i-1].BlockHash {
@@ -182,8 +183,8 @@ func lock(ctx context.Context, tx pgx.Tx, chains ...int16) error {
 	return nil
 }
 
-// storeEntries writes those entries that are new, with their roll-ups and what else the batch holds, and answers how many they
-// were. Whoever calls holds the lock of their chains.
+// storeEntries writes those entries that are new, with their roll-ups and what else the batch holds, and answers how
+// many they were. Whoever calls holds the lock of their chains.
 func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *pgx.Batch) (int64, error) {
 	entries, err := excludeStored(ctx, tx, entries, scan)
 	if err != nil {
@@ -218,7 +219,8 @@ func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, 
 	return int64(len(entries)), nil
 }
 
-// excludeStored leaves out the entries that are kept already. Where a chain goes on there are none, which one look tells.
+// excludeStored leaves out the entries that are kept already. Where a chain goes on there are none, which one look
+// tells.
 func excludeStored(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]entry, error) {
 	var fresh []entry
 	for from := 0; from < len(entries); {
@@ -261,8 +263,8 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 	if err != nil {
 		return nil, err
 	}
-	kept, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil || len(kept) == 0 {
+	stored, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(stored) == 0 {
 		return part, err
 	}
 	if scan != nil { // it leaves with the range that found it last
@@ -277,10 +279,10 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 		}
 	}
 	old := make([]bool, len(part))
-	for _, i := range kept {
+	for _, i := range stored {
 		old[i] = true
 	}
-	fresh := make([]entry, 0, len(part)-len(kept))
+	fresh := make([]entry, 0, len(part)-len(stored))
 	for i := range part {
 		if !old[i] {
 			fresh = append(fresh, part[i])
@@ -293,7 +295,8 @@ const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, to
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
 	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
-		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.tokenID, e.log, scan, e.chain, e.transaction, e.hash,
+		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.tokenID, e.log, scan, e.chain, e.transaction,
+			e.hash,
 			e.method, e.amount.value())
 	})
 }
@@ -313,7 +316,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if newest == nil {
 		return nil
 	}
-	now = minTime(now, newest.Add(24*time.Hour))
+	now = earliest(now, newest.Add(24*time.Hour))
 	days := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.WindowDays["90d"])
 	for _, old := range []struct {
 		sql  string

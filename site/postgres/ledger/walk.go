@@ -94,7 +94,8 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 		return ErrMoved
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through, history_start)
+		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through,
+			history_start)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END, $8)
 		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest,
 			before = excluded.before,

@@ -45,11 +45,11 @@ type Loader struct {
 // NewLoader prepares an empty database to be filled as of now. Finish will seal the hours that ended at least delay
 // before. The facilitators of the flows are imported already.
 func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay time.Duration,
-	flows []ledger.FacilitatorToken) (*Loader, error) {
+	tokens []ledger.FacilitatorToken) (*Loader, error) {
 	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour),
 		upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
 	var err error
-	if l.ledger, err = db.NewLoader(ctx, l.now, flows); err != nil {
+	if l.ledger, err = db.NewLoader(ctx, l.now, tokens); err != nil {
 		return nil, err
 	}
 	err = db.Transact(ctx, func(tx pgx.Tx) error {

@@ -214,8 +214,8 @@ func (p *process) stop() error {
 // removeStale removes the folders whose processes are gone. What cannot be
 // removed now is left to the next test process.
 func removeStale(ctx context.Context, prefix string) {
-	found, _ := filepath.Glob(prefix + "*")
-	for _, dir := range found {
+	paths, _ := filepath.Glob(prefix + "*")
+	for _, dir := range paths {
 		_ = private.Remove(ctx, dir) // ErrInUse: of a test that runs
 	}
 }

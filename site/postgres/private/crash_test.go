@@ -225,7 +225,7 @@ func awaitFile(t *testing.T, do func(), patterns ...string) {
 	defer poll.Stop()
 	for t.Context().Err() == nil {
 		for _, p := range patterns {
-			if found, _ := filepath.Glob(p); len(found) > 0 {
+			if paths, _ := filepath.Glob(p); len(paths) > 0 {
 				do()
 				return
 			}

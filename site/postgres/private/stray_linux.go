@@ -20,7 +20,7 @@ func findStrays(data string) []stray {
 	if err != nil {
 		return nil
 	}
-	var found []stray
+	var strays []stray
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
@@ -36,12 +36,12 @@ func findStrays(data string) []stray {
 			continue
 		}
 		args := bytes.Split(cmdline, []byte{0})
-		told := slices.IndexFunc(args, func(a []byte) bool { return string(a) == "-D" })
-		leads := told > 0 && told+1 < len(args) && string(args[told+1]) == data
+		flag := slices.IndexFunc(args, func(a []byte) bool { return string(a) == "-D" })
+		leads := flag > 0 && flag+1 < len(args) && string(args[flag+1]) == data
 		cwd, err := os.Stat(filepath.Join(proc, "cwd"))
 		if leads || err == nil && os.SameFile(cwd, cluster) {
-			found = append(found, stray{pid, leads})
+			strays = append(strays, stray{pid, leads})
 		}
 	}
-	return found
+	return strays
 }
