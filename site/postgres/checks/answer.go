@@ -10,16 +10,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Response is what an endpoint said after its envelope, and without one: the last conclusive answer, or the last
-// inconclusive one after that.
+// Response is a response of an endpoint without an envelope, after its newest envelope: the last conclusive one, or the
+// last inconclusive one after that.
 type Response struct {
 	EndpointID  uuid.UUID
 	Conclusive  bool
-	ReceivedAt  time.Time // or when it was given up
+	ReceivedAt  time.Time // or when the request was abandoned
 	Method      string
 	URL         string
-	StatusCode  *int        // nil when none came
-	Header      http.Header // of the names that may be published
+	StatusCode  *int        // nil without a response
+	Header      http.Header // only headers that may be published
 	Body        []byte      // its first 16 KiB
 	Truncated   bool
 	TLSVerified bool
@@ -27,11 +27,11 @@ type Response struct {
 	SHA256      []byte // of status, header and body
 }
 
-// Exchange is how an answer was got and what was made of it.
+// Exchange describes how a response was obtained and how it was classified.
 type Exchange struct {
 	Class          string      `json:"class,omitempty"`
 	Reason         string      `json:"reason,omitempty"`
-	Method         string      `json:"method,omitempty"` // of the request that was answered; "" when nothing was sent
+	Method         string      `json:"method,omitempty"` // of the last request; "" when nothing was sent
 	RequestHeader  http.Header `json:"request_header,omitempty"`
 	RequestBody    []byte      `json:"request_body,omitempty"`
 	Redirects      []string    `json:"redirects,omitempty"`
@@ -39,7 +39,8 @@ type Exchange struct {
 	Phases         *Phases     `json:"phases,omitempty"` // nil when nothing was sent
 }
 
-// Phases is how long the steps of a request took, in milliseconds; one that a kept connection made needless is 0.
+// Phases contains the duration of each step of a request in milliseconds. A step that a reused connection skips takes
+// 0.
 type Phases struct {
 	DNS       float64 `json:"dns"`
 	Connect   float64 `json:"connect"`
@@ -47,8 +48,8 @@ type Phases struct {
 	FirstByte float64 `json:"first_byte"`
 }
 
-// queueResponse keeps an answer without an envelope. One that says the same as the kept one only renews its time and
-// its exchange. A conclusive answer ends what was inconclusive before it.
+// queueResponse stores a response without an envelope. A response equal to the stored one only updates its time and its
+// exchange. A conclusive response deletes the inconclusive one before it.
 func queueResponse(b *pgx.Batch, a Response) {
 	if a.Conclusive {
 		b.Queue(`DELETE FROM responses WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
@@ -67,14 +68,14 @@ func queueResponse(b *pgx.Batch, a Response) {
 		a.TLSVerified, a.Exchange, a.SHA256)
 }
 
-// EndpointResponses are the newest answers of an endpoint.
+// EndpointResponses contains the newest responses of an endpoint.
 type EndpointResponses struct {
-	Envelope     *Envelope // the newest answer that held one; nil without
-	Conclusive   *Response // the newest conclusive one, where it came after Envelope; nil without
-	Inconclusive *Response // the newest one, where it is inconclusive; nil without
+	Envelope     *Envelope // the newest response with an envelope; nil without one
+	Conclusive   *Response // the newest conclusive one, if it is newer than Envelope
+	Inconclusive *Response // the newest response, if it is inconclusive
 }
 
-// ReadResponses reads the newest answers of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
+// ReadResponses reads the newest responses of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
 func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]EndpointResponses, error) {
 	stored, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`,
 		endpoints)

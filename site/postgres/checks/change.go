@@ -12,7 +12,7 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// Change is a row of changes.
+// Change is a row of changes: a change record of a service.
 type Change struct {
 	ServiceID   int64
 	Type        string
@@ -22,7 +22,7 @@ type Change struct {
 	NewSnapshot json.RawMessage
 }
 
-// changeRate is the least time between two records of a type of a service.
+// changeRate is the minimum time between two records of a service and type.
 const changeRate = time.Hour
 
 // queueChange stores a record, and a baseline of its type at its time. If another visitor stored a record of the type

@@ -11,9 +11,9 @@ import (
 	"tollbook/site"
 )
 
-// sealChanges numbers the records before upTo that have no number yet, in every log that they belong to. A block that
-// they fill lies in the pack of the hour of its last row; of records older than the sealed hours (there are some where
-// numbering begins) in the first hour sealed now, whose pack is not written yet.
+// sealChanges numbers the records before upTo that have no number yet, in every log that contains them. A block belongs
+// to the pack of the hour of its last row. If its records are older than the sealed hours, which happens when numbering
+// starts, it belongs to the first hour sealed now, whose pack is not written yet.
 func sealChanges(ctx context.Context, tx pgx.Tx, through, upTo time.Time) error {
 	_, err := tx.Exec(ctx, `
 		WITH fresh AS (
@@ -49,26 +49,26 @@ func sealChanges(ctx context.Context, tx pgx.Tx, through, upTo time.Time) error 
 	return nil
 }
 
-// ChangeLogFacts is what a build needs of one log of change records. Numbers begin at 0 and no row ever leaves.
+// ChangeLogFacts is what a build needs of one log of change records. Numbers start at 0, and rows are never deleted.
 type ChangeLogFacts struct {
 	Type   string      // "" for all types
-	From   int64       // number of the oldest row that Facts.Changes holds without a gap up to the newest
+	From   int64       // number of the oldest row in Facts.Changes; later rows follow without a gap
 	Sealed int64       // number of the first row after the sealed hours
-	Next   int64       // number that the next row will take
+	Next   int64       // number of the next row
 	Blocks []LogBlock  // filled in sealed hours, ascending
 	Days   []ChangeDay // UTC days of the last site.ChangeDays that have rows, oldest first
 }
 
-// ChangeDay says where a UTC day begins in a log.
+// ChangeDay says where a UTC day starts in a log.
 type ChangeDay struct {
 	Day   time.Time
 	First int64 // number of its first row
 }
 
-// changeTail is how many of the newest rows of each log are read at least: the feed's.
+// changeTail is how many of the newest rows of each log are read at least. The feeds need that many.
 const changeTail = site.FeedEntries
 
-// changeLogs finds the facts of a log as it is read.
+// changeLogs finds the facts of a log while it is read.
 type changeLogs map[changeLogKey]*ChangeLogFacts
 
 type changeLogKey struct {
@@ -84,7 +84,7 @@ func (l changeLogs) of(service int64, kind string) *ChangeLogFacts {
 	return l[k]
 }
 
-// open adds a record that has no number yet to the log of a service, or of all, and to that of its type.
+// open adds a record without a number to the log of a service, or of all services, and to the log of its type.
 func (l changeLogs) open(of int64, c Change) {
 	day := c.ObservedAt.UTC().Truncate(24 * time.Hour)
 	for _, f := range []*ChangeLogFacts{l.of(of, ""), l.of(of, c.Type)} {
@@ -95,7 +95,7 @@ func (l changeLogs) open(of int64, c Change) {
 	}
 }
 
-// readChangeLogs reads the logs of all services, and the rows that their open blocks and newest windows need.
+// readChangeLogs reads the logs of all services, with the rows of their open blocks and newest windows.
 func (r *LogReader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *DirectoryFacts) (err error) {
 	logs := changeLogs{}
 	f.Changes, err = r.readChangeRows(ctx, now, cutoff, []int64{0}, logs)
@@ -106,7 +106,7 @@ func (r *LogReader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f
 	return err
 }
 
-// readServiceChangeLogs reads the same of the logs of single services.
+// readServiceChangeLogs reads the logs of single services in the same way.
 func (r *LogReader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Time, at *Index) error {
 	logs := changeLogs{}
 	rows, err := r.readChangeRows(ctx, now, cutoff, at.ids, logs)
@@ -125,8 +125,8 @@ func (r *LogReader) readServiceChangeLogs(ctx context.Context, now, cutoff time.
 	return nil
 }
 
-// readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that
-// they need, oldest first.
+// readChangeRows reads the logs of services, 0 being the log of all, with rows before cutoff. It returns the rows that
+// the logs need, oldest first.
 func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change,
 	error) {
 	if err := r.readChangePositions(ctx, now, ids, logs); err != nil {
@@ -162,14 +162,14 @@ func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, i
 	return changes, nil
 }
 
-// sortChangeLogs puts the log of all types first, the others in the order of site.ChangeTypes.
+// sortChangeLogs sorts the log of all types first, then the others in the order of site.ChangeTypes.
 func sortChangeLogs(logs []ChangeLogFacts) {
 	slices.SortFunc(logs, func(a, b ChangeLogFacts) int {
 		return slices.Index(site.ChangeTypes, a.Type) - slices.Index(site.ChangeTypes, b.Type)
 	})
 }
 
-// readChangePositions fills in what is sealed: Sealed, Next, Blocks and Days.
+// readChangePositions sets Sealed, Next, Blocks and Days as of the sealed hours.
 func (r *LogReader) readChangePositions(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
 	var id, n int64
 	var kind string

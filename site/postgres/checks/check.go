@@ -29,7 +29,8 @@ type Check struct {
 const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms,
 	endpoints_found, error_message, consecutive_failures`
 
-// recordChecks stores those checks that are not stored yet, and returns which. It takes the list.
+// recordChecks stores the checks that are not stored yet, and returns which of the list these are. It modifies the
+// list.
 func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -60,8 +61,8 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 	return fresh, nil
 }
 
-// queueSealed asks up to when hours are sealed, nil before the first check. From here no hour is sealed while its
-// checks are on their way.
+// queueSealed queues a query for the time up to which hours are sealed; answer returns nil before the first check.
+// Until the transaction ends, no hour is sealed.
 func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	var sealed *time.Time
 	b.Queue(`SELECT through FROM log_seal FOR SHARE`).Query(func(rows pgx.Rows) error {
@@ -71,8 +72,8 @@ func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	return func() *time.Time { return sealed }
 }
 
-// excludeStored returns the checks that are not known yet, each once, and which of the list those are. It takes the
-// list.
+// excludeStored returns the checks that are not in stored, each once, and reports for each element of the list whether
+// it is among them. It modifies the list.
 func excludeStored(checks []*Check, stored map[uuid.UUID]bool) ([]*Check, []bool) {
 	fresh := make([]bool, len(checks))
 	seen := make(map[uuid.UUID]bool, len(checks))
@@ -87,8 +88,8 @@ func excludeStored(checks []*Check, stored map[uuid.UUID]bool) ([]*Check, []bool
 	return list, fresh
 }
 
-// queueChecks stores checks of open hours, of days that have a partition. One that is stored already stays: recordNew
-// finds out after this.
+// queueChecks inserts checks of open hours. Their days must have partitions. A check that is stored already is ignored;
+// recordNew detects that afterwards.
 func queueChecks(b *pgx.Batch, checks []*Check) {
 	n := len(checks)
 	if n == 0 {
@@ -113,8 +114,8 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
 }
 
-// moveLate moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went
-// back after it was ahead. Their hours take no more rows, and no check is lost.
+// moveLate moves checks of sealed hours to the first time that is not sealed, because sealed hours accept no rows. Such
+// checks came hours late, or a clock was ahead and was set back. No check is lost.
 func moveLate(checks []*Check, sealed time.Time) {
 	for i, c := range checks {
 		if c.CheckedAt.Before(sealed) {
@@ -125,7 +126,8 @@ func moveLate(checks []*Check, sealed time.Time) {
 	}
 }
 
-// queueSuspects asks which services have a check as late as the first of theirs in the list, or later: hardly any.
+// queueSuspects queues a query for the services with a stored check that is not older than their first check in the
+// list. There are hardly any.
 func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	ids, of := servicesOf(len(checks), func(i int) int64 { return checks[i].ServiceID })
 	first := make([]time.Time, len(ids))
@@ -145,8 +147,8 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	return func() []int64 { return suspect }
 }
 
-// storedChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off
-// after its commit sends them again. They have their time, or a later one where they came late.
+// storedChecks returns which of the checks of these services are stored already: a worker that loses its connection
+// after the commit sends them again. A stored check has the same time, or a later one if it came late.
 func storedChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
 	stored := map[uuid.UUID]bool{}
 	if len(of) == 0 {

@@ -8,7 +8,7 @@ import (
 	"tollbook/site"
 )
 
-// DaySum is a UTC day of a service with a counted check.
+// DaySum sums the counted checks of a service on a UTC day.
 type DaySum struct {
 	Day        time.Time
 	Counted    int
@@ -17,7 +17,7 @@ type DaySum struct {
 	ResponseMS int64
 }
 
-// readHours reads the sums of 24 closed hours and the open one.
+// readHours reads the sums of 24 closed hours and of the open one.
 func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
 	var h Rollup
@@ -38,8 +38,8 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 	return nil
 }
 
-// readDays reads the sums of days, all of them once: the windows, the series of all days, the number of checks, and how
-// many of them came before those that are kept. The checks of open hours are added.
+// readDays reads the sums of all days, which give the windows, the series of all days, the number of checks, and the
+// number of checks that are deleted. It adds the checks of open hours.
 func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
 	windows := windowsOf(now)
 	var d Rollup
@@ -71,8 +71,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms
-// too.
+// dayWindows contains the first days of two windows that end today: the window of Facts.Days, and the window of their
+// histograms.
 type dayWindows struct{ days, histograms time.Time }
 
 func windowsOf(now time.Time) dayWindows {
@@ -80,7 +80,7 @@ func windowsOf(now time.Time) dayWindows {
 	return dayWindows{tomorrow.AddDate(0, 0, -site.WindowDays["90d"]), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
 }
 
-// addDay adds a day after all others, or the sums of the open hours of the last one.
+// addDay adds a day after all others, or adds the sums of the open hours to the last day.
 func (s *Facts) addDay(w dayWindows, d Rollup) {
 	s.TotalChecks += int64(d.Checks)
 	if d.Counted > 0 {

@@ -12,7 +12,7 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// Envelope is the newest answer of an endpoint that held one, as received.
+// Envelope is the newest response of an endpoint with an envelope, as received.
 type Envelope struct {
 	EndpointID  uuid.UUID
 	ReceivedAt  time.Time
@@ -27,12 +27,12 @@ type Envelope struct {
 	Exchange    Exchange
 }
 
-// envelopeChunk is how many bytes of bodies one statement takes: strangers say how long they are.
+// envelopeChunk is how many bytes of bodies one statement sends at most, because strangers choose the size of a body.
 const envelopeChunk = 4 << 20
 
-// recordEnvelopes keeps answers with envelopes. One that says the same as the kept one only renews its time and its
-// exchange: its header and body are not even sent. What was answered before it without an envelope stands behind no
-// verdict any more.
+// recordEnvelopes stores responses with envelopes. A response equal to the stored one only updates its time and its
+// exchange, and its header and body are not sent. Earlier responses without an envelope are deleted, because they no
+// longer explain a verdict.
 func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) error {
 	var all []*Envelope
 	for _, e := range endpoints {
@@ -77,6 +77,7 @@ func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) 
 	return nil
 }
 
+// replaceEnvelopes writes envelopes in place of the stored ones.
 func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []*Envelope) error {
 	c := envelopeRows(list)
 	for _, e := range list {
@@ -98,7 +99,7 @@ func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []*Envelope) error {
 	return nil
 }
 
-// envelopeArrays are what a statement about envelopes unnests.
+// envelopeArrays contains the columns of envelopes as arrays for unnest.
 type envelopeArrays struct {
 	ids                 []uuid.UUID
 	at                  []time.Time
@@ -110,6 +111,7 @@ type envelopeArrays struct {
 	headers             []map[string][]string
 }
 
+// envelopeRows returns the columns that every statement about envelopes needs.
 func envelopeRows(list []*Envelope) (c envelopeArrays) {
 	for _, e := range list {
 		c.ids, c.at, c.methods, c.urls = append(c.ids, e.EndpointID), append(c.at, e.ReceivedAt),
@@ -121,12 +123,12 @@ func envelopeRows(list []*Envelope) (c envelopeArrays) {
 	return c
 }
 
-// Envelopes reads the newest answers of a service's endpoints, by endpoint.
+// Envelopes reads the newest envelopes of a service's endpoints, by endpoint.
 func (st *Store) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]*Envelope, error) {
 	return ServiceEnvelopes(ctx, st.pool, []int64{serviceID})
 }
 
-// ServiceEnvelopes reads the newest answers of the endpoints of services, by endpoint.
+// ServiceEnvelopes reads the newest envelopes of the endpoints of services, by endpoint.
 func ServiceEnvelopes(ctx context.Context, q rows.Querier, services []int64) (map[uuid.UUID]*Envelope, error) {
 	stored, err := envelopes(ctx, q, `
 		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)`, services)
@@ -152,7 +154,7 @@ func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) (li
 		func() error {
 			stored := e
 			list = append(list, &stored)
-			e = Envelope{} // nothing of one row goes into the next
+			e = Envelope{} // the next row must not share maps or slices
 			return nil
 		})
 	if err != nil {

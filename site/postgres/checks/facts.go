@@ -11,8 +11,8 @@ import (
 // DirectoryFacts is what a build needs of the logs of all services.
 type DirectoryFacts struct {
 	Log        LogFacts
-	Changes    []Change         // that a log of all services needs for its open block or newest window, oldest first
-	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
+	Changes    []Change         // of the open blocks and newest windows of the logs, oldest first
+	ChangeLogs []ChangeLogFacts // the log of all types first; none without records
 }
 
 // Facts is what visits found of one service.
@@ -24,8 +24,8 @@ type Facts struct {
 	Log         LogFacts
 
 	Changes    []Change         // the newest maxChanges, newest first
-	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
-	Records    []Change         // that one of ChangeLogs needs for its open block or newest window, oldest first
+	ChangeLogs []ChangeLogFacts // the log of all types first; none without records
+	Records    []Change         // of the open blocks and newest windows of ChangeLogs, oldest first
 	PriceSpans []PriceSpan      // by endpoint, then since
 	PriceDays  []PriceDay       // oldest first
 }

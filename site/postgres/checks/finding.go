@@ -13,12 +13,13 @@ import (
 // the rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement
 // is free.
 
-// recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in
-// the list counts.
+// recordFindings stores what visits found beside checks and states, one statement for each table, because a statement
+// costs more than its row. The transaction has locked the rows of the services, which every writer locks first, so rows
+// may be written in any order. Of two visits to one service the later one in the list is stored last.
 func recordFindings(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 	rest := withFindings(visits)
 	for len(rest) > 0 {
-		var batch, later []Visit // of one statement's rows no two may be one service's
+		var batch, later []Visit // a statement must not change a row twice
 		seen := make(map[int64]bool, len(rest))
 		for _, v := range rest {
 			if seen[v.Check.ServiceID] {
@@ -36,7 +37,7 @@ func recordFindings(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 	return nil
 }
 
-// withFindings are the visits that found more than a state of their service.
+// withFindings returns the visits that found more than the state of their service.
 func withFindings(visits []*Visit) (list []Visit) {
 	for _, v := range visits {
 		if len(v.Endpoints)+len(v.Changes)+len(v.ClearedTypes) > 0 || v.BaselineAt != nil {
@@ -46,7 +47,7 @@ func withFindings(visits []*Visit) (list []Visit) {
 	return list
 }
 
-// recordBatch keeps the findings of visits to different services.
+// recordBatch stores the findings of visits to different services.
 func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	var endpoints []EndpointVisit
 	for _, v := range visits {
@@ -81,7 +82,7 @@ func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	return nil
 }
 
-// queueEndpointStates keeps what endpoints answered, all but their methods.
+// queueEndpointStates updates endpoints from their responses, except for the method.
 func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 	n := len(endpoints)
 	if n == 0 {
@@ -113,8 +114,8 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree)
 }
 
-// queueMethod keeps the method that answered, unless another endpoint of the path has it. Each is a statement of its
-// own, for it must see what the one before did.
+// queueMethod stores the method that responded, unless another endpoint of the path has it. Each endpoint needs its own
+// statement, because it must see the result of the previous one.
 func queueMethod(b *pgx.Batch, e EndpointVisit) {
 	b.Queue(`
 		UPDATE endpoints e SET method = $2
@@ -123,7 +124,7 @@ func queueMethod(b *pgx.Batch, e EndpointVisit) {
 		e.ID, e.Method)
 }
 
-// queuePriceChanges ends the prices of endpoints that ask others now, and begins those.
+// queuePriceChanges ends the prices of endpoints that ask for others now, and inserts the new ones.
 func queuePriceChanges(b *pgx.Batch, endpoints []EndpointVisit) {
 	var ids []uuid.UUID
 	var ended []time.Time

@@ -40,7 +40,7 @@ func AddHistories(ctx context.Context, tx pgx.Tx, histories []History) error {
 	b := &pgx.Batch{}
 	for _, h := range histories {
 		queuePrices(b, h.Prices)
-		for _, c := range h.Changes { // oldest first: each leaves the mark of its type
+		for _, c := range h.Changes { // oldest first, because each sets the baseline of its type
 			queueChange(b, h.ServiceID, c)
 		}
 	}

@@ -13,15 +13,15 @@ import (
 
 // LogFacts is what a build needs of one log of checks.
 type LogFacts struct {
-	First  int64 // number of the oldest row kept
+	First  int64 // number of the oldest stored row
 	Sealed int64 // number of the first row after the sealed hours
-	Next   int64 // number that the next row will take
-	// the newest rows, oldest first, the last being Next-1: from the block of Sealed on, and tailRows at least
+	Next   int64 // number of the next row
+	// the newest rows, oldest first: from the block of Sealed on, at least tailRows; the last row has number Next-1
 	Tail   []Check
-	Blocks []LogBlock // filled in sealed hours and kept, ascending
+	Blocks []LogBlock // full blocks of sealed hours that are stored, ascending
 }
 
-// LogBlock is the place of a full block: the hour of its last row.
+// LogBlock says in which hour the last row of a full block is.
 type LogBlock struct {
 	Block int64
 	Hour  time.Time
@@ -30,7 +30,7 @@ type LogBlock struct {
 // tailRows is the longest default window of a log of checks.
 const tailRows = 50
 
-// checkScan scans rows of checkColumns, of which a few texts repeat themselves.
+// checkScan scans rows of checkColumns. It interns texts, because many rows contain the same few.
 type checkScan struct {
 	Check
 	texts rows.Intern
@@ -72,7 +72,7 @@ func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryF
 		f.Log.tailSince(), f.Log.Sealed-f.Log.tailRows(), cutoff)
 }
 
-// readServiceLogs reads the same of the logs of single services, but for First, which their days say.
+// readServiceLogs reads the logs of single services in the same way, except for First, which readDays sets.
 func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *Index) error {
 	if sealed.IsZero() {
 		return nil
@@ -100,7 +100,7 @@ func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSin
 	}, at.ids, since, first, cutoff)
 }
 
-// add adds the row after all others. Rows of sealed hours are numbered already.
+// add appends the next row. Rows of sealed hours are numbered already.
 func (l *LogFacts) add(c Check, sealed time.Time) {
 	l.Tail = append(l.Tail, c)
 	if !c.CheckedAt.Before(sealed) {
@@ -108,11 +108,11 @@ func (l *LogFacts) add(c Check, sealed time.Time) {
 	}
 }
 
-// tailRows returns how many of the newest rows of sealed hours a log needs.
+// tailRows returns how many of the newest rows of sealed hours the log needs.
 func (l *LogFacts) tailRows() int64 { return max(l.Sealed%site.BlockSize, tailRows) }
 
-// tailSince returns an hour before which there is none of these rows: the last row of the block before the last full
-// one is not among them. It is zero where no such block is kept.
+// tailSince returns an hour before which none of these rows is: the last row of the block before the last full one is
+// not among them. It is zero without such a block.
 func (l *LogFacts) tailSince() time.Time {
 	if n := len(l.Blocks); n > 1 {
 		return l.Blocks[n-2].Hour
@@ -120,7 +120,7 @@ func (l *LogFacts) tailSince() time.Time {
 	return time.Time{}
 }
 
-// seal returns up to when hours are sealed, and since when checks are kept; zero before the first check.
+// seal returns up to when hours are sealed, and since when checks are stored. Both are zero before the first check.
 func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err error) {
 	err = r.tx.QueryRow(ctx, `SELECT through, retained_since FROM log_seal`).Scan(&through, &keptSince)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -129,7 +129,7 @@ func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err
 	return through, keptSince, err
 }
 
-// readPositions fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
+// readPositions sets Sealed, Next and Blocks of the logs of services as of the sealed hours, 0 being the log of all.
 func (r *LogReader) readPositions(ctx context.Context, keptSince time.Time, ids []int64,
 	log func(int64) *LogFacts) error {
 	var id, rows int64

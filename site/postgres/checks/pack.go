@@ -19,15 +19,15 @@ type PackBlock struct {
 	Rows      []Check // oldest first
 }
 
-// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and calls do with each: all of
-// them would not fit into memory.
+// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and calls do with each, because
+// all of them would not fit into memory.
 func (r *LogReader) Pack(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
 	_, keptSince, err := r.seal(ctx)
 	if err == nil {
 		err = r.packOfAll(ctx, hour, keptSince, do)
 	}
 	if err == nil {
-		// Rows of a block come after the last one of the block before.
+		// The rows of a block follow the last row of the previous block.
 		err = r.eachBlock(ctx, do, `
 			SELECT log, service_number, `+checkColumns+` FROM (
 				SELECT b.service_id AS log, b.block, coalesce(before.hour, $3) AS since
@@ -48,7 +48,7 @@ func (r *LogReader) Pack(ctx context.Context, hour time.Time, do func(PackBlock)
 	return nil
 }
 
-// packOfAll reads the hour's blocks of the log of all services, which follow one another.
+// packOfAll reads the hour's blocks of the log of all services. They are consecutive.
 func (r *LogReader) packOfAll(ctx context.Context, hour, keptSince time.Time, do func(PackBlock) error) error {
 	var first, last *int64
 	var since *time.Time
@@ -67,7 +67,8 @@ func (r *LogReader) packOfAll(ctx context.Context, hour, keptSince time.Time, do
 		*since, hour.Add(time.Hour), *first*site.BlockSize, (*last+1)*site.BlockSize)
 }
 
-// eachBlock groups the rows of a query by log and block: the service of a log, 0 for all, the number, and checkColumns.
+// eachBlock groups the rows of a query by log and block. Its columns are the service of the log (0 for all), the
+// number, and checkColumns.
 func (r *LogReader) eachBlock(ctx context.Context, do func(PackBlock) error, sql string, args ...any) error {
 	var b PackBlock
 	var service, number int64
@@ -96,8 +97,8 @@ func (r *LogReader) eachBlock(ctx context.Context, do func(PackBlock) error, sql
 	return err
 }
 
-// PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for
-// good.
+// PackHours lists the stored hours that have full blocks, oldest first. Hours with blocks of change records are never
+// deleted.
 func (r *LogReader) PackHours(ctx context.Context) ([]time.Time, error) {
 	hours, err := rows.Column[time.Time](ctx, r.tx, `
 		SELECT hour FROM log_blocks WHERE hour >= (SELECT retained_since FROM log_seal)
@@ -117,8 +118,8 @@ type ChangeBlock struct {
 	Rows      []Change // oldest first: site.BlockSize of them
 }
 
-// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block, and
-// does with each what is to be done.
+// ChangePack reads the blocks of change records of a sealed hour's pack, by service, type and block, and calls do with
+// each.
 func (r *LogReader) ChangePack(ctx context.Context, hour time.Time, do func(ChangeBlock) error) error {
 	var b ChangeBlock
 	var log, block int64

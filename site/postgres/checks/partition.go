@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// partitions remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is
-// never dropped.
+// partitions remembers the UTC days whose partition of checks this process created or found. Retain never drops a day
+// that still receives checks.
 type partitions struct {
 	mu   sync.Mutex
 	seen map[time.Time]bool
 }
 
-// MakeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that
-// nobody waits for it who holds what it waits for.
+// MakeDays creates the missing partitions of the days of checks. It runs in transactions of its own, which lock nothing
+// else, so that it cannot cause a deadlock.
 func (st *Store) MakeDays(ctx context.Context, checks []*Check) error {
 	st.days.mu.Lock()
 	defer st.days.mu.Unlock()
@@ -37,11 +37,11 @@ func (st *Store) MakeDays(ctx context.Context, checks []*Check) error {
 	return nil
 }
 
-// partition names the partition of a UTC day.
+// partition returns the name of the partition of a UTC day.
 func partition(day time.Time) string { return "checks_" + day.UTC().Format("20060102") }
 
-// makeDay makes the partition of a UTC day where it is missing. It is attached, which neither readers nor writers of
-// other days wait for.
+// makeDay creates the partition of a UTC day if it is missing. ATTACH PARTITION does not block readers and writers of
+// other days.
 func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 	name := partition(day)
 	there, err := hasTable(ctx, tx, name)
@@ -52,7 +52,7 @@ func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 		_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook checks'))`)
 	}
 	if err == nil {
-		there, err = hasTable(ctx, tx, name) // another transaction may have made it
+		there, err = hasTable(ctx, tx, name) // another transaction may have created it
 	}
 	if err == nil && !there {
 		table := pgx.Identifier{name}.Sanitize()

@@ -12,11 +12,11 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// Price is one way to pay an endpoint, while it was asked.
+// Price is one way to pay an endpoint, with the time in which it was asked for.
 type Price struct {
 	EndpointID        uuid.UUID
 	Since             time.Time
-	Position          int // row of accepts
+	Position          int // index in accepts
 	Until             *time.Time
 	Scheme            string
 	Network           string // as received
@@ -29,7 +29,7 @@ type Price struct {
 	X402Version       int
 }
 
-// queuePrices keeps ways to pay that are not kept yet.
+// queuePrices inserts the prices that are not stored yet.
 func queuePrices(b *pgx.Batch, list []Price) {
 	n := len(list)
 	if n == 0 {
@@ -75,7 +75,7 @@ func prices(ctx context.Context, q rows.Querier, sql string, args ...any) ([]Pri
 	return p, nil
 }
 
-// CurrentPrices reads the ways to pay that a service's endpoints ask now, by endpoint and position.
+// CurrentPrices reads the current prices of a service's endpoints, by endpoint and position.
 func (st *Store) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, error) {
 	return prices(ctx, st.pool, `
 		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id
@@ -83,8 +83,9 @@ func (st *Store) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, e
 		ORDER BY endpoint_id, position`, serviceID)
 }
 
-// PricesAt reads the ways to pay that a service's endpoints asked at a time, by endpoint and position. An endpoint that
-// was listed with the service and first seen asking later is there with its first set: that it asks is no change.
+// PricesAt reads the prices of a service's endpoints at a time, by endpoint and position. For an endpoint that was
+// listed with its service and first asked for payment later, it returns the first prices, because the first prices are
+// no change.
 func (st *Store) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([]Price, error) {
 	return prices(ctx, st.pool, `
 		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id JOIN services ON services.id = service_id
@@ -94,8 +95,8 @@ func (st *Store) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([
 		ORDER BY endpoint_id, position`, serviceID, at)
 }
 
-// ReadPrices reads the prices of the last 90 days of endpoints, of each endpoint by since and position. Ids are bytes,
-// because pgx would write a uuid.UUID as text.
+// ReadPrices reads the prices of endpoints in the last 90 days; those of an endpoint are sorted by since and position.
+// Ids are bytes, because pgx would write a uuid.UUID as text.
 func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][16]byte) (map[uuid.UUID][]Price,
 	error) {
 	prices, texts := make(map[uuid.UUID][]Price, len(endpoints)), rows.Intern{}
@@ -129,5 +130,5 @@ func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][
 	return prices, nil
 }
 
-// oldestPrice is when a price must have been asked last to be read with its endpoint.
+// oldestPrice returns the time since which prices are read with their endpoint.
 func oldestPrice(now time.Time) time.Time { return now.AddDate(0, 0, -90) }

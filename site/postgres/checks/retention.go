@@ -10,8 +10,8 @@ import (
 	"tollbook/site"
 )
 
-// Retain drops the checks of days more than site.LogDays ago with their sums by hour. It drops no more days than follow
-// with checks, so that a clock that is a year ahead drops nothing.
+// Retain deletes the checks of days more than site.LogDays ago, with their sums by hour. It deletes a day only if
+// site.LogDays later days have checks, so that a clock that is a year ahead deletes nothing.
 func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	today := now.UTC().Truncate(24 * time.Hour)
 	days, filled, err := daysOfChecks(ctx, tx, today)
@@ -23,7 +23,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		return fmt.Errorf("read the seal: %w", err)
 	}
 	keep := earliest(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
-	keep = earliest(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
+	keep = earliest(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet must stay
 	tag, err := tx.Exec(ctx, `
 		UPDATE log_seal SET retained_since = $1, first_retained = coalesce((SELECT max(number) + 1 FROM checks
 			WHERE checked_at < $1), first_retained)
@@ -31,7 +31,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil { // visits wait meanwhile
+	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil { // visits wait for the DROP
 		return err
 	}
 	for _, day := range days {
@@ -49,7 +49,8 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	return nil
 }
 
-// daysOfChecks returns the UTC days up to today that have a partition, and those that have checks, the newest first.
+// daysOfChecks returns the UTC days up to today that have a partition, and those of them that have checks, newest
+// first.
 func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled []time.Time, err error) {
 	rows, err := tx.Query(ctx, `
 		SELECT day, EXISTS (SELECT FROM checks WHERE checked_at >= day::timestamptz

@@ -18,7 +18,7 @@ type Rollup struct {
 	Start      time.Time
 	Checks     int // all visits
 	Counted    int
-	Up         int // among the counted
+	Up         int // of the counted
 	Timed      int // counted ones with a response time
 	ResponseMS int64
 	Histogram  []int64 // site.HistogramBuckets long; nil where it was not read
@@ -52,13 +52,13 @@ func (r *Rollup) plus(o Rollup) {
 	}
 }
 
-// checkSums are the columns of a roll-up over checks, in the order of sumColumns.
+// checkSums are the aggregates over checks that make a roll-up, in the order of sumColumns.
 const checkSums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
 	count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)`
 
 const sumColumns = `checks, counted, up, timed, response_ms`
 
-// histogramSum is the histogram of a roll-up over checks; $1 is histogramBounds.
+// histogramSum is the histogram of a roll-up over checks. $1 is histogramBounds.
 const histogramSum = `(SELECT array_agg(cardinality(array_positions(buckets, bucket)) ORDER BY bucket)
 	FROM generate_series(1, cardinality($1::integer[])) AS bucket)`
 
@@ -66,7 +66,7 @@ const histogramSum = `(SELECT array_agg(cardinality(array_positions(buckets, buc
 const histogramBuckets = `coalesce(array_agg(width_bucket(response_time_ms, $1::integer[])) FILTER (WHERE counted
 	AND response_time_ms IS NOT NULL), '{}')`
 
-// histogramBounds returns the least response time of each of site.HistogramBuckets.
+// histogramBounds returns the lowest response time, in milliseconds, of each of site.HistogramBuckets buckets.
 var histogramBounds = sync.OnceValue(func() []int32 {
 	bounds := []int32{math.MinInt32}
 	for ms := int32(1); len(bounds) < site.HistogramBuckets; ms++ {
@@ -77,7 +77,7 @@ var histogramBounds = sync.OnceValue(func() []int32 {
 	return bounds
 })
 
-// sumChecks adds the checks of hours that are being sealed to check_hours and check_days, those of listed services.
+// sumChecks adds the checks of hours that are being sealed to check_hours and check_days, for listed services.
 func sumChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO check_hours (service_id, hour, `+sumColumns+`)
@@ -104,7 +104,7 @@ func sumChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	return nil
 }
 
-// addToDay ends an INSERT INTO check_days AS old: sums of a day that has some are added to them.
+// addToDay ends an INSERT INTO check_days AS old: it adds the sums to those that a day already has.
 const addToDay = `
 	ON CONFLICT (service_id, day) DO UPDATE SET checks = old.checks + excluded.checks,
 		counted = old.counted + excluded.counted, up = old.up + excluded.up,

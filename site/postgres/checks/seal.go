@@ -11,8 +11,8 @@ import (
 	"tollbook/site"
 )
 
-// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns
-// where it begins. Checks that were summed before have their numbers too, though their rows are not kept.
+// startLogs starts the numbering before the oldest of the first checks ever, unless another writer did so, and returns
+// where it starts. Checks that were stored as sums only have numbers too.
 func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.Time, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 		return nil, fmt.Errorf("start logs: %w", err)
 	}
 	if tag.RowsAffected() == 0 {
-		return through, nil // another writer was first
+		return through, nil // another writer started the logs
 	}
 	if _, err := tx.Exec(ctx, startPositions); err != nil {
 		return nil, fmt.Errorf("start logs: %w", err)
@@ -43,18 +43,18 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 	return through, nil
 }
 
-// startPositions numbers the checks that were summed before the logs began.
+// startPositions numbers the checks that were summed before the logs started.
 const startPositions = `
 	INSERT INTO log_positions (service_id, rows)
 	SELECT service_id, sum(checks) FROM check_days GROUP BY service_id
 	UNION ALL SELECT 0, sum(checks) FROM check_days HAVING count(*) > 0`
 
-// sealHours is how many hours are sealed in one transaction at most, within a UTC day: visits wait for it.
+// sealHours is how many hours, within a UTC day, one transaction seals at most. Visits wait for it.
 const sealHours = 6
 
-// SealLogs seals every hour that ended at least delay ago: its checks and changes get their numbers, each block that
-// they fill gets the hour of its pack, and its checks are added to the sums by hour and day. Hours are sealed a few in
-// one transaction: after a crash, sealing goes on from there.
+// SealLogs seals every hour that ended at least delay ago. Its checks and changes get their numbers, each block that
+// they fill gets the hour of its pack, and its checks are added to the sums by hour and day. A crash here leaves the
+// hours sealed so far; the next run seals the rest.
 func (st *Store) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
 	for more := true; more; {
@@ -69,7 +69,7 @@ func (st *Store) SealLogs(ctx context.Context, now time.Time, delay time.Duratio
 	return nil
 }
 
-// sealHoursOf seals the first of the open hours before upTo, and returns whether there may be more of them.
+// sealHoursOf seals the first open hours before upTo, and reports whether there may be more.
 func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err error) {
 	var through time.Time
 	err = tx.QueryRow(ctx, `SELECT through FROM log_seal FOR UPDATE`).Scan(&through)
@@ -79,7 +79,7 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 	if err != nil {
 		return false, err
 	}
-	// Not further than there are checks: a clock that is far ahead does not number what is still to come.
+	// Seal no hours after the last check: a clock that is ahead must not seal hours in which checks will come.
 	var oldest, newest *time.Time
 	err = tx.QueryRow(ctx, `SELECT min(checked_at), max(checked_at) FROM checks WHERE checked_at >= $1`,
 		through).Scan(&oldest, &newest)
@@ -102,18 +102,18 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 	if err := sealChanges(ctx, tx, through, upTo); err != nil {
 		return false, err
 	}
-	if err := makeDay(ctx, tx, upTo.Truncate(24*time.Hour)); err != nil { // checks that come late go there
+	if err := makeDay(ctx, tx, upTo.Truncate(24*time.Hour)); err != nil { // late checks are moved there
 		return false, err
 	}
 	_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
 	return more, err
 }
 
-// hourOf returns the UTC hour of a time.
+// hourOf returns the UTC hour that contains t.
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// numberChecks numbers the checks of hours in the log of all services and in that of each. A block belongs into the
-// pack of the hour of its last row.
+// numberChecks numbers the checks of hours in the log of all services and in the log of each service. A block belongs
+// to the pack of the hour of its last row.
 func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	_, err := tx.Exec(ctx, `
 		WITH fresh AS MATERIALIZED (

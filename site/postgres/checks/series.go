@@ -13,25 +13,25 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// PriceSpan is what an endpoint asked in an asset over a stretch of time. What lasted over a midnight is one row of
-// prices; what came and went within a UTC day is one span a day.
+// PriceSpan is the range of amounts that an endpoint asked for in an asset over some time. A price that lasted over a
+// midnight is one row of prices. Prices that started and ended on one UTC day are one span for that day.
 type PriceSpan struct {
 	EndpointID   uuid.UUID
 	NetworkCAIP2 *string
 	Asset        string
 	Since        time.Time
-	Until        *time.Time // nil while it holds
+	Until        *time.Time // nil for a current price
 	Lowest       string     // atomic units
 	Highest      string
 }
 
-// PriceDay is a UTC day on which a service asked amounts that it had not asked just before.
+// PriceDay is a UTC day on which a service asked for amounts that it did not ask for just before.
 type PriceDay struct {
 	Day   time.Time
-	Moved int // sets of prices that asked other amounts for the same than the endpoint's set before; its first is none
+	Moved int // how often an endpoint changed amounts; its first prices are no change
 }
 
-// priceRow is a row of prices as the series need it.
+// priceRow is a row of prices with the columns that series need.
 type priceRow struct {
 	endpoint                       uuid.UUID
 	since                          time.Time
@@ -40,9 +40,8 @@ type priceRow struct {
 	caip2                          *string
 }
 
-// readSeries makes the series of prices, all of their time: of those of the last 90 days, which the endpoints hold, and
-// of what was asked before, which it reads. The rows come as they are: Postgres takes three times as long to group
-// them.
+// readSeries computes the series of prices of all time. Prices of the last 90 days are in the index; it reads the older
+// ones. It groups rows here, because Postgres takes three times as long.
 func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) error {
 	var ids [][16]byte
 	for _, id := range at.ids {
@@ -77,7 +76,7 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	return nil
 }
 
-// rowsOfEndpoint adds an endpoint's prices to its older ones, by since.
+// rowsOfEndpoint adds an endpoint's recent prices to its older rows, sorted by since.
 func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
@@ -90,12 +89,12 @@ func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	return rows
 }
 
-// priceSpans are the spans of a service's rows, which are ordered by endpoint and since.
+// priceSpans returns the spans of a service's rows, which are sorted by endpoint and since.
 func priceSpans(rows []priceRow) []PriceSpan {
 	type key struct {
 		endpoint     uuid.UUID
 		caip2, asset string
-		since        time.Time // of what came and went within a UTC day, that day
+		since        time.Time // the UTC day of prices that started and ended on it
 		within       bool
 	}
 	type span struct {
@@ -145,10 +144,10 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	return out
 }
 
-// priceDays are the days of a service's rows, which are ordered by endpoint and since. It orders each set further.
+// priceDays returns the days of a service's rows, which are sorted by endpoint and since. It also sorts each set.
 func priceDays(rows []priceRow) []PriceDay {
 	days := []PriceDay{}
-	var before []priceRow // the endpoint's set before
+	var before []priceRow // the endpoint's previous set
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].endpoint == rows[0].endpoint && rows[n].since.Equal(rows[0].since) {
@@ -179,8 +178,8 @@ func priceDays(rows []priceRow) []PriceDay {
 	return days
 }
 
-// compareSets says whether a set asks for anything that the one before did not, and whether for the same that one asked
-// other amounts. Both are ordered by way and amount.
+// compareSets reports whether a set contains anything that the one before did not, and whether it asks for other
+// amounts for the same scheme, network and asset. Both are sorted by these and by amount.
 func compareSets(before, set []priceRow) (differs, moved bool) {
 	for len(set) > 0 {
 		now := samePrefix(set, set[0])
@@ -197,7 +196,7 @@ func compareSets(before, set []priceRow) (differs, moved bool) {
 	return differs, false
 }
 
-// samePrefix are the first rows that ask for what p does.
+// samePrefix returns the first rows that have the scheme, network and asset of p.
 func samePrefix(rows []priceRow, p priceRow) []priceRow {
 	n := 0
 	for n < len(rows) && compareWays(rows[n], p) == 0 {
@@ -212,7 +211,7 @@ func compareWays(a, b priceRow) int {
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// compareAmounts compares integers in decimal text without zeros before them.
+// compareAmounts compares decimal integers without leading zeros.
 func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 func lesser(a, b string) string {
@@ -229,7 +228,7 @@ func greater(a, b string) string {
 	return a
 }
 
-// untilLast orders times, the zero one last.
+// untilLast compares times; the zero time is last.
 func untilLast(a, b time.Time) int {
 	if a.IsZero() != b.IsZero() {
 		return -a.Compare(b)

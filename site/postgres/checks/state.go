@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// states are what visits make of their services, one of each, by column. Of two visits to one service the later one in
+// states contains, by column, the state of each service after its visits. Of two visits to one service the later one in
 // the list counts. An inconclusive visit leaves the last conclusive status.
 type states struct {
 	ids           []int64
@@ -16,13 +16,14 @@ type states struct {
 	oneLease      bool         // no service was taken twice
 	first, newest []time.Time  // of the service's checks
 	checked, next []time.Time
-	statuses      []*string // nil leaves what is known
+	statuses      []*string // nil leaves the stored one
 	succeeded     []*time.Time
 	failures      []int32
 	failing       []*time.Time
 }
 
-// statesOf are in the order of ids, for whoever changes several holds them in this order.
+// statesOf returns states sorted by service id: every transaction that updates several services locks them in this
+// order.
 func statesOf(visits []*Visit) states {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	n := len(ids)
@@ -55,10 +56,10 @@ func statesOf(visits []*Visit) states {
 	return s
 }
 
-// queue keeps the states of services s of which a condition on them and their visits v holds, and answers of how many.
+// queue updates the services s whose row and visits v meet a condition, and counts them.
 func (s states) queue(b *pgx.Batch, condition string) (updated *int64) {
 	updated = new(int64)
-	// what says nothing is left out: of most batches each service has one visit
+	// nil arrays save bandwidth: in most batches each service has one visit
 	leases, first, newest := s.leases, s.first, s.newest
 	if !slices.ContainsFunc(leases, func(t *time.Time) bool { return t != nil }) {
 		leases = nil
@@ -75,7 +76,7 @@ func (s states) queue(b *pgx.Batch, condition string) (updated *int64) {
 			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures,
 			failing_since = v.failing,
 			newest_check_at = greatest(s.newest_check_at, coalesce(v.newest, v.checked),
-			(SELECT through FROM log_seal)) -- where a check that is late goes
+			(SELECT through FROM log_seal)) -- late checks are moved there
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
 			$6::timestamptz[], $7::text[], $8::timestamptz[],
 			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded,

@@ -14,43 +14,43 @@ import (
 // Visit is everything that one visit to a service found.
 type Visit struct {
 	Check         Check
-	Lease         time.Time // until which the service was taken for this visit; zero for one that was not taken
+	Lease         time.Time // end of the lease of this visit; zero without a lease
 	NextCheckAt   time.Time
 	FailingSince  *time.Time // after this visit
-	LastSuccessAt *time.Time // nil leaves what is known
+	LastSuccessAt *time.Time // nil leaves the stored one
 	Endpoints     []EndpointVisit
 	Changes       []Change
-	ClearedTypes  []string   // marked types of which nothing is left to tell
-	BaselineAt    *time.Time // what was asked then could not be compared with: the next record of each type does
+	ClearedTypes  []string   // types whose baseline is removed, because nothing is left to record
+	BaselineAt    *time.Time // adds a baseline at this time for each type without one
 }
 
-// EndpointVisit is what one endpoint answered.
+// EndpointVisit is the result of a probe of one endpoint.
 type EndpointVisit struct {
 	ID             uuid.UUID
 	ProbedAt       time.Time
-	Method         string  // that answered; "" leaves what is known
-	Verdict        *string // nil for an inconclusive answer, which leaves what is known
+	Method         string  // that responded; "" leaves the stored one
+	Verdict        *string // nil for an inconclusive response, which leaves the stored one
 	Class, Reason  string
 	ResponseTimeMS *int
 	Paid           bool
-	Description    *string // nil leaves what is known
+	Description    *string // nil leaves the stored one
 	MimeType       *string
 	Envelope       *Envelope // nil without one
 	Response       *Response // nil with an envelope
-	Fingerprint    *string   // of the requirement set; nil leaves what is known
-	PricesChanged  bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
+	Fingerprint    *string   // of the requirement set; nil leaves the stored one
+	PricesChanged  bool      // the current prices end at ProbedAt, and Prices replace them
 	Prices         []Price
 	HeadAt         *time.Time // nil when none was sent
-	HeadFree       *bool      // nil leaves what is known
+	HeadFree       *bool      // nil leaves the stored one
 }
 
-// errNotNew is a visit that is not later than all that is kept of its service, or that may not count.
+// errNotNew says that some visit is older than a stored check of its service, is stored already, or lost its lease.
 var errNotNew = errors.New("visits are not all new")
 
-// RecordVisits stores visits: checks, states, endpoints, envelopes, prices and changes, each visit whole or not at all.
-// A visit whose check is stored already changes nothing, so that a visit may be sent twice. A visit to a service that
-// was erased meanwhile is dropped, and so is one whose lease another worker took over. Commit does not wait for the
-// disk: a crash of the server loses the last second at most, and its services are visited again.
+// RecordVisits stores visits: checks, states, endpoints, envelopes, prices and changes; each visit completely or not at
+// all. A visit whose check is stored already changes nothing, so that a visit may be sent twice. Visits to erased
+// services, and visits whose lease another worker has, are dropped. Commit does not wait for the disk: a crash of the
+// server loses at most the last second, and those services are visited again.
 func (st *Store) RecordVisits(ctx context.Context, visits []Visit) error {
 	list := make([]*Visit, len(visits))
 	for i := range visits {
@@ -72,9 +72,9 @@ func (st *Store) RecordVisits(ctx context.Context, visits []Visit) error {
 	return nil
 }
 
-// recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the
-// one statement that changes the states of services sees to that, and holds them. That is so of nearly all; else
-// nothing is kept.
+// recordNew stores visits that are later than all stored checks of their services and still have their leases, which is
+// true of nearly all. The statement that updates the states of services tests this, and locks them. Otherwise it
+// returns errNotNew, and nothing is stored.
 func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error {
 	b := &pgx.Batch{}
 	queueTimeouts(b)
@@ -82,7 +82,7 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	held := s.queue(b,
 		`AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
 	checks, fresh := checksOf(visits), []bool(nil)
-	if len(s.ids) < len(visits) { // one may be told twice
+	if len(s.ids) < len(visits) { // a visit may be in the list twice
 		checks, fresh = excludeStored(checks, nil)
 	}
 	queueChecks(b, checks)
@@ -97,7 +97,7 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	return recordFindings(ctx, tx, filterVisits(visits, fresh))
 }
 
-// recordAny keeps what is new among visits.
+// recordAny stores the visits that are new.
 func recordAny(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 	visits, err := lockLeased(ctx, tx, visits)
 	if err != nil {
@@ -124,7 +124,7 @@ func checksOf(visits []*Visit) []*Check {
 	return checks
 }
 
-// filterVisits are the visits that are marked.
+// filterVisits returns the marked visits.
 func filterVisits(visits []*Visit, marked []bool) (list []*Visit) {
 	if !slices.Contains(marked, false) {
 		return visits
@@ -137,13 +137,14 @@ func filterVisits(visits []*Visit, marked []bool) (list []*Visit) {
 	return list
 }
 
-// queueTimeouts has the commit not wait for the disk, and a visitor that is stopped before it cut off by the server.
+// queueTimeouts makes the commit not wait for the disk, and makes the server end the transaction if the client stops
+// before it commits.
 func queueTimeouts(b *pgx.Batch) {
 	b.Queue(`SET LOCAL synchronous_commit = off`)
 	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
 }
 
-// servicesOf lists the services of so many rows, each once and in order, and which of the list each row's is.
+// servicesOf returns the services of rows, sorted and each once, and for each row the index of its service.
 func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	of = make([]int32, rows)
 	at := make(map[int64]int32)
@@ -163,7 +164,7 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	if slices.IsSorted(ids) {
 		return ids, of
 	}
-	place := make([]int32, len(ids)) // of those that came first, second and so on
+	place := make([]int32, len(ids)) // sorted position, by order of first appearance
 	slices.Sort(ids)
 	for i, id := range ids {
 		place[at[id]] = int32(i)
@@ -174,8 +175,7 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	return ids, of
 }
 
-// lockLeased are the visits to services that are still there and still taken for them. Their states are locked:
-// from here nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
+// lockLeased locks the services of visits and returns the visits whose service exists and whose lease is still valid.
 func lockLeased(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, error) {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	services := len(ids)
@@ -216,7 +216,7 @@ func lockLeased(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, erro
 	return count, nil
 }
 
-// lease is nil for a visit whose service was not taken.
+// lease returns nil for a visit without a lease.
 func (v *Visit) lease() *time.Time {
 	if v.Lease.IsZero() {
 		return nil
