@@ -8,18 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ahead is how far in the future a time that was written as of now may lie because the clocks of machines differ, and
-// what is put off by less than a pause of River's may be.
+// clockTolerance is how far in the future a time may be that was written as of now. Clocks of machines differ by less.
+// jobTolerance is the same for jobs, which River may delay for a few minutes.
 const (
 	clockTolerance = time.Minute
 	jobTolerance   = 10 * time.Minute
 )
 
-// FollowClock sees to it that nothing waits until a clock that went back is where it was: what was put off by a clock
-// that was ahead is put off for as long from now on. While clocks go on it changes nothing. Services and steps go by
-// the clocks of programs, hosts and jobs by the database's.
+// FollowClock shortens delays after a clock was set back. A delay that started at a time that is now in the future
+// starts again now. Otherwise it changes nothing. Services and steps follow the program's clock, hosts and jobs the
+// database's.
 //
-// Of a service that somebody visits just now the lease is another afterwards: that visit is dropped, and made again.
+// The lease of a service that is being visited changes. That visit is dropped, and the service is visited again.
 func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	b := &pgx.Batch{}
 	b.Queue(`
@@ -51,17 +51,18 @@ func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// clockStep is by how much a clock may differ from how time went on before it counts as set: clocks are corrected by
-// less.
+// clockStep is how much a clock may deviate from the time that passed before it counts as set. Corrections of a running
+// clock are smaller.
 const clockStep = time.Minute
 
-// Clocks are those of a process and of the database, as they were last looked at.
+// Clocks contains the clocks of a process and of the database as last read.
 type Clocks struct {
-	at            time.Time // by the clock that nobody sets
+	at            time.Time // monotonic
 	own, database time.Time
 }
 
-// Update looks at the clocks, and answers whether one of them was set since the last look: then FollowClock can't wait.
+// Update stores the current times of both clocks, and reports whether one of them was set since the last call. Then
+// FollowClock must run.
 func (c *Clocks) Update(own, database time.Time) bool {
 	before := *c
 	*c = Clocks{time.Now(), own.Round(0), database.Round(0)}

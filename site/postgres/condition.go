@@ -10,18 +10,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Condition is how a database is, for an operator.
+// Condition describes a database to an operator.
 type Condition struct {
 	Server       string // its version: "16.4"
 	Schema       int32  // version of the schema, 0 where there is none yet
-	NewestSchema int32  // that this program knows
+	NewestSchema int32  // newest version that this program knows
 	Bytes        int64
-	Sample       bool          // it holds a demo
-	ClockAhead   time.Duration // of the server's clock before ours
-	WriteError   error         // why nothing can be written, nil where it can
+	Sample       bool          // it contains a demo
+	ClockAhead   time.Duration // of the server's clock relative to ours
+	WriteError   error         // why nothing can be written; nil if writing works
 }
 
-// Inspect looks at a database and leaves it as it is: nothing is migrated, what is written to try is rolled back.
+// Inspect reads the condition of a database without changing it: it migrates nothing, and rolls back the row that it
+// writes as a test.
 func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -50,7 +51,7 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 			pg_database_size(current_database()),
 			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &migrated)
 	if err != nil {
-		return c, fmt.Errorf("ask the database: %w", err)
+		return c, fmt.Errorf("read the server's version: %w", err)
 	}
 	c.ClockAhead = clock.Sub(began.Add(time.Since(began) / 2))
 	if migrated {
@@ -68,7 +69,7 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	return c, ctx.Err()
 }
 
-// tryWrite writes a row, or without a schema makes a table, and rolls it back.
+// tryWrite writes a row, or creates a table if there is no schema, and rolls it back.
 func tryWrite(ctx context.Context, conn *pgx.Conn, migrated bool) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -87,10 +88,10 @@ func tryWrite(ctx context.Context, conn *pgx.Conn, migrated bool) error {
 	return err
 }
 
-// Size is how many bytes the database takes.
+// Size returns the size of the database in bytes.
 func (db *DB) Size(ctx context.Context) (n int64, err error) {
 	if err := db.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("ask for the size of the database: %w", err)
+		return 0, fmt.Errorf("read the size of the database: %w", err)
 	}
 	return n, nil
 }

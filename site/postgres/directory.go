@@ -15,17 +15,17 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// ErrNotEmpty is a database that holds a directory already.
+// ErrNotEmpty says that a database contains a directory already.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Directory is what people decided about a directory: what it lists, who settles, what was submitted, judged and
-// erased. What was measured is no part of it; a crawl and an index find that anew.
+// Directory is what people decided: listed services, facilitators, submissions with their decisions, and erased
+// services. Measurements are no part of it; a crawl and an index repeat them.
 type Directory struct {
 	Facilitators []ledger.Facilitator
 	Tokens       []ledger.Token
 	Services     []DirectoryService
 	Submissions  []DirectorySubmission
-	Erased       []ErasedService // in the order of their erasure
+	Erased       []ErasedService // oldest first
 }
 
 // DirectoryService is a listed service.
@@ -45,7 +45,7 @@ type DirectoryService struct {
 	Audit          []DirectoryAuditLine `json:"audit"`
 }
 
-// DirectoryEndpoint is an endpoint as it was declared: Method is "" where nobody said it.
+// DirectoryEndpoint is an endpoint as declared. Method is "" if no method is declared.
 type DirectoryEndpoint struct {
 	Method      string  `json:"method"`
 	Path        string  `json:"path"`
@@ -54,8 +54,8 @@ type DirectoryEndpoint struct {
 	Origin      string  `json:"origin"`
 }
 
-// DirectorySubmission is what an owner sent, with what was done about it. Who sent it is not told: his address is kept
-// as a hash under a key that stays here.
+// DirectorySubmission is a submission with its decision. It has no sender, because the sender's address is stored as a
+// hash under a key that stays in this database.
 type DirectorySubmission struct {
 	ID         uuid.UUID `json:"id"`
 	ReceivedAt time.Time `json:"received_at"`
@@ -64,12 +64,12 @@ type DirectorySubmission struct {
 	State       string               `json:"state"`
 	DecidedAt   *time.Time           `json:"decided_at"`
 	Reason      *string              `json:"reason"`
-	Slug        *string              `json:"slug"` // of the service that came of it
+	Slug        *string              `json:"slug"` // of the service that was listed for it
 	ProbeResult *site.ProbeResult    `json:"probe_result"`
 	Audit       []DirectoryAuditLine `json:"audit"`
 }
 
-// DirectoryAuditLine says who did what when.
+// DirectoryAuditLine says who did what and when.
 type DirectoryAuditLine struct {
 	At     time.Time `json:"at"`
 	Actor  string    `json:"actor"`
@@ -77,13 +77,13 @@ type DirectoryAuditLine struct {
 	Detail string    `json:"detail"`
 }
 
-// ErasedService is a slug that is never given again.
+// ErasedService is a slug that is never used again.
 type ErasedService struct {
 	Slug      string    `json:"slug"`
 	RemovedAt time.Time `json:"removed_at"`
 }
 
-// Directory reads all of it at one moment, each part in a total order.
+// Directory reads everything as of one moment, each list in a total order.
 func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
@@ -143,7 +143,7 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	_, err = pgx.ForEachRow(rows, []any{&id, &e.Method, &e.Path, &e.Description, &e.MimeType, &e.Origin}, func() error {
 		list := &d.Services[at[id]].Endpoints
 		if n := len(*list); n > 0 && (*list)[n-1].Method == e.Method && (*list)[n-1].Path == e.Path {
-			return nil // one path by two methods that answered, neither of which was declared
+			return nil // the same path with another undeclared method that responded
 		}
 		*list = append(*list, e)
 		return nil
@@ -198,12 +198,12 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 	return err
 }
 
-// Restore makes the directory of an empty database, all of it or nothing. Its services are due at once, and their
-// endpoints count as seen for the first time now. It answers ErrNotEmpty where anything is listed, settles, waits or
-// was erased.
+// Restore writes a directory into an empty database, in one transaction. Its services are due at once, and their
+// endpoints count as first seen now. It returns ErrNotEmpty if the database contains a service, a facilitator, a token,
+// a submission or an erased service.
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		// nobody lists, submits or decides anything meanwhile
+		// keep others from listing, submitting or deciding until the commit
 		if _, err := tx.Exec(ctx,
 			`LOCK services, submissions, removed_services, facilitators, settlers,
 				tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
@@ -248,7 +248,7 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	return nil
 }
 
-// Empty answers ErrNotEmpty for a database that holds a directory, or a part of one.
+// Empty returns ErrNotEmpty if the database contains a directory or a part of one.
 func (db *DB) Empty(ctx context.Context) error {
 	var filled bool
 	err := db.pool.QueryRow(ctx, `
@@ -257,7 +257,7 @@ func (db *DB) Empty(ctx context.Context) error {
 			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services)
 				OR EXISTS (SELECT FROM settings)`).Scan(&filled)
 	if err != nil {
-		return fmt.Errorf("look whether the database is empty: %w", err)
+		return fmt.Errorf("check that the database is empty: %w", err)
 	}
 	if filled {
 		return ErrNotEmpty
@@ -290,8 +290,8 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// restoreSubmission keeps a submission as it was. Its sender is unknown from here on, so that it counts for nobody, and
-// a probe that was never made is due.
+// restoreSubmission inserts a submission as it was. Its sender becomes unknown and counts for no client. A probe that
+// was never made is due.
 func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, now time.Time) error {
 	content, err := json.Marshal(s.Submission)
 	if err != nil {

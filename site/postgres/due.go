@@ -8,8 +8,7 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by
-// this.
+// DueServices returns the ids of up to limit services whose visit is due, the longest overdue first. It leases none.
 func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := rows.Column[int64](ctx, db.pool,
 		`SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`,
@@ -20,8 +19,7 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 	return ids, nil
 }
 
-// DueSites are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody
-// takes them by this.
+// DueSites returns the ids of up to limit services whose site is to be read, those never read first. It leases none.
 func (db *DB) DueSites(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := rows.Column[int64](ctx, db.pool, `
 		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
@@ -34,7 +32,7 @@ func (db *DB) DueSites(ctx context.Context, now time.Time, limit int) ([]int64, 
 	return ids, nil
 }
 
-// DueDomains are up to limit registrable domains that a registry is to be asked about. Nobody takes them by this.
+// DueDomains returns up to limit registrable domains whose registration is to be queried. It leases none.
 func (db *DB) DueDomains(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	names, err := rows.Column[string](ctx, db.pool, `
 		SELECT domain FROM domain_facts d
@@ -46,7 +44,8 @@ func (db *DB) DueDomains(ctx context.Context, now time.Time, limit int) ([]strin
 	return names, nil
 }
 
-// TakeService takes one service as Due takes many, nil when it is not due: visited meanwhile, taken, or erased.
+// TakeService leases one service as TakeServices does, and returns nil if it is not due: visited meanwhile, leased, or
+// erased.
 func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
 		WITH leased AS (
@@ -57,7 +56,7 @@ func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease ti
 		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
-// TakeSite takes one service as DueSites takes many, nil when its documents are not to be looked at now.
+// TakeSite leases one service as TakeSites does, and returns nil if its site is not due.
 func (db *DB) TakeSite(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
 		WITH there AS (
@@ -70,8 +69,8 @@ func (db *DB) TakeSite(ctx context.Context, id int64, now time.Time, lease time.
 		SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
-// takeOne reads the service that a statement has taken, with what a visit wants to know. Taking is committed first: a
-// process that is stopped here keeps no row locked.
+// takeOne runs a statement that leases a service, and reads what a visit needs of it. The lease is committed first, so
+// that a process that stops here keeps no row locked.
 func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*DueService, error) {
 	taken, err := services(ctx, db.pool, sql, args...)
 	if err != nil {
@@ -87,8 +86,8 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 	return &due[0], nil
 }
 
-// ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's
-// taking, or a visit that was kept, nothing changes.
+// ReleaseService makes a leased service due again, for a visit that was cancelled. It changes nothing if the lease is
+// not the current one.
 func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time) error {
 	_, err := db.pool.Exec(ctx,
 		`UPDATE service_states SET next_check_at = $3 WHERE service_id = $1 AND next_check_at = $2`, id, lease, due)
@@ -98,7 +97,7 @@ func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time
 	return nil
 }
 
-// TakeDomain takes one domain as DueDomains takes many; false when no registry is to be asked about it now.
+// TakeDomain leases one domain as TakeDomains does, and returns false if it is not due.
 func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, lease time.Duration) (bool, error) {
 	tag, err := db.pool.Exec(ctx,
 		`UPDATE domain_facts SET next_at = $2::timestamptz + $3::interval WHERE domain = $1 AND next_at <= $2`, domain,
@@ -109,7 +108,7 @@ func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, leas
 	return tag.RowsAffected() > 0, nil
 }
 
-// CountUnvisited is how many services nobody has visited yet.
+// CountUnvisited returns how many services were never visited.
 func (db *DB) CountUnvisited(ctx context.Context) (n int, err error) {
 	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE last_checked_at IS NULL`).
 		Scan(&n); err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RemovedService is a slug that the operator took off the directory.
+// RemovedService is the slug of a service that the operator erased.
 type RemovedService struct {
-	ID   int64 // grows with each removal
+	ID   int64 // grows with each erasure
 	Slug string
 }
 
-// EraseService takes a service off the directory, with all that it said and all that was measured of it, or answers
-// ErrNotFound. Rows of the common logs keep their places without content. Listed again it is another service.
+// EraseService deletes a service with all its facts, or returns ErrNotFound. Its rows in the logs of all services keep
+// their numbers and lose their content. If it is listed again, it is a new service.
 func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		// Nobody seals meanwhile, who would sum its checks up again; the row that visits and looks hold is held before
-		// any that they write.
+		// Keep SealLogs from summing its checks again. Visits and site readings lock the service's row before any
+		// other, so this does too.
 		if _, err := tx.Exec(ctx, `SELECT FROM log_seal FOR SHARE`); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 			`UPDATE checks SET error_message = NULL WHERE service_id = $1 AND error_message IS NOT NULL`,
 			`DELETE FROM check_hours WHERE service_id = $1`,
 			`DELETE FROM check_days WHERE service_id = $1`,
-			`DELETE FROM services WHERE id = $1`, // and with it all that refers to it
+			`DELETE FROM services WHERE id = $1`, // and by cascade all rows that refer to it
 		} {
 			if _, err := tx.Exec(ctx, statement, id); err != nil {
 				return err
@@ -57,7 +57,7 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 	return nil
 }
 
-// RemovedServices are the services that were erased, in order.
+// RemovedServices reads the erased services in the order of their erasure.
 func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) {
 	rows, err := r.tx.Query(ctx, `SELECT id, slug FROM removed_services ORDER BY id`)
 	if err != nil {
@@ -70,9 +70,9 @@ func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) 
 	return removed, nil
 }
 
-// lockServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under
-// way is waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two
-// that changed the same endpoints in another order would wait for each other for good.
+// lockServices locks the rows of services until the transaction ends, and returns the ids of those that exist, sorted.
+// Every transaction that writes facts of services locks these rows first, in this order; otherwise two that update the
+// same endpoints could deadlock.
 func lockServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
 	rows, err := tx.Query(ctx,
 		`SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)

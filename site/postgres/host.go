@@ -11,24 +11,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// HostRules are how a host is asked.
+// HostRules says how often a host may be asked.
 type HostRules struct {
 	Gap    time.Duration // from the end of a request to the next
-	Refill time.Duration // after which one request of the hour's allowance comes back; 0 for no allowance
-	Burst  time.Duration // what the unused allowance may be ahead by
-	// after which whoever holds a host is believed dead: longer than any request; 0 to ask without holding it
+	Refill time.Duration // time in which one request is added to the hour's allowance; 0 for no allowance
+	Burst  time.Duration // unused allowance that may accumulate
+	// length of a lease, longer than any request; 0 to ask without one
 	Hold time.Duration
 }
 
-// busyPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
+// busyPoll is the longest wait before a busy host is tried again, because the end of a request cannot be predicted.
 const busyPoll = 250 * time.Millisecond
 
-// TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHosts. Else
-// it answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of
-// machines need not agree.
+// TakeHost leases a host to a holder if the host may be asked now. Until ReleaseHosts, nobody else may ask it.
+// Otherwise it returns how long to wait before the next try, more than 0. The clock is the database's, so that the
+// clocks of machines need not agree.
 //
-// This and what follows are single statements, so that a process that is stopped in between keeps no row locked. They
-// do not wait for the disk: a crash of the server itself loses a second of pauses.
+// This and the following methods are single statements, so that a process that stops keeps no row locked. They do not
+// wait for the disk: a crash of the server loses at most a second of pauses.
 func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r HostRules) (wait time.Duration,
 	err error) {
 	waits, err := db.TakeHosts(ctx, []string{host}, holder, r)
@@ -38,12 +38,12 @@ func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r Hos
 	return waits[0], nil
 }
 
-// TakeHosts is TakeHost for several hosts in one statement: it answers how long to wait for each. Of two who ask for
-// one host the first gets it.
+// TakeHosts is TakeHost for several hosts in one statement. It returns the wait for each. Of two processes that take a
+// host the first gets it.
 func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration,
 	err error) {
-	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order
-	// of their names, so that neither waits for the other's.
+	// The second of two processes waits for the row lock of the first and then sees its values. Rows are locked in the
+	// order of their names, which prevents deadlocks.
 	taken, err := rows.Column[string](ctx, db.pool, `
 		INSERT INTO hosts AS h (host, next_at, refilled_at, held_by, held_until)
 		SELECT DISTINCT asked, now + $3::interval, now + $4::interval, $2::uuid, now + $6::interval
@@ -89,26 +89,26 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 	}
 	for i, host := range hosts {
 		if !mine[host] {
-			waits[i] = max(left[host], time.Millisecond) // one that was forgotten meanwhile is free
+			waits[i] = max(left[host], time.Millisecond) // a host that was deleted meanwhile is free
 		}
 		mine[host] = false
 	}
 	return waits, nil
 }
 
-// DelayHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the
-// gap.
+// DelayHost says that a request has ended. The holder keeps its lease and asks again after the gap.
 func (db *DB) DelayHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE hosts SET next_at = clock_timestamp() + $3::interval FROM set_config('synchronous_commit', 'off', true)
 		WHERE host = $1 AND held_by = $2`, host, holder, gap)
 	if err != nil {
-		return fmt.Errorf("pace host %s: %w", host, err)
+		return fmt.Errorf("delay host %s: %w", host, err)
 	}
 	return nil
 }
 
-// ReleaseHosts lets others have hosts, a gap from now. What somebody else took meanwhile stays his.
+// ReleaseHosts ends the leases of hosts. Others may ask them after the gap. Hosts that another holder has leased
+// meanwhile are unchanged.
 func (db *DB) ReleaseHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		WITH mine AS MATERIALIZED (SELECT host FROM hosts WHERE host = ANY($1) AND held_by = $2 ORDER BY host
@@ -117,12 +117,12 @@ func (db *DB) ReleaseHosts(ctx context.Context, hosts []string, holder uuid.UUID
 			FROM mine, set_config('synchronous_commit', 'off', true)
 		WHERE h.host = mine.host`, hosts, holder, gap)
 	if err != nil {
-		return fmt.Errorf("leave %d hosts: %w", len(hosts), err)
+		return fmt.Errorf("release %d hosts: %w", len(hosts), err)
 	}
 	return nil
 }
 
-// DeleteIdleHosts forgets hosts that may be asked at once and have their whole allowance.
+// DeleteIdleHosts deletes hosts that may be asked at once and have their whole allowance.
 func (db *DB) DeleteIdleHosts(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		DELETE FROM hosts WHERE host IN (
@@ -130,7 +130,7 @@ func (db *DB) DeleteIdleHosts(ctx context.Context) error {
 				held_until) < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
 		)`)
 	if err != nil {
-		return fmt.Errorf("forget hosts: %w", err)
+		return fmt.Errorf("delete idle hosts: %w", err)
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// Jobs is the database as River, which spreads jobs over processes, sees it.
+// Jobs returns the database as a driver for River, which distributes jobs to processes.
 func (db *DB) Jobs() riverdriver.Driver[pgx.Tx] { return riverpgxv5.New(db.pool) }
 
-// migrateJobs brings the tables of River to its newest schema.
+// migrateJobs brings the tables of River to River's newest schema.
 func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error {
 	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -36,7 +36,7 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('tollbook jobs'))`); err != nil {
 		return fmt.Errorf("lock migrations of jobs: %w", err)
 	}
-	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil) // what another process has done meanwhile is not done again
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil) // River skips what another process migrated meanwhile
 	if _, unlock := conn.Exec(context.WithoutCancel(ctx),
 		`SELECT pg_advisory_unlock(hashtext('tollbook jobs'))`); err == nil {
 		err = unlock
@@ -47,20 +47,20 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 	return nil
 }
 
-// workerLockClass is the first half of the keys of the locks that processes at work hold.
+// workerLockClass is the first half of the keys of worker locks.
 const workerLockClass = 0x746f6c6c // "toll"
 
-// WorkerLock is the sign of a process at work: a lock that goes with its connection, and so with the process, however
-// that ends.
+// WorkerLock shows that a worker process is alive. It is an advisory lock that ends with its connection, and so with
+// the process.
 type WorkerLock struct{ conn *pgxpool.Conn }
 
 // LockWorker takes the lock of a worker's id.
 func (db *DB) LockWorker(ctx context.Context, id string) (*WorkerLock, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("appear as %s: %w", id, err)
+		return nil, fmt.Errorf("lock worker %s: %w", id, err)
 	}
-	// a machine that is gone says nothing
+	// notice a machine that disappeared
 	_, err = conn.Exec(ctx,
 		`SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`)
 	if err == nil {
@@ -68,30 +68,30 @@ func (db *DB) LockWorker(ctx context.Context, id string) (*WorkerLock, error) {
 	}
 	if err != nil {
 		(&WorkerLock{conn}).Release()
-		return nil, fmt.Errorf("appear as %s: %w", id, err)
+		return nil, fmt.Errorf("lock worker %s: %w", id, err)
 	}
 	return &WorkerLock{conn}, nil
 }
 
-// Check answers the database's clock, or an error when the lock is lost.
+// Check returns the time of the database's clock, or an error if the lock is lost.
 func (p *WorkerLock) Check(ctx context.Context) (now time.Time, err error) {
 	if err := p.conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
-		return now, fmt.Errorf("the sign of this worker is lost: %w", err)
+		return now, fmt.Errorf("this worker lost its lock: %w", err)
 	}
 	return now, nil
 }
 
-// Release closes the connection, and so lets go of the lock whatever its state.
+// Release closes the connection, which releases the lock in any state.
 func (p *WorkerLock) Release() {
 	conn := p.conn.Hijack()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // the server notices either way
+	_ = conn.Close(ctx) // the server notices the end of the connection anyway
 }
 
-// RescueJobs gives the jobs of processes that are gone to others, and answers how many: those that run and whose worker
-// holds no lock, after a grace in which one that lost its connection takes it again (or before, by a clock that went
-// back). Jobs of a process that hangs are River's to rescue, when they have taken too long.
+// RescueJobs makes running jobs available again whose worker has no lock, and returns how many. It leaves jobs that
+// started less than grace ago, so that a worker that lost its connection can take its lock again. River itself rescues
+// the jobs of processes that hang.
 func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE river_job SET state = 'available', scheduled_at = now()
@@ -114,14 +114,14 @@ func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error
 	return tag.RowsAffected(), nil
 }
 
-// JobFigures say how a queue stands.
+// JobFigures counts the jobs of a queue.
 type JobFigures struct {
 	Queue                      string
 	Waiting, Running, Retrying int64
-	OldestDue                  time.Duration // how long the oldest job that waits has been due
+	OldestDue                  time.Duration // since when the oldest waiting job has been due
 }
 
-// JobFigures reads how the queues stand, by name. Finished jobs are not looked at.
+// JobFigures counts the unfinished jobs of each queue, sorted by queue.
 func (db *DB) JobFigures(ctx context.Context) ([]JobFigures, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT queue, count(*) FILTER (WHERE state = 'available'), count(*) FILTER (WHERE state = 'running'),
@@ -139,11 +139,11 @@ func (db *DB) JobFigures(ctx context.Context) ([]JobFigures, error) {
 	return figures, nil
 }
 
-// WaitingJobs is how many jobs of a queue nobody has begun.
+// WaitingJobs returns how many jobs of a queue have not started.
 func (db *DB) WaitingJobs(ctx context.Context, queue string) (n int, err error) {
 	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE state = 'available' AND queue = $1`,
 		queue).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count jobs that wait in %s: %w", queue, err)
+		return 0, fmt.Errorf("count waiting jobs of queue %s: %w", queue, err)
 	}
 	return n, nil
 }

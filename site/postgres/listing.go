@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrListed is a slug or a base address that the directory already has.
+// ErrListed says that the directory already has a slug or a base address.
 var ErrListed = errors.New("already listed")
 
 // listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states,
@@ -33,8 +33,8 @@ const endpointColumns = `id, service_id, method, method_declared, path, descript
 	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free,
 	declared_price`
 
-// AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed,
-// naming the listing, for a slug or base address that is taken.
+// AddListings lists services with their endpoints in one transaction. Each is due at once. It returns ErrListed, with
+// the listing's slug, if a slug or base address is taken.
 func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	return db.Transact(ctx, func(tx pgx.Tx) error {
 		for _, l := range listings {
@@ -70,7 +70,7 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 		return 0, fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
-	// else the next erasure would take its rows, too
+	// otherwise the next build would remove its rows again
 	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug)
 	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
@@ -108,20 +108,18 @@ func endpoints(ctx context.Context, q rows.Querier, sql string, args ...any) ([]
 	return e, nil
 }
 
-// DueService is a service that is to be visited, with all its endpoints by id.
+// DueService is a service to be visited, with all its endpoints sorted by id.
 type DueService struct {
 	Service
 	Endpoints []Endpoint
 
-	// What a visit wants to know beside, read together for many: empty where a service was not taken for a visit.
-	// for each marked type of change, when what was asked was told last: what changed since may be told an hour later
+	// Read for visits only: by type of change, the time whose prices the next record compares with.
 	Baselines map[string]time.Time
 	Robots    bool // its origin has a robots.txt
 }
 
-// TakeServices takes up to limit services whose time has come, the longest overdue first, and puts each off by lease,
-// so that no other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its
-// lease is over.
+// TakeServices leases up to limit due services, the longest overdue first. No other visitor takes a leased service. If
+// the visitor dies, the service is due again when its lease ends.
 func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -150,7 +148,7 @@ func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Durati
 	return due, nil
 }
 
-// readForVisits reads what visits to services, which are ordered by id, want to know of them.
+// readForVisits reads what visits need of services, which are sorted by id.
 func readForVisits(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
 	due, err := withEndpoints(ctx, q, taken)
 	if err != nil || len(due) == 0 {
@@ -174,13 +172,13 @@ func serviceIDs(due []DueService) []int64 {
 	return ids
 }
 
-// findService is the one with an id among services that are ordered by it.
+// findService returns the service with an id. The services are sorted by id.
 func findService(due []DueService, id int64) *DueService {
 	i, _ := slices.BinarySearchFunc(due, id, func(s DueService, id int64) int { return cmp.Compare(s.ID, id) })
 	return &due[i]
 }
 
-// CountDue is how many services are due now.
+// CountDue returns how many services are due now.
 func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE next_check_at <= $1`, now).Scan(&n)
 	if err != nil {
@@ -189,7 +187,7 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// NextDue is when the next service is due, nil when nothing is listed, and what the database's clock shows.
+// NextDue returns when the next service is due, nil if nothing is listed, and the time of the database's clock.
 func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
 	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at), clock_timestamp() FROM service_states`).Scan(&next,
 		&now); err != nil {

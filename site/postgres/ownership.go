@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// OwnershipToken is what an owner shows to prove that a service is his, made when it is first asked for, and the
-// service's base address; or ErrNotFound.
+// OwnershipToken returns the token that an owner publishes to prove that a service is theirs, and the service's base
+// address. It creates the token at the first call. It returns ErrNotFound for an unknown slug.
 func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base string, err error) {
 	err = db.pool.QueryRow(ctx, `
 		UPDATE services SET ownership_token = coalesce(ownership_token, $2) WHERE slug = $1
@@ -25,7 +25,7 @@ func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base stri
 	return token, base, nil
 }
 
-// Verify keeps that a service's owner proved at some time that it is his.
+// Verify stores that the owner of a service proved ownership at a time.
 func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		var id int64
@@ -49,8 +49,7 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 	return nil
 }
 
-// ClaimedServices are the slugs of the services that have an ownership token, in order: those whose proof can be looked
-// at again.
+// ClaimedServices returns the slugs of the services with an ownership token, sorted. Their proof can be checked again.
 func (db *DB) ClaimedServices(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package postgres is the memory: migrations, every query, roll-ups, the build's consistent read. SQL lives here and
-// nowhere else.
+// Package postgres stores the directory in Postgres: connection pool, migrations, services, sites, submissions, jobs,
+// and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns every table. It must never judge: status, grades and shares are the builder's. Folder private below runs
-// Tollbook's own server where no DATABASE_URL names one.
+// It owns the tables that its rooms checks and ledger do not own. It must never judge: status, grades and shares are
+// the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
 package postgres
 
 import (
@@ -21,15 +21,15 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// ErrNewerSchema is a database that a newer Tollbook has migrated: this one must not write to it.
+// ErrNewerSchema says that a newer Tollbook migrated the database. This program must not write to it.
 var ErrNewerSchema = errors.New("the database has a newer schema than this program knows")
 
-// ErrOlderSchema is a database of a Tollbook from before the tables of today: it is left as it is.
+// ErrOlderSchema says that a Tollbook from before the baseline migration made the database. It is left unchanged.
 var ErrOlderSchema = errors.New(
 	"the database was made by an older tollbook and cannot be read: run `tollbook export` with that program, " +
 		"then `tollbook import` with this one into an empty database or data folder")
 
-// ErrNotFound is a row that is not there.
+// ErrNotFound says that a row does not exist.
 var ErrNotFound = ledger.ErrNotFound
 
 //go:embed migrations/*.sql
@@ -42,14 +42,14 @@ type DB struct {
 	pool *pgxpool.Pool
 }
 
-// Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
+// Open connects and migrates. If two programs open one database at once, the second waits for the first.
 func Open(ctx context.Context, dsn string) (*DB, error) { return OpenFor(ctx, dsn, 0) }
 
-// OpenFor opens a database for a program that uses up to so many connections at once, and some of them for long.
+// OpenFor opens a database for a program that uses up to so many connections at once, some of them for long.
 func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		// pgx redacts the password in its own errors, not in the text of a string that it could not read
+		// pgx redacts the password in its own errors, but not in a string that it cannot parse
 		return nil, errors.New("read the database's connection string: it is not a Postgres URL or keyword string")
 	}
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
@@ -69,7 +69,8 @@ func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 // Close waits for queries in flight and closes every connection.
 func (db *DB) Close() { db.pool.Close() }
 
-// Migrate brings a database to the newest schema, or returns ErrNewerSchema or ErrOlderSchema and leaves it as it is.
+// Migrate brings a database to the newest schema. It returns ErrNewerSchema or ErrOlderSchema, and changes nothing, if
+// it cannot.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
-	sub, _ := fs.Sub(migrations, "migrations") // the folder is embedded: it is there
+	sub, _ := fs.Sub(migrations, "migrations") // the embedded folder exists
 	if err := m.LoadMigrations(sub); err != nil {
 		return fmt.Errorf("load migrations: %w", err)
 	}
@@ -114,10 +115,10 @@ func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
 	return nil
 }
 
-// versionTable holds the version of the schema. Programs from before the baseline had schema_version.
+// versionTable contains the version of the schema. Programs from before the baseline had schema_version.
 const versionTable = "tollbook_schema"
 
-// isOlder returns whether a program from before the baseline made the tables of a database.
+// isOlder reports whether a program from before the baseline made the tables of a database.
 func isOlder(ctx context.Context, conn *pgx.Conn) (older bool, err error) {
 	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL AND to_regclass($1) IS NULL`,
 		versionTable).Scan(&older)
@@ -132,7 +133,7 @@ func (db *DB) Transact(ctx context.Context, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db.pool, f)
 }
 
-// violatedConstraint names the constraint that a unique violation hit, "" for any other error.
+// violatedConstraint returns the constraint of a unique violation, "" for any other error.
 func violatedConstraint(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code == "23505" {
@@ -141,7 +142,7 @@ func violatedConstraint(err error) string {
 	return ""
 }
 
-// Setting is a word that the directory keeps about itself, "" when it was never said.
+// Setting returns a setting of the directory itself, "" if it was never set.
 func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	var v string
 	err := db.pool.QueryRow(ctx, `SELECT value FROM settings WHERE name = $1`, name).Scan(&v)
@@ -154,13 +155,13 @@ func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	return v, nil
 }
 
-// SetSetting keeps a word that the directory says about itself.
+// SetSetting stores a setting of the directory itself.
 func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	_, err := db.pool.Exec(ctx,
 		`INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 		name, value)
 	if err != nil {
-		return fmt.Errorf("keep setting %s: %w", name, err)
+		return fmt.Errorf("store setting %s: %w", name, err)
 	}
 	return nil
 }

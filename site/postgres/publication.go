@@ -12,36 +12,36 @@ import (
 )
 
 var (
-	// ErrLocked is a lock that another process holds.
+	// ErrLocked says that another process has the lock.
 	ErrLocked = errors.New("another process holds the lock")
-	// ErrOutrun is a row that is another by now.
-	ErrConflict = errors.New("somebody else was first")
+	// ErrConflict says that another process changed the row.
+	ErrConflict = errors.New("another process changed it; try again")
 )
 
-// Publication is what the pointer of a place says that snapshots are published to, or is about to say.
+// Publication is the content of the pointer of a publication target, or the content that is about to be written.
 type Publication struct {
 	Generation       int64 // 0 before the first
 	Snapshot, Digest string
 	Withdrawn        string
 }
 
-// PublicationLock keeps other publishers to one place out. It lies on a connection of its own and goes with it.
+// PublicationLock excludes other publishers to one target. It ends with its connection.
 type PublicationLock struct {
 	conn   *pgxpool.Conn
 	target string
 }
 
-// publicationLockTimeout is how long a lock is waited for: as long as the server may need to notice that its holder was
+// publicationLockTimeout is how long LockPublication waits. The server may need as long to notice that a process was
 // killed.
 const publicationLockTimeout = 2 * time.Second
 
-// LockPublication takes the lock of a place, waiting for publicationPatience at most, or answers ErrLocked.
+// LockPublication takes the lock of a target. It waits for publicationLockTimeout at most, then returns ErrLocked.
 func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationLock, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock is the connection's and outlives the transaction
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock belongs to the connection and outlives the transaction
 		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`,
 			fmt.Sprint(publicationLockTimeout.Milliseconds())); err != nil {
 			return err
@@ -54,16 +54,16 @@ func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationL
 		err = ErrLocked
 	}
 	if err != nil {
-		(&PublicationLock{conn, target}).Release() // whatever it may hold
+		(&PublicationLock{conn, target}).Release() // the connection may have the lock
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
 	return &PublicationLock{conn, target}, nil
 }
 
-// lockNotAvailable is how Postgres says that lock_timeout has passed.
+// lockNotAvailable is the SQLSTATE of an expired lock_timeout.
 const lockNotAvailable = "55P03"
 
-// Check says whether the lock still lies on its connection.
+// Check returns an error if the lock was lost with its connection.
 func (l *PublicationLock) Check(ctx context.Context) error {
 	if err := l.conn.Ping(ctx); err != nil {
 		return fmt.Errorf("publication lock of %s: it is lost: %w", l.target, err)
@@ -71,15 +71,15 @@ func (l *PublicationLock) Check(ctx context.Context) error {
 	return nil
 }
 
-// Release closes the connection, and so lets go of the lock whatever its state.
+// Release closes the connection, which releases the lock in any state.
 func (l *PublicationLock) Release() {
 	conn := l.conn.Hijack()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // the server notices either way
+	_ = conn.Close(ctx) // the server notices the end of the connection anyway
 }
 
-// Publication reads what is known of a place, zero before its first publication.
+// Publication reads the publication of a target; it is zero before the first.
 func (db *DB) Publication(ctx context.Context, target string) (Publication, error) {
 	var p Publication
 	err := db.pool.QueryRow(ctx, `
@@ -91,7 +91,7 @@ func (db *DB) Publication(ctx context.Context, target string) (Publication, erro
 	return p, nil
 }
 
-// ReplacePublication writes p in place of the row with generation was, 0 for none, or answers ErrOutrun.
+// ReplacePublication writes p in place of the row with generation was (0 for none), or returns ErrConflict.
 func (db *DB) ReplacePublication(ctx context.Context, target string, was int64, p Publication, now time.Time) error {
 	tag, err := db.pool.Exec(ctx, `
 		INSERT INTO publications AS old (target, generation, snapshot, digest, withdrawn, moved_at)
@@ -111,7 +111,7 @@ func (db *DB) ReplacePublication(ctx context.Context, target string, was int64, 
 	return nil
 }
 
-// RemovedServices are the slugs that the operator took off the directory.
+// RemovedServices returns the slugs of the services that the operator erased, sorted.
 func (db *DB) RemovedServices(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT slug FROM removed_services ORDER BY slug`)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// Facts is what a build reads, all of one moment.
+// Facts is what a build reads, as of one moment.
 type Facts struct {
-	Source   string         // of the whole directory: "" for a real one, else what load.Sample stored
+	Source   string         // "" for a real directory, else the notice that load.Sample stored
 	Services []ServiceFacts // by slug
 	checks.DirectoryFacts
 
 	Facilitators []ledger.FacilitatorFacts // by id
 	Chains       []ledger.ChainFacts       // by network
-	Revenue      *ledger.Revenue           // read apart, since a build says which flows count; nil before
+	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -30,21 +30,21 @@ type ServiceFacts struct {
 	Service
 	Endpoints []EndpointFacts // by path, then method
 	checks.Facts
-	Site      *SiteFacts      // nil before the first look
-	Domain    *DomainFacts    // nil where the base address has no registrable domain, and before the first look
-	Synthesis *SynthesisFacts // nil without an answer; it need not belong to the service's present input
+	Site      *SiteFacts      // nil until the site was read
+	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
+	Synthesis *SynthesisFacts // nil without an answer; its input may be out of date
 }
 
-// EndpointFacts is an endpoint with every way to pay it of the last 90 days, and its newest answers.
+// EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
 type EndpointFacts struct {
 	Endpoint
-	Prices       []Price   // by since, then position; current ones have no Until
-	Envelope     *Envelope // the newest answer that held one; nil without
-	Conclusive   *Response // the newest conclusive one, where it came after Envelope; nil without
-	Inconclusive *Response // the newest one, where it is inconclusive; nil without
+	Prices       []Price   // by since, then position; current prices have no Until
+	Envelope     *Envelope // the newest response with an envelope; nil without one
+	Conclusive   *Response // the newest conclusive response, if it is newer than Envelope
+	Inconclusive *Response // the newest response, if it is inconclusive
 }
 
-// Reader is a consistent read: everything it answers is of one moment.
+// Reader reads the database as of one moment.
 type Reader struct {
 	*ledger.Reader
 	*checks.LogReader
@@ -59,7 +59,7 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	})
 }
 
-// Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every
+// Facts reads all that a build as of now needs into memory: the Directory, with the Endpoints and Details of every
 // service.
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f, err := r.Directory(ctx, now, delay)
@@ -72,8 +72,8 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 	return f, r.Details(ctx, now, delay, f.Services)
 }
 
-// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its
-// row and its hours; Endpoints and Details read the rest, which is most. Rows enter a log delay after their time.
+// Directory reads what a build needs of all services before it can judge one: the row of each service and its hours.
+// Endpoints and Details read the rest, which is most. Rows enter a log delay after their time.
 func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f := &Facts{}
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
@@ -102,7 +102,8 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	return f, nil
 }
 
-// Details reads what Directory and Endpoints left out of these services, some of Directory's own.
+// Details reads the facts of services that Directory and Endpoints do not read. The services are elements of
+// Facts.Services.
 func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	index, by := checks.NewIndex(), make(map[int64]*ServiceFacts, len(services))
 	for i := range services {
@@ -126,7 +127,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	return r.readSyntheses(ctx, by)
 }
 
-// readResponses reads the newest answers of the endpoints of services.
+// readResponses reads the newest responses of the endpoints of services.
 func (r *Reader) readResponses(ctx context.Context, services []ServiceFacts) error {
 	responses, err := r.ReadResponses(ctx, endpointIDs(services))
 	if err != nil {
@@ -152,7 +153,7 @@ func endpointIDs(services []ServiceFacts) (ids [][16]byte) {
 	return ids
 }
 
-// Endpoints reads the endpoints of these services, some of Directory's, with their prices.
+// Endpoints reads the endpoints of services, with their prices. The services are elements of Facts.Services.
 func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []ServiceFacts) error {
 	ids, by := make([]int64, len(services)), make(map[int64]*ServiceFacts, len(services))
 	for i := range services {

@@ -13,7 +13,7 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// ReviewedSubmission is a submission with all that its reviewer may know.
+// ReviewedSubmission is a submission with everything that its reviewer may see.
 type ReviewedSubmission struct {
 	ID         uuid.UUID
 	ReceivedAt time.Time
@@ -21,17 +21,17 @@ type ReviewedSubmission struct {
 	State       string
 	DecidedAt   *time.Time
 	Reason      *string
-	Slug        *string // of the service that came of it
+	Slug        *string // of the service that was listed for it
 	ProbeResult *site.ProbeResult
 }
 
-// AuditEntry says who did what when.
+// AuditEntry says who did what and when.
 type AuditEntry struct {
 	At                    time.Time
 	Actor, Action, Detail string
 }
 
-// DecidedError is a submission that somebody decided before.
+// DecidedError says that a submission was decided already.
 type DecidedError struct {
 	State string
 	At    time.Time
@@ -53,7 +53,7 @@ func scanReviewed(row pgx.CollectableRow) (s ReviewedSubmission, err error) {
 	return s, err
 }
 
-// Submissions reads those in a state, or all of them for "", the oldest first.
+// Submissions reads the submissions in a state, or all for "", oldest first.
 func (db *DB) Submissions(ctx context.Context, state string) ([]ReviewedSubmission, error) {
 	rows, err := db.pool.Query(ctx, `SELECT `+reviewColumns+
 		` WHERE $1 IN ('', state) ORDER BY received_at, submissions.id`, state)
@@ -67,7 +67,7 @@ func (db *DB) Submissions(ctx context.Context, state string) ([]ReviewedSubmissi
 	return list, nil
 }
 
-// Submission reads one with what was done about it, or answers ErrNotFound.
+// Submission reads a submission with its audit trail, or returns ErrNotFound.
 func (db *DB) Submission(ctx context.Context, id uuid.UUID) (s ReviewedSubmission, trail []AuditEntry, err error) {
 	rows, err := db.pool.Query(ctx, `SELECT `+reviewColumns+` WHERE submissions.id = $1`, id)
 	if err == nil {
@@ -90,12 +90,12 @@ func (db *DB) Submission(ctx context.Context, id uuid.UUID) (s ReviewedSubmissio
 	return s, trail, nil
 }
 
-// SubmissionSlug is the slug that a submission would be listed under if it were approved now.
+// SubmissionSlug returns the slug under which a submission would be listed if it were approved now.
 func (db *DB) SubmissionSlug(ctx context.Context, s site.Submission) (string, error) {
 	return findFreeSlug(ctx, db.pool, s)
 }
 
-// findFreeSlug is a slug that no service has or ever had: of the name, else of the host.
+// findFreeSlug returns a slug that no service has or had, made from the name, or from the host if the name gives none.
 func findFreeSlug(ctx context.Context, q rows.Querier, s site.Submission) (string, error) {
 	rows, err := q.Query(ctx, `SELECT slug FROM services UNION ALL SELECT slug FROM removed_services`)
 	if err != nil {
@@ -120,12 +120,12 @@ func findFreeSlug(ctx context.Context, q rows.Querier, s site.Submission) (strin
 	return site.FreeSlug(taken, wanted), nil
 }
 
-// ApproveSubmission lists the service of a submission, due at once, and answers its slug. Other errors than the
-// database's are ErrNotFound, *DecidedError, and ErrListed where its address was listed meanwhile.
+// ApproveSubmission lists the service of a submission, due at once, and returns its slug. Besides errors of the
+// database it returns ErrNotFound, *DecidedError, or ErrListed if its address was listed meanwhile.
 func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (slug string,
 	err error) {
 	err = db.decide(ctx, id, func(tx pgx.Tx, s ReviewedSubmission) error {
-		// Slugs are chosen one after the other; an import that takes one meanwhile is met by the unique index.
+		// Choose slugs one after the other. If an import takes the slug meanwhile, the unique index refuses it.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook slugs'))`); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 	return slug, nil
 }
 
-// RejectSubmission decides against a submission, for a reason that its submitter is told. Errors are those of
+// RejectSubmission rejects a submission with a reason, which its submitter can read. It returns the errors of
 // ApproveSubmission.
 func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason string, now time.Time) error {
 	err := db.decide(ctx, id, func(tx pgx.Tx, _ ReviewedSubmission) error {
@@ -189,7 +189,7 @@ func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason 
 	return nil
 }
 
-// decide runs f on a pending submission that nobody else can decide meanwhile.
+// decide locks a pending submission and runs f on it.
 func (db *DB) decide(ctx context.Context, id uuid.UUID, f func(pgx.Tx, ReviewedSubmission) error) error {
 	return db.Transact(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+` WHERE submissions.id = $1 FOR UPDATE OF submissions`, id)

@@ -15,47 +15,47 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SiteFacts say which documents a service's site has; nil is not known.
+// SiteFacts says which documents a service's site has; nil means unknown.
 type SiteFacts struct {
-	CheckedAt                                          *time.Time // of the last look that saw anything
+	CheckedAt                                          *time.Time // of the last reading that got a response
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Domain                                             *string // registrable domain of the base address
 }
 
-// DomainFacts are what a registry said of a registrable domain; nil is not known.
+// DomainFacts is the registration of a registrable domain; nil means unknown.
 type DomainFacts struct {
 	Domain    string
-	Suffix    *string    // private suffix that the name was given out below: no registry is asked
-	CheckedAt *time.Time // of the last answer
+	Suffix    *string    // private suffix of the name; no registry is queried
+	CheckedAt *time.Time // of the last response
 	Registrar *string
 	CreatedAt *time.Time
 }
 
-// SiteVisit is what a look at a service's documents found.
+// SiteVisit is the result of reading a service's site.
 type SiteVisit struct {
 	ServiceID int64
 	Slug      string
 	At        time.Time
 	NextAt    time.Time
-	Facts     *SiteFacts // nil when nothing could be seen: what is known stays
+	Facts     *SiteFacts // nil without a response; stored facts stay
 	Domain    *DomainFacts
-	AskDomain bool // a registry is asked about Domain, at once when it is new
+	AskDomain bool // query a registry about Domain, at once if it is new
 	Add       []ListedEndpoint
 	Amend     []EndpointAmendment
-	// by endpoint, those that are added too; nil leaves what is known, as when no document could be read
+	// by endpoint, also added ones; nil keeps stored prices
 	Declared map[uuid.UUID]DeclaredPrice
 }
 
-// EndpointAmendment completes an endpoint by what a document says of it.
+// EndpointAmendment adds to an endpoint what a document says about it.
 type EndpointAmendment struct {
 	ID          uuid.UUID
-	Method      string  // "" leaves what is known
-	Description *string // nil leaves what is known, as does a description that is there
+	Method      string  // "" keeps the stored one
+	Description *string // used if the endpoint has none
 	MimeType    *string
 }
 
-// TakeSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off
-// by lease. A look that dies loses nothing: the service is due again when its lease is over.
+// TakeSites leases up to limit services whose site is to be read, those never read first. If the process dies, the site
+// is due again when its lease ends.
 func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -84,7 +84,7 @@ func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration,
 	return due, nil
 }
 
-// withEndpoints reads the endpoints of services, which are ordered by id.
+// withEndpoints reads the endpoints of services, which are sorted by id.
 func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
 	ids, at := make([]int64, len(taken)), make(map[int64]int, len(taken))
 	due := make([]DueService, len(taken))
@@ -100,8 +100,8 @@ func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueS
 	return due, err
 }
 
-// RecordSite keeps what a look found, all of it or nothing; nothing of a service that was erased meanwhile. Endpoints
-// that are there already stay as they are.
+// RecordSite stores the result of reading a site, in one transaction, and drops the result for an erased service.
+// Existing endpoints that Add names are unchanged.
 func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		if there, err := lockServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
@@ -145,7 +145,7 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 	return nil
 }
 
-// queueDeclared keeps the declared prices of a service's endpoints; one that has none any more loses it.
+// queueDeclared stores the declared prices of a service's endpoints. An endpoint without one loses its stored price.
 func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]DeclaredPrice) {
 	ids, prices := []uuid.UUID{}, []DeclaredPrice{}
 	for id, p := range declared {
@@ -158,7 +158,7 @@ func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]Declare
 			FROM d.price`, serviceID, ids, prices)
 }
 
-// AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.
+// AddEndpoints adds endpoints to a listed service. Existing endpoints are unchanged.
 func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, now time.Time,
 	add []ListedEndpoint) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -172,12 +172,12 @@ func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, no
 	return nil
 }
 
-// ServiceByURL is the listed service of a base address with its endpoints, nil when there is none.
+// ServiceByURL returns the service with a base address, with its endpoints; nil without one.
 func (db *DB) ServiceByURL(ctx context.Context, baseURL string) (*DueService, error) {
 	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE base_url = $1`, baseURL)
 }
 
-// ServiceBySlug reads the service with a slug, with its endpoints; nil without one.
+// ServiceBySlug returns the service with a slug, with its endpoints; nil without one.
 func (db *DB) ServiceBySlug(ctx context.Context, slug string) (*DueService, error) {
 	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE slug = $1`, slug)
 }
@@ -205,8 +205,7 @@ func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, a
 	}
 }
 
-// TakeDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts
-// each off by lease.
+// TakeDomains leases up to limit registrable domains of listed services whose registration is to be queried.
 func (db *DB) TakeDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		UPDATE domain_facts SET next_at = $1::timestamptz + $3::interval
@@ -226,7 +225,7 @@ func (db *DB) TakeDomains(ctx context.Context, now time.Time, lease time.Duratio
 	return due, nil
 }
 
-// RecordDomain keeps a registry's answer and when to ask again; nil without an answer, which leaves what is known.
+// RecordDomain stores a registry's response and when to query again. Without a response, nil, the stored facts stay.
 func (db *DB) RecordDomain(ctx context.Context, domain string, answer *DomainFacts, next time.Time) error {
 	sql, args := `UPDATE domain_facts SET next_at = $2 WHERE domain = $1`, []any{domain, next}
 	if answer != nil {
@@ -239,7 +238,7 @@ func (db *DB) RecordDomain(ctx context.Context, domain string, answer *DomainFac
 	return nil
 }
 
-// Robots is what an origin answered for its robots.txt.
+// Robots is an origin's response to a request for robots.txt.
 type Robots struct {
 	Origin    string
 	FetchedAt time.Time
@@ -247,7 +246,7 @@ type Robots struct {
 	Body      []byte
 }
 
-// Robots reads what an origin last answered, nil when it was never asked.
+// Robots reads the last robots.txt of an origin, nil if it was never requested.
 func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
 	rows, err := db.pool.Query(ctx, `SELECT origin, fetched_at, state, body FROM robots WHERE origin = $1`, origin)
 	if err != nil {
@@ -263,7 +262,7 @@ func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
 	return r, nil
 }
 
-// addRobots says of services, which are ordered by id, whose origin has a robots.txt.
+// addRobots sets Robots for the services, sorted by id, whose origin has a robots.txt.
 func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 	ids, origins := serviceIDs(due), make([]string, len(due))
 	for i, s := range due {
@@ -275,7 +274,7 @@ func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 		SELECT id FROM unnest($1::bigint[], $2::text[]) AS s (id, origin) JOIN robots USING (origin)
 			WHERE state = 'document'`, ids, origins)
 	if err != nil {
-		return fmt.Errorf("look for robots.txt: %w", err)
+		return fmt.Errorf("read which origins have a robots.txt: %w", err)
 	}
 	for _, id := range have {
 		findService(due, id).Robots = true
@@ -283,7 +282,7 @@ func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 	return nil
 }
 
-// StoreRobots keeps what an origin answered, and forgets what others answered more than a week before.
+// StoreRobots stores an origin's robots.txt, and deletes those of other origins that are more than a week older.
 func (db *DB) StoreRobots(ctx context.Context, r Robots) error {
 	if r.Body == nil {
 		r.Body = []byte{}
@@ -295,12 +294,12 @@ func (db *DB) StoreRobots(ctx context.Context, r Robots) error {
 			body = excluded.body`,
 		r.Origin, r.FetchedAt, r.State, r.Body)
 	if err != nil {
-		return fmt.Errorf("keep robots.txt of %s: %w", r.Origin, err)
+		return fmt.Errorf("store robots.txt of %s: %w", r.Origin, err)
 	}
 	return nil
 }
 
-// Bootstrap reads the kept list of RDAP servers, nil when there is none.
+// Bootstrap reads the stored list of RDAP servers, nil if there is none.
 func (db *DB) Bootstrap(ctx context.Context) (body []byte, fetchedAt time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT body, fetched_at FROM rdap_bootstrap`).Scan(&body, &fetchedAt)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -309,18 +308,18 @@ func (db *DB) Bootstrap(ctx context.Context) (body []byte, fetchedAt time.Time, 
 	return body, fetchedAt, nil
 }
 
-// StoreBootstrap keeps the list of RDAP servers.
+// StoreBootstrap stores the list of RDAP servers.
 func (db *DB) StoreBootstrap(ctx context.Context, body []byte, at time.Time) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO rdap_bootstrap (fetched_at, body) VALUES ($1, $2)
 		ON CONFLICT (one) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body`, at, body)
 	if err != nil {
-		return fmt.Errorf("keep the list of RDAP servers: %w", err)
+		return fmt.Errorf("store the list of RDAP servers: %w", err)
 	}
 	return nil
 }
 
-// readSites gives each service what is known of its site and its domain.
+// readSites reads the facts of each service's site and domain.
 func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,

@@ -8,19 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Step is something that is done for the directory as a whole, again and again, by one process at a time.
+// Step is a task for the whole directory that one process at a time repeats, such as build.
 type Step struct {
 	Name    string
-	Period  time.Duration // from one begin to the next
-	Follows string        // step that must have ended since this one began; "" for none
+	Period  time.Duration // from one start to the next
+	Follows string        // step that must have ended since this one started; "" for none
 	BeganAt *time.Time    // of the last run that succeeded, nil before the first
 	EndedAt *time.Time
 }
 
-// offerLifetime is how long ago a step may have been offered to be due: whoever can do it says so every minute.
+// offerLifetime is how long an offer of a step is valid. A process that can run a step offers it every minute.
 const offerLifetime = 3 * time.Minute
 
-// OfferSteps says that this process can do some steps, and how often they are to be done.
+// OfferSteps says that this process can run steps, and how often each is to be run.
 func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error {
 	b := &pgx.Batch{}
 	for _, s := range steps {
@@ -36,7 +36,7 @@ func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error
 	return nil
 }
 
-// DueSteps are the names of the offered steps whose time has come, in order.
+// DueSteps returns the names of the offered steps that are due, sorted.
 func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.name FROM steps s LEFT JOIN steps f ON f.name = s.follows
@@ -53,18 +53,18 @@ func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 	return names, nil
 }
 
-// FinishStep keeps that a step was done. Of two runs the one that began later counts.
+// FinishStep stores that a step ran. Of two runs the one that started later counts.
 func (db *DB) FinishStep(ctx context.Context, name string, began, ended time.Time) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE steps SET began_at = $2, ended_at = $3 WHERE name = $1
 			AND (began_at IS NULL OR began_at < $2)`, name, began, ended)
 	if err != nil {
-		return fmt.Errorf("keep that step %s is done: %w", name, err)
+		return fmt.Errorf("store the end of step %s: %w", name, err)
 	}
 	return nil
 }
 
-// Steps reads all steps, by name.
+// Steps reads all steps, sorted by name.
 func (db *DB) Steps(ctx context.Context) ([]Step, error) {
 	rows, err := db.pool.Query(ctx, `SELECT name, period, follows, began_at, ended_at FROM steps ORDER BY name`)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"tollbook/site"
 )
 
-// Classes of advisory locks: within a class, two that share a number only wait for each other.
+// Classes of advisory locks. Two keys of a class with the same hash only wait for each other.
 const (
 	lockSubmitter = 402_001
 	lockDomain    = 402_002
 )
 
-// probeLease is how long a submission that somebody probes is put off for others.
+// probeLease is how long a submission is leased to a process that probes it.
 const probeLease = time.Minute
 
-// SubmissionCategories are those that a submission may have: those in use and site.Categories, sorted.
+// SubmissionCategories returns the categories that a submission may have: those in use and site.Categories, sorted.
 func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT DISTINCT category FROM services`)
 	if err != nil {
@@ -42,9 +42,10 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 	return slices.Compact(used), nil
 }
 
-// ReceiveSubmission keeps a submission, or answers the one that came before under the same key. Other errors than those
-// of the database are site.ErrKeyReused, *site.SubmissionLimitError and *site.DuplicateError. Submissions of one
-// client, and of one domain, wait for each other, so that no limit is passed by many at once.
+// ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
+// key. Besides errors of the database it returns site.ErrKeyReused, *site.SubmissionLimitError and
+// *site.DuplicateError. Submissions of one client, and of one domain, are processed one after the other, so that
+// parallel requests cannot exceed a limit.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {
@@ -90,7 +91,7 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) 
 	return receipt, nil
 }
 
-// clientKey keys the hashes of clients. It is made once.
+// clientKey returns the key for hashes of clients. It creates the key at the first call.
 func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 	const name = "submission_client_key"
 	value, err := db.Setting(ctx, name)
@@ -103,7 +104,7 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 		_, err := db.pool.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name,
 			hex.EncodeToString(fresh))
 		if err != nil {
-			return nil, fmt.Errorf("keep setting %s: %w", name, err)
+			return nil, fmt.Errorf("store setting %s: %w", name, err)
 		}
 		if value, err = db.Setting(ctx, name); err != nil {
 			return nil, err
@@ -111,12 +112,12 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(value)
 	if err != nil {
-		return nil, fmt.Errorf("setting %s is damaged", name) // and is not shown
+		return nil, fmt.Errorf("setting %s is damaged", name) // the value is secret
 	}
 	return key, nil
 }
 
-// findRepetition answers what came before from this client under the same key.
+// findRepetition returns the receipt of an earlier submission of this client with the same key.
 func findRepetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt,
 	error) {
 	if r.Key == "" {
@@ -139,10 +140,10 @@ func findRepetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.I
 	return receipt, err
 }
 
-// checkClientLimit refuses who has sent as many as he may in the last hour.
+// checkClientLimit refuses a client that sent the maximum number of submissions in the last hour.
 func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) error {
 	var n int
-	var oldest *time.Time // of the newest ones that fill the hour
+	var oldest *time.Time // of the newest ones that reach the limit
 	err := tx.QueryRow(ctx, `
 		SELECT count(*), min(received_at) FROM (
 			SELECT received_at FROM submissions WHERE client = $1 AND received_at > $2
@@ -158,7 +159,8 @@ func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Ti
 	return err
 }
 
-// checkDuplicate refuses what is listed or waits for review, by http or by https, and a domain of which enough waits.
+// checkDuplicate refuses an address that is listed or waits for review, by http or https, and a domain with too many
+// pending submissions.
 func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
 	var listed, pending bool
 	var waiting int
@@ -186,7 +188,7 @@ func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) e
 	return nil
 }
 
-// checkPendingLimit refuses one more where as many wait for review as may. It counts no further than that.
+// checkPendingLimit refuses a submission if most are pending already. It counts no further than most.
 func checkPendingLimit(ctx context.Context, tx pgx.Tx, most int) error {
 	if most == 0 {
 		return nil
@@ -231,13 +233,13 @@ func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site
 	return receipt, err
 }
 
-// takeProbe counts a probe of a domain and answers now, or when the next is free.
+// takeProbe counts a probe of a domain and returns now, or returns when the next probe is allowed.
 func takeProbe(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (time.Time, error) {
 	hour := now.Add(-time.Hour)
 	_, err := tx.Exec(ctx, `
 		DELETE FROM submission_probes WHERE ctid = ANY (ARRAY (
 			SELECT ctid FROM submission_probes WHERE began_at <= $1
-				FOR UPDATE SKIP LOCKED))`, hour) // of all: nobody else clears them
+				FOR UPDATE SKIP LOCKED))`, hour) // of all domains, because nothing else deletes them
 	if err != nil {
 		return now, err
 	}
@@ -255,15 +257,15 @@ func takeProbe(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (ti
 	return now, err
 }
 
-// QueuedProbe is a submission that is to be probed.
+// QueuedProbe is a submission to be probed.
 type QueuedProbe struct {
 	ID        string
 	URL       string
 	Endpoints []string
 }
 
-// TakeSubmissionProbe takes a submission whose probe is due and puts it off by a lease, nil when none is. A prober that
-// dies loses nothing: it is due again when its lease is over.
+// TakeSubmissionProbe leases a submission whose probe is due, or returns nil. If the process dies, the probe is due
+// again when the lease ends.
 func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedProbe, error) {
 	for {
 		var taken *QueuedProbe
@@ -305,18 +307,18 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 	}
 }
 
-// StoreSubmissionProbe keeps what a probe found: of two the first.
+// StoreSubmissionProbe stores the result of a probe. Of two results the first counts.
 func (db *DB) StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE submissions SET probe_result = $2, probe_due_at = NULL WHERE id = $1
 			AND probe_result IS NULL`, id, result)
 	if err != nil {
-		return fmt.Errorf("keep probe of submission %s: %w", id, err)
+		return fmt.Errorf("store probe of submission %s: %w", id, err)
 	}
 	return nil
 }
 
-// SubmissionState is what the submitter may know of a submission, or site.ErrNotFound.
+// SubmissionState returns what the submitter may know of a submission, or site.ErrNotFound.
 func (db *DB) SubmissionState(ctx context.Context, id string) (site.SubmissionState, error) {
 	var s site.SubmissionState
 	key, err := uuid.Parse(id)

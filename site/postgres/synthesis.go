@@ -14,26 +14,26 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// ErrDailyLimit is a day whose questions to the model are all asked.
-var ErrDailyLimit = errors.New("the day's questions to the model are all asked")
+// ErrDailyLimit says that all of the day's requests to the model are used.
+var ErrDailyLimit = errors.New("all of the day's requests to the model are used")
 
-// Question names what a model is asked: the same question is answered once.
+// Question identifies a question to a model. The same question is answered once.
 type Question struct {
 	InputHash     string
 	ModelID       string
 	PromptVersion string
 }
 
-// SynthesisFacts are a model's answer about a service, and to which question.
+// SynthesisFacts is a model's answer about a service, with its question.
 type SynthesisFacts struct {
 	Question
 	AskedAt time.Time
 	Answer  site.Synthesis
 }
 
-// TakeInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and
-// puts each off by lease. It answers what an input is made of. A new service has none before its first visit and the
-// first look at its site (an hour is enough of waiting), so that it is not asked about twice.
+// TakeInputs leases up to limit services whose input for the model is to be computed, those never computed first, and
+// returns the facts of the input. A new service waits for its first visit and for the first reading of its site (at
+// most an hour), so that the model is not asked twice.
 func (db *DB) TakeInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
 	var due []ServiceFacts
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -67,7 +67,7 @@ func (db *DB) TakeInputs(ctx context.Context, now time.Time, lease time.Duration
 	return due, nil
 }
 
-// inputFacts are the facts that an input is made of: endpoints by path and method with their envelopes, and the site.
+// inputFacts reads the facts of an input: endpoints by path and method with their envelopes, and the site.
 func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts, error) {
 	ids, at := make([]int64, len(taken)), make(map[int64]*ServiceFacts, len(taken))
 	facts := make([]ServiceFacts, len(taken))
@@ -107,7 +107,7 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 	return facts, nil
 }
 
-// RecordInput keeps the hash of a service's input and when it is made anew.
+// RecordInput stores the hash of a service's input and when the input is computed next.
 func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now, next time.Time) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE synthesis_inputs SET due_at = $4, input_hash = $2,
@@ -119,11 +119,11 @@ func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now
 	return nil
 }
 
-// TakeQuestion takes the service whose input changed last, of those that this model was not asked about with this
-// prompt and that did not lately fail, and with it one of the day's perDay questions. It answers nil when there is none
-// to ask, and ErrSpent when the day has no question left. Takers wait for each other at the day's row, so that together
-// they never take more than perDay. A question that dies on its way is taken again after its lease, and counts twice:
-// its request may have been sent.
+// TakeQuestion leases the service whose input changed last, of those without an answer or a recent failure for this
+// model and prompt, and takes one of the day's perDay requests. It returns nil if there is nothing to ask, and
+// ErrDailyLimit if no request is left. Concurrent calls wait for the day's row, so that they never exceed perDay. If
+// the process dies, the question is asked again when its lease ends, and counts twice, because the request may have
+// been sent.
 func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int,
 	lease time.Duration) (*ServiceFacts, error) {
 	var taken *ServiceFacts
@@ -151,7 +151,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		case err != nil:
 			return err
 		case len(list) == 0:
-			return errNone // and the question is not taken
+			return errNone // the rollback also returns the request
 		case tag.RowsAffected() == 0:
 			return ErrDailyLimit
 		}
@@ -174,7 +174,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 	return taken, nil
 }
 
-// StoreSynthesis keeps an answer in place of the one before.
+// StoreSynthesis stores an answer in place of the previous one.
 func (db *DB) StoreSynthesis(ctx context.Context, serviceID int64, s SynthesisFacts) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
@@ -189,12 +189,12 @@ func (db *DB) StoreSynthesis(ctx context.Context, serviceID int64, s SynthesisFa
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
-		return fmt.Errorf("keep the synthesis of service %d: %w", serviceID, err)
+		return fmt.Errorf("store the synthesis of service %d: %w", serviceID, err)
 	}
 	return nil
 }
 
-// ReleaseQuestion gives a question back that was asked in vain for a reason that is gone: it may be taken at once.
+// ReleaseQuestion ends the lease of a question that failed for a temporary reason. It may be asked again at once.
 func (db *DB) ReleaseQuestion(ctx context.Context, serviceID int64) error {
 	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET leased_until = NULL WHERE service_id = $1`,
 		serviceID); err != nil {
@@ -203,18 +203,18 @@ func (db *DB) ReleaseQuestion(ctx context.Context, serviceID int64) error {
 	return nil
 }
 
-// Of a question that failed: the first pause, doubled by each further failure, and the longest.
+// Pauses after a failed question: the first one, which doubles with each further failure, and the longest.
 const (
 	failurePause = 15 * time.Minute
 	failureMax   = 7 * 24 * time.Hour
 )
 
-// sameQuestion says whether a failure is of the question that failed before.
+// sameQuestion tests whether a failure belongs to the question that failed before.
 const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id,
 	excluded.prompt_version)`
 
-// StoreSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
-// with each failure in a row, and not before notBefore.
+// StoreSynthesisFailure stores why a question has no valid answer. It is asked again after a pause that doubles with
+// each consecutive failure, and not before notBefore.
 func (db *DB) StoreSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now,
 	notBefore time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -236,12 +236,12 @@ func (db *DB) StoreSynthesisFailure(ctx context.Context, serviceID int64, q Ques
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
-		return fmt.Errorf("keep the failed synthesis of service %d: %w", serviceID, err)
+		return fmt.Errorf("store the failed synthesis of service %d: %w", serviceID, err)
 	}
 	return nil
 }
 
-// CategoriesInUse are the categories of the listed services, sorted.
+// CategoriesInUse returns the categories of the listed services, sorted.
 func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT DISTINCT category COLLATE "C" FROM services ORDER BY 1`)
 	if err != nil {
@@ -254,7 +254,7 @@ func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// readSyntheses gives each service the model's answer about it.
+// readSyntheses reads the model's answer about each service.
 func (r *Reader) readSyntheses(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx,
 		`SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses
@@ -267,7 +267,7 @@ func (r *Reader) readSyntheses(ctx context.Context, by map[int64]*ServiceFacts) 
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer},
 		func() error {
 			by[id].Synthesis = new(s)
-			s.Answer = site.Synthesis{} // its list is not shared
+			s.Answer = site.Synthesis{} // the next row must not share its list
 			return nil
 		})
 	if err != nil {

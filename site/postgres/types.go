@@ -2,7 +2,7 @@ package postgres
 
 import "tollbook/site/postgres/checks"
 
-// What visits find, and what a build reads of it, is described in package checks.
+// Package checks describes the types of visits and of their facts. Callers of DB and Reader find them here.
 type (
 	Response       = checks.Response
 	Change         = checks.Change

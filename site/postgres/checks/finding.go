@@ -9,10 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What visits found is kept a statement a table, not a row: a statement costs more than its row. Whoever keeps it holds
-// the rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement
-// is free.
-
 // recordFindings stores what visits found beside checks and states, one statement for each table, because a statement
 // costs more than its row. The transaction has locked the rows of the services, which every writer locks first, so rows
 // may be written in any order. Of two visits to one service the later one in the list is stored last.
