@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"math/big"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ func (e *Renderer) largestVolumeChanges() []volumeChange {
 			continue
 		}
 		m := volumeChange{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
-		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.trend <= 0 {
+		if m.Way, m.Text = amount.VolumeTrend(t.Trend7dVs30d); m.trend <= 0 {
 			m.Text = "no volume in 7 days"
 		}
 		if m.Way != "" {
@@ -54,17 +53,9 @@ func (e *Renderer) largestVolumeChanges() []volumeChange {
 		}
 	}
 	slices.SortStableFunc(largest, func(a, b volumeChange) int {
-		return cmp.Or(cmp.Compare(distance(b.trend), distance(a.trend)), cmp.Compare(a.Slug, b.Slug))
+		return cmp.Or(cmp.Compare(amount.Distance(b.trend), amount.Distance(a.trend)), cmp.Compare(a.Slug, b.Slug))
 	})
 	return largest[:min(maxLargestChanges, len(largest))]
-}
-
-// distance returns how far a ratio is from 1, up or down. A ratio of 0 is the farthest.
-func distance(ratio float64) float64 {
-	if ratio <= 0 {
-		return math.MaxFloat64
-	}
-	return math.Abs(math.Log(ratio))
 }
 
 // largestPriceChanges returns the prices that changed most over the last days, one for each service, the largest change
@@ -106,11 +97,11 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 				Trend: amount.Trend(s.old, s.new)}}
 		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
 		m.ratio, _ = ratio.Float64()
-		m.Percent = changeText(ratio)
+		m.Percent = amount.Change(ratio)
 		u := amount.UnitsOf(&l.Detail)
 		m.Old, m.OldTitle = u.Price(k.network, k.asset, s.old)
 		m.New, m.NewTitle = u.Price(k.network, k.asset, s.new)
-		if other, ok := bySlug[k.slug]; !ok || distance(m.ratio) > distance(other.ratio) {
+		if other, ok := bySlug[k.slug]; !ok || amount.Distance(m.ratio) > amount.Distance(other.ratio) {
 			bySlug[k.slug] = m
 		}
 	}
@@ -119,29 +110,7 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 		largest = append(largest, m)
 	}
 	slices.SortFunc(largest, func(a, b priceChange) int {
-		return cmp.Or(cmp.Compare(distance(b.ratio), distance(a.ratio)), cmp.Compare(a.Slug, b.Slug))
+		return cmp.Or(cmp.Compare(amount.Distance(b.ratio), amount.Distance(a.ratio)), cmp.Compare(a.Slug, b.Slug))
 	})
 	return largest[:min(maxLargestChanges, len(largest))]
-}
-
-// changeText words a change of a price: a percentage up to tenfold, then a factor.
-func changeText(ratio *big.Rat) string {
-	if ratio.Cmp(big.NewRat(10, 1)) >= 0 {
-		f, _ := ratio.Float64()
-		if f >= 1e6 {
-			return "more than 1,000,000×"
-		}
-		return display.Number(int64(math.Round(f))) + "×"
-	}
-	hundredths := new(big.Rat).Mul(new(big.Rat).Sub(ratio, big.NewRat(1, 1)), big.NewRat(100, 1))
-	text := hundredths.FloatString(0)
-	switch {
-	case text == "0" || text == "-0":
-		return "less than 1%"
-	case text == "-100":
-		return "more than −99%"
-	case ratio.Cmp(big.NewRat(1, 1)) < 0:
-		return "−" + text[1:] + "%"
-	}
-	return "+" + text + "%"
 }

@@ -2,8 +2,8 @@ package render
 
 import (
 	"fmt"
-	"math"
 
+	"tollbook/render/amount"
 	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -50,7 +50,7 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
 	s.Bars = chart.NewBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
-	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
+	s.Trend, s.TrendText = amount.VolumeTrend(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
 		row := settledBy{SettledVia: v, Name: v.ID}
 		if said, ok := e.shared.Facilitators[v.ID]; ok {
@@ -62,32 +62,6 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	s.Shared = t.SharedWithServices[:min(len(t.SharedWithServices), tractionShared)]
 	s.MoreShared = t.SharedWith - len(s.Shared)
 	return s
-}
-
-// trendText compares the average day of the last 7 days with that of the last 30: "+13%". The direction is "up", "down"
-// or "" for a change of up to 5%.
-func trendText(trend *float64) (way, text string) {
-	if trend == nil {
-		return "", ""
-	}
-	text = changePercent(*trend)
-	switch {
-	case *trend > 1.05:
-		return "up", text
-	case *trend < .95:
-		return "down", text
-	}
-	return "", text
-}
-
-// changePercent returns how far a ratio is from 1, in percent: "+13%", "−5%", "0%".
-func changePercent(ratio float64) string {
-	switch percent := int64(math.Round((ratio - 1) * 100)); {
-	case percent > 0:
-		return "+" + display.Number(percent) + "%"
-	default:
-		return display.Number(percent) + "%"
-	}
 }
 
 // seriesKey returns the key of a whole series.
