@@ -172,7 +172,7 @@ func (e *Renderer) draw() (*cardSet, error) {
 
 // cardText returns text for a card, on one line, or instead if a character of s cannot be drawn.
 func cardText(s, instead string) string {
-	if s = display.Line(s, display.MaxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
+	if s = display.Line(s, display.MaxBlurb); s == "" || !card.CanDraw(strings.TrimSuffix(s, "…")) {
 		return instead
 	}
 	return s

@@ -15,7 +15,8 @@ const sitemapURLs = 50_000
 
 // Robots returns robots.txt, which allows all pages and names the sitemap.
 func (e *Renderer) Robots() []byte {
-	return []byte("# Everything here may be crawled. For a description and the JSON API see " + e.address(site.LLMsFile) + "\n" +
+	return []byte("# Everything here may be crawled. For a description and the JSON API see " +
+		e.address(site.LLMsFile) + "\n" +
 		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
 }
 

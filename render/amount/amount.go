@@ -47,9 +47,9 @@ func decimalsOf(p site.PricingEntry) (int, bool) {
 	if err != nil || digits == "" || !ok {
 		return 0, false
 	}
-	zeros, found := strings.CutPrefix(string(amount), digits)
+	zeros, ok2 := strings.CutPrefix(string(amount), digits)
 	decimals := len(zeros) + len(frac)
-	if !found || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
+	if !ok2 || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
 		return 0, false
 	}
 	return decimals, true

@@ -37,8 +37,8 @@ func Change(ratio *big.Rat) string {
 	return "+" + text + "%"
 }
 
-// VolumeTrend compares the average day of the last 7 days with that of the last 30: "+13%". The direction is "up", "down"
-// or "" for a change of up to 5%.
+// VolumeTrend compares the average day of the last 7 days with that of the last 30: "+13%". The direction is "up",
+// "down" or "" for a change of up to 5%.
 func VolumeTrend(trend *float64) (way, text string) {
 	if trend == nil {
 		return "", ""

@@ -1,7 +1,7 @@
-// Package card draws the pictures that stand for a page where others show it: a card of 1200×630 pixels for links that
-// are shared, and icons. The same value gives the same bytes.
+// Package card draws images: cards of 1200×630 pixels for previews of links, and icons. The same value gives the same
+// bytes.
 //
-// It knows shapes, letters and colours alone: not what a directory is, nor where its files lie.
+// It must never know what a directory is or where its files are stored.
 package card
 
 import (
@@ -24,46 +24,46 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Width and Height of a card in pixels: what readers of Open Graph ask for.
+// Width and Height of a card in pixels, as Open Graph (https://ogp.me) readers expect it.
 const Width, Height = 1200, 630
 
-// Card is what a picture says: the name and address of a directory, and what the page is about.
+// Card is the text of a card: name and address of a directory, and the subject of a page.
 type Card struct {
 	Site  string
-	Title string // large, over at most three lines
-	Line  string // below it, on one
+	Title string // in large letters, at most three lines
+	Line  string // below the title, one line
 	Host  string
-	Note  string // a word of warning, "" for none
+	Note  string // a notice, "" for none
 
 	Colours Colours
 }
 
-// Colours are those of a card, each "#rrggbb".
+// Colours contains the colours of a card, each "#rrggbb".
 type Colours struct{ Ground, Paper, Rule, Ink, Muted, Accent string }
 
-// Of the ticket that fills a card, in pixels.
+// Sizes of the ticket on a card, in pixels.
 const (
-	margin = 40  // around it
-	inset  = 72  // of what stands on it, from its edge
-	tear   = 478 // where its perforation runs
+	margin = 40  // around the ticket
+	inset  = 72  // from the edge to the text
+	tear   = 478 // y of the perforation
 	notch  = 24  // radius of the notches at its ends
 )
 
-// drawn keeps the cards that this process has drawn: a directory that is built every few seconds says the same on each.
-// When it is full it is begun anew.
-var drawn = struct {
+// cache contains the cards that this process has drawn, because a directory is built again and again with the same
+// cards. It is emptied when it is full.
+var cache = struct {
 	sync.Mutex
 	cards map[Card][]byte
 }{cards: map[Card][]byte{}}
 
-// maxDrawn is how many cards are kept, some 20 KB each.
-const maxDrawn = 256
+// maxCache limits the cards in the cache, some 20 KB each.
+const maxCache = 256
 
-// PNG is the picture. Its bytes must not be changed.
+// PNG returns the image. Callers must not change its bytes.
 func (c Card) PNG() ([]byte, error) {
-	drawn.Lock()
-	data := drawn.cards[c]
-	drawn.Unlock()
+	cache.Lock()
+	data := cache.cards[c]
+	cache.Unlock()
 	if data != nil {
 		return data, nil
 	}
@@ -71,12 +71,12 @@ func (c Card) PNG() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("draw card %q: %w", c.Title, err)
 	}
-	drawn.Lock()
-	defer drawn.Unlock()
-	if len(drawn.cards) >= maxDrawn {
-		clear(drawn.cards)
+	cache.Lock()
+	defer cache.Unlock()
+	if len(cache.cards) >= maxCache {
+		clear(cache.cards)
 	}
-	drawn.cards[c] = data
+	cache.cards[c] = data
 	return data, nil
 }
 
@@ -118,7 +118,7 @@ func (c Card) draw() ([]byte, error) {
 
 	lines, size := s.fit(c.Title, right-left)
 	step := size * 112 / 100
-	y := 320 - (len(lines)-1)*step/2 // of the first base line
+	y := 320 - (len(lines)-1)*step/2 // base line of the first line
 	if c.Line == "" {
 		y += 28
 	}
@@ -133,8 +133,8 @@ func (c Card) draw() ([]byte, error) {
 	return s.png()
 }
 
-// sheet is a picture under way, and the faces that its letters are drawn with.
-type sheet struct {
+// canvas is an image with the faces of its letters.
+type canvas struct {
 	*image.RGBA
 	faces map[faceKey]font.Face
 }
@@ -144,7 +144,7 @@ type faceKey struct {
 	size int
 }
 
-// The fonts are Go's own. They are whole, so that reading them can't fail.
+// The embedded Go fonts are valid, so parsing them cannot fail.
 var regular, bold, mono = parse(goregular.TTF), parse(gobold.TTF), parse(gomono.TTF)
 
 func parse(ttf []byte) *sfnt.Font {
@@ -155,8 +155,8 @@ func parse(ttf []byte) *sfnt.Font {
 	return f
 }
 
-// Can says whether there is a letter for each character of s.
-func Can(s string) bool {
+// CanDraw returns whether the font has a letter for each character of s.
+func CanDraw(s string) bool {
 	var b sfnt.Buffer
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		i, err := bold.GlyphIndex(&b, r)
@@ -164,31 +164,31 @@ func Can(s string) bool {
 	})
 }
 
-func newSheet(width, height int, ground color.RGBA) *sheet {
-	s := &sheet{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
+func newSheet(width, height int, ground color.RGBA) *canvas {
+	s := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
 	draw.Draw(s.RGBA, s.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 	return s
 }
 
-func (s *sheet) face(of *sfnt.Font, size int) font.Face {
+func (s *canvas) face(of *sfnt.Font, size int) font.Face {
 	key := faceKey{of, size}
 	if s.faces[key] == nil {
 		face, err := opentype.NewFace(of, &opentype.FaceOptions{Size: float64(size), DPI: 72,
 			Hinting: font.HintingNone})
 		if err != nil {
-			panic(err) // it never fails: the package says so
+			panic(err) // NewFace never returns an error, says its documentation
 		}
 		s.faces[key] = face
 	}
 	return s.faces[key]
 }
 
-func (s *sheet) width(text string, of *sfnt.Font, size int) int {
+func (s *canvas) width(text string, of *sfnt.Font, size int) int {
 	return font.MeasureString(s.face(of, size), text).Ceil()
 }
 
-// text writes a line from x on, on the base line y.
-func (s *sheet) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA) {
+// text draws a line that begins at x, on the base line y.
+func (s *canvas) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA) {
 	face, src := s.face(of, size), image.NewUniform(ink)
 	dot, last := fixed.P(x, y), rune(-1)
 	for _, r := range text {
@@ -206,11 +206,11 @@ func (s *sheet) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA)
 	}
 }
 
-// titleSizes are tried in turn until a title has room.
+// titleSizes lists the sizes of a title, the largest first.
 var titleSizes = []struct{ size, lines int }{{92, 1}, {72, 2}, {58, 3}, {46, 3}}
 
-// fit breaks a title into lines, as large as there is room for.
-func (s *sheet) fit(title string, width int) (lines []string, size int) {
+// fit breaks a title into lines, in the largest size that fits.
+func (s *canvas) fit(title string, width int) (lines []string, size int) {
 	for _, t := range titleSizes {
 		lines, size = s.wrap(title, t.size, width), t.size
 		if len(lines) <= t.lines {
@@ -222,8 +222,8 @@ func (s *sheet) fit(title string, width int) (lines []string, size int) {
 	return lines, size
 }
 
-// wrap breaks a text between words; a word that has no room on a line by itself is cut.
-func (s *sheet) wrap(text string, size, width int) []string {
+// wrap breaks text between words. It cuts a word that is wider than a line.
+func (s *canvas) wrap(text string, size, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {
 		last := &lines[len(lines)-1]
@@ -241,8 +241,8 @@ func (s *sheet) wrap(text string, size, width int) []string {
 	return lines
 }
 
-// cut shortens a text to a width.
-func (s *sheet) cut(text string, of *sfnt.Font, size, width int) string {
+// cut shortens text to a width.
+func (s *canvas) cut(text string, of *sfnt.Font, size, width int) string {
 	if s.width(text, of, size) <= width {
 		return text
 	}
@@ -261,23 +261,23 @@ func (s *sheet) cut(text string, of *sfnt.Font, size, width int) string {
 	return text
 }
 
-// png encodes the picture with a palette, which its few colours allow.
-func (s *sheet) png() ([]byte, error) {
+// png encodes the image with a palette if it has at most 256 colours.
+func (s *canvas) png() ([]byte, error) {
 	var palette color.Palette
-	known := map[color.RGBA]uint8{}
+	indexes := map[color.RGBA]uint8{}
 	flat := image.NewPaletted(s.Bounds(), nil)
-	var last color.RGBA // most pixels are as the one before
+	var last color.RGBA // most pixels have the colour of the one before
 	var at uint8
 	for i := range flat.Pix {
 		p := s.Pix[4*i : 4*i+4]
 		if c := (color.RGBA{p[0], p[1], p[2], p[3]}); c != last {
 			var ok bool
-			if at, ok = known[c]; !ok {
+			if at, ok = indexes[c]; !ok {
 				if len(palette) == 256 {
 					return encode(s.RGBA)
 				}
 				at = uint8(len(palette))
-				known[c], palette = at, append(palette, c)
+				indexes[c], palette = at, append(palette, c)
 			}
 			last = c
 		}

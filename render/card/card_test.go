@@ -58,7 +58,7 @@ func TestCard(t *testing.T) {
 
 // TestKept: a card is drawn once, and never more of them are kept than there may be.
 func TestKept(t *testing.T) {
-	clear(drawn.cards)
+	clear(cache.cards)
 	c := Card{Title: "AI", Colours: paper}
 	a, err := c.PNG()
 	if err != nil {
@@ -68,18 +68,18 @@ func TestKept(t *testing.T) {
 	if err != nil || &a[0] != &b[0] {
 		t.Errorf("a card is drawn twice: %v", err)
 	}
-	for i := range maxDrawn {
-		drawn.cards[Card{Title: strings.Repeat("x", i)}] = a
+	for i := range maxCache {
+		cache.cards[Card{Title: strings.Repeat("x", i)}] = a
 	}
-	if _, err := (Card{Title: "Data", Colours: paper}).PNG(); err != nil || len(drawn.cards) > maxDrawn {
-		t.Errorf("%d cards are kept: %v", len(drawn.cards), err)
+	if _, err := (Card{Title: "Data", Colours: paper}).PNG(); err != nil || len(cache.cards) > maxCache {
+		t.Errorf("%d cards are kept: %v", len(cache.cards), err)
 	}
 }
 
 func TestCan(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{"": true, "AI & Data, “quoted” · Ж Ω": true, "数据": false, "🎟": false} {
-		if Can(s) != want {
+		if CanDraw(s) != want {
 			t.Errorf("Can(%q) = %v", s, !want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"image/color"
 )
 
-// Icon is the directory's mark, a ticket on a ground, as a square PNG: for screens that show it among others.
+// Icon returns the directory's mark, a ticket on a background, as a square PNG for home screens.
 func Icon(size int, c Colours) ([]byte, error) {
 	paper, err := parseColour(c.Paper)
 	if err != nil {
@@ -20,18 +20,18 @@ func Icon(size int, c Colours) ([]byte, error) {
 	return s.png()
 }
 
-// mark draws the ticket of 32 units, as favicon.svg has it.
-func (s *sheet) mark(unit float32, ink, lines color.RGBA) {
+// mark draws the ticket of favicon.svg, which is 32 units wide.
+func (s *canvas) mark(unit float32, ink, lines color.RGBA) {
 	s.fill(ticket(2*unit, 5*unit, 30*unit, 27*unit, 16*unit, 4*unit), ink)
 	for _, l := range [][2]float32{{22, 11.5}, {22, 16}, {17, 20.5}} {
 		s.fill(capsule(10*unit, l[0]*unit, l[1]*unit, 1.2*unit), lines)
 	}
 }
 
-// ICO is a file that holds one PNG, as browsers that ask for favicon.ico read it.
+// ICO returns a file in ICO format with one PNG, for browsers that request favicon.ico.
 func ICO(size int, png []byte) []byte {
 	b := []byte{0, 0, 1, 0, 1, 0, uint8(size), uint8(size), 0, 0, 1, 0, 32, 0}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(png)))
-	b = binary.LittleEndian.AppendUint32(b, 22) // where the PNG begins
+	b = binary.LittleEndian.AppendUint32(b, 22) // offset of the PNG
 	return append(b, png...)
 }

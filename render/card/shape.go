@@ -20,11 +20,11 @@ func parseColour(s string) (color.RGBA, error) {
 	return color.RGBA{uint8(n >> 16), uint8(n >> 8), uint8(n), 255}, nil
 }
 
-// outline is the corners of a shape, which is closed.
+// outline is the corners of a closed shape.
 type outline [][2]float32
 
-// fill paints what is within an outline.
-func (s *sheet) fill(of outline, ink color.RGBA) {
+// fill paints the inside of an outline.
+func (s *canvas) fill(of outline, ink color.RGBA) {
 	x0, y0, x1, y1 := of[0][0], of[0][1], of[0][0], of[0][1]
 	for _, p := range of {
 		x0, y0, x1, y1 = min(x0, p[0]), min(y0, p[1]), max(x1, p[0]), max(y1, p[1])
@@ -45,34 +45,34 @@ func (s *sheet) fill(of outline, ink color.RGBA) {
 	draw.DrawMask(s.RGBA, box, image.NewUniform(ink), image.Point{}, mask, image.Point{}, draw.Over)
 }
 
-func (s *sheet) rect(x0, y0, x1, y1 int, ink color.RGBA) {
+func (s *canvas) rect(x0, y0, x1, y1 int, ink color.RGBA) {
 	draw.Draw(s.RGBA, image.Rect(x0, y0, x1, y1), image.NewUniform(ink), image.Point{}, draw.Src)
 }
 
-// coarse leaves a mask sixteen degrees of cover, so that a picture has few colours.
+// coarse reduces a mask to sixteen levels of coverage, so that an image has few colours.
 func coarse(m *image.Alpha) {
 	for i, a := range m.Pix {
 		m.Pix[i] = uint8((int(a) + 8) / 17 * 17)
 	}
 }
 
-// ticket is a rectangle with a round notch at either end, at the height y.
+// ticket returns a rectangle with a round notch at each end, at the height y.
 func ticket(x0, y0, x1, y1, y, notch float32) outline {
 	o := arc(outline{{x0, y0}, {x1, y0}, {x1, y - notch}}, x1, y, notch, -math.Pi/2, -math.Pi)
 	return arc(append(o, [2]float32{x1, y1}, [2]float32{x0, y1}, [2]float32{x0, y + notch}), x0, y, notch, math.Pi/2,
 		-math.Pi)
 }
 
-// capsule is a line from x0 to x1 with round ends.
+// capsule returns a line from x0 to x1 with round ends.
 func capsule(x0, x1, y, radius float32) outline {
 	return arc(arc(nil, x1, y, radius, -math.Pi/2, math.Pi), x0, y, radius, math.Pi/2, math.Pi)
 }
 
-// arc goes on from an angle by a turn, around a centre, in straight steps too short to be seen.
-func arc(o outline, x, y, radius float32, from, turn float64) outline {
+// arc appends an arc around a centre: sweep radians from an angle, in steps too short to be visible.
+func arc(o outline, x, y, radius float32, from, sweep float64) outline {
 	const steps = 24
 	for i := range steps + 1 {
-		sin, cos := math.Sincos(from + turn*float64(i)/steps)
+		sin, cos := math.Sincos(from + sweep*float64(i)/steps)
 		o = append(o, [2]float32{x + radius*float32(cos), y + radius*float32(sin)})
 	}
 	return o

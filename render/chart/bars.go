@@ -12,27 +12,28 @@ import (
 	"tollbook/site/display"
 )
 
-// Of the charts of 90 days of volume, in units of their viewBox; a day is stripStep wide, as in the strip.
+// Sizes of charts of volume, in units of their viewBox. A day is stripStep wide, as in a strip.
 const (
 	barsDays   = site.SeriesDays
 	barsHeight = 100
-	minBar     = 2 // height of the smallest volume, so that it is seen
+	minBar     = 2 // least height of a bar, so that it is visible
 )
 
-// Bars is a chart of volume by UTC day, and the same as rows of a table. Nothing but numbers and dates is in it.
+// Bars is a chart of volume by UTC day, and the same as rows of a table. It contains only numbers and dates.
 type Bars struct {
 	Width, Height int
 	Columns       template.HTML
 	Days          []BarsDay     // with a settlement, oldest first
 	Rows          template.HTML // the same as rows of a table
-	Most          string        // the largest day's volume, the scale; "" without any
-	Summary       string        // what the chart shows, in words
+	Most          string        // volume of the largest day, the scale; "" without any
+	Summary       string        // the chart in a sentence
 }
 
 // BarsDay is a day with a settlement.
 type BarsDay struct{ ISO, Date, Volume, Exact, Count string }
 
-// NewBars lays out the days of a calendar. Days before since are not measured and drawn as gaps; nil is no such day.
+// NewBars returns a chart of the days of a calendar. Days before since are drawn as gaps, because they are not
+// measured. Without since all days are measured.
 func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 	c := Bars{Width: barsDays * stripStep, Height: barsHeight}
 	by, values := cal.place(points)
@@ -86,18 +87,18 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 	return c
 }
 
-// barTitle begins a day's part of a chart of volume, whose title says what happened on the day.
+// barTitle begins the markup of a day, whose title says what was settled on it.
 func (m *markup) barTitle(day *calendarDay) *markup {
 	return m.raw("<g><title>").text(day.Date).raw(": ")
 }
 
-// bar ends it: a bar, and something to hover over.
+// bar ends the markup of a day: a bar, and an area for the pointer.
 func (m *markup) bar(class literal, day, height int) {
 	m.raw("</title>").rect(class, day*stripStep, barsHeight-height, stripBar, height)
 	m.rect("touch", day*stripStep, noY, stripBar, barsHeight).raw("</g>\n")
 }
 
-// place puts points at their days, with their volumes; nil is a day without one. Of two of a day the later counts.
+// place assigns points and their volumes to days; nil is a day without one. The last point of a day counts.
 func (c *Calendar) place(points []site.VolumePoint) (by [StripDays]*site.VolumePoint, values [StripDays]*big.Rat) {
 	for i := range points {
 		if day, ok := c.index[points[i].Date]; ok {
@@ -107,13 +108,13 @@ func (c *Calendar) place(points []site.VolumePoint) (by [StripDays]*site.VolumeP
 	return by, values
 }
 
-// Of a small chart in a row of a table.
+// Sizes of a small chart in a row of a table.
 const (
 	sparkStep   = 2
 	sparkHeight = 24
 )
 
-// Spark is the columns of a small chart of volume, as the data of one path; "" where nothing was settled.
+// Spark returns the bars of a small chart of volume as the data of a path, or "" without a settlement.
 func Spark(points []site.VolumePoint, cal *Calendar) string {
 	by, values := cal.place(points)
 	most := new(big.Rat)
@@ -134,7 +135,7 @@ func Spark(points []site.VolumePoint, cal *Calendar) string {
 	return b.String()
 }
 
-// Share100 is how high a volume stands against the largest, minBar to 100.
+// Share100 returns the height of a volume as a share of the largest, minBar to 100.
 func Share100(v, most *big.Rat) int {
 	if most.Sign() <= 0 {
 		return minBar

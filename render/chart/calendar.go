@@ -7,8 +7,8 @@ import (
 	"tollbook/site/display"
 )
 
-// Calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their
-// dates are written once.
+// Calendar contains the days of charts, oldest first, up to the day of a snapshot. All pages share it, so that dates
+// are formatted once.
 type Calendar struct {
 	Days  [StripDays]calendarDay
 	index map[string]int // by Key
@@ -16,8 +16,8 @@ type Calendar struct {
 
 type calendarDay struct {
 	at   time.Time
-	Key  string // "2026-11-20", as series have it
-	ISO  string // for machines
+	Key  string // "2026-11-20", the date of points of series
+	ISO  string // for programs
 	Date string // for readers
 }
 

@@ -1,5 +1,5 @@
-// Package chart draws what a directory repeats by the thousand: charts of ninety days as SVG, and the rows of long
-// tables. Words get into its markup by one method, which escapes them with the standard library (markup.go).
+// Package chart writes the markup that a directory repeats in thousands: charts of ninety days as SVG, and rows of long
+// tables. One method adds text to markup and escapes it with the standard library (markup.go).
 //
 // It must never know a page, a template or a route.
 package chart
@@ -12,12 +12,12 @@ import (
 	"tollbook/site/display"
 )
 
-// literal is markup that stands in the source of this package. A variable string is no literal, so that words from
-// elsewhere get into markup by text alone.
+// literal is markup in the source of this package. A variable string is not a literal, so that only the method text can
+// add other strings.
 type literal string
 
-// markup builds HTML that a directory repeats by the thousand: bars of charts and rows of long tables. A template takes
-// ten times as long. Its methods return it, so that calls chain.
+// markup builds HTML that a directory repeats in thousands: bars of charts and rows of long tables. A template takes
+// ten times as long. Its methods return it, so that calls can be chained.
 type markup struct{ b strings.Builder }
 
 // newMarkup returns markup with room for size bytes.
@@ -27,25 +27,25 @@ func newMarkup(size int) *markup {
 	return m
 }
 
-// raw appends markup as it is.
+// raw appends markup without escaping it.
 func (m *markup) raw(s literal) *markup {
 	m.b.WriteString(string(s))
 	return m
 }
 
-// text appends words, escaped for an element or a quoted attribute.
+// text appends text, escaped for an element or a quoted attribute.
 func (m *markup) text(s string) *markup {
 	m.b.WriteString(template.HTMLEscapeString(s))
 	return m
 }
 
-// number appends digits.
+// number appends a decimal number.
 func (m *markup) number(n int) *markup {
 	m.b.WriteString(strconv.Itoa(n))
 	return m
 }
 
-// value appends words, or the mark for what is not known in place of "".
+// value appends text, or the mark for an unknown value if s is "".
 func (m *markup) value(s string) *markup {
 	if s == "" {
 		return m.raw(noneHTML)
@@ -53,12 +53,12 @@ func (m *markup) value(s string) *markup {
 	return m.text(s)
 }
 
-// rect appends an SVG rectangle. Those without a class or a y leave the attribute out: "" and noY.
+// rect appends an SVG rectangle. An empty class and noY leave out the attribute.
 func (m *markup) rect(class literal, x, y, width, height int) *markup {
 	return m.openRect(class, x, y, width, height).raw("/>")
 }
 
-// openRect is rect up to the end of its attributes.
+// openRect appends a rectangle up to the end of its attributes.
 func (m *markup) openRect(class literal, x, y, width, height int) *markup {
 	m.raw("<rect")
 	if class != "" {
@@ -74,10 +74,10 @@ func (m *markup) openRect(class literal, x, y, width, height int) *markup {
 // noY is the y of a rectangle that begins at the top.
 const noY = -1
 
-// html returns what was built. Only this method says of strings that they are escaped.
+// html returns the markup. Only this method marks strings as escaped.
 func (m *markup) html() template.HTML { return template.HTML(m.b.String()) }
 
-// time appends an instant: for programs, and as readers see it.
+// time appends an instant, for programs and for readers.
 func (m *markup) time(iso, text string) *markup {
 	return m.raw(`<time datetime="`).text(iso).raw(`">`).text(text).raw(`</time>`)
 }
@@ -90,7 +90,7 @@ func (m *markup) answered(up bool) *markup {
 	return m.raw(downHTML)
 }
 
-// recipient appends an account, shortened, with all of it in its title.
+// recipient appends an account, shortened, with the whole account as title.
 func (m *markup) recipient(account string) *markup {
 	if account == "" {
 		return m.raw(noneHTML)
@@ -99,15 +99,15 @@ func (m *markup) recipient(account string) *markup {
 	return m.raw(`"><bdi>`).text(display.Short(account)).raw(`</bdi></code>`)
 }
 
-// The same for templates.
+// The functions below are for templates.
 
-// None returns the mark for what is not known.
+// None returns the mark for an unknown value.
 func None() template.HTML { return new(markup).raw(noneHTML).html() }
 
-// Value returns text as markup, or the mark for what is not known if text is "".
+// Value returns text as markup, or the mark for an unknown value if text is "".
 func Value(text string) template.HTML { return new(markup).value(text).html() }
 
-// Time returns an instant as markup, or the mark for what is not known if the instant is nil.
+// Time returns an instant as markup, or the mark for an unknown value if at is nil.
 func Time(at *display.Moment) template.HTML {
 	if at == nil {
 		return None()
@@ -115,10 +115,10 @@ func Time(at *display.Moment) template.HTML {
 	return newMarkup(100).time(at.ISO, at.Text).html()
 }
 
-// Answered returns as markup whether a service answered a check.
+// Answered returns whether a service answered a check, as markup.
 func Answered(up bool) template.HTML { return new(markup).answered(up).html() }
 
-// Recipient returns an account as markup, shortened, with all of it in its title.
+// Recipient returns an account as markup, shortened, with the whole account as title.
 func Recipient(account string) template.HTML { return new(markup).recipient(account).html() }
 
 const (

@@ -10,18 +10,18 @@ import (
 
 const pricesHeight = 60
 
-// Prices is a chart of what a service asked in the last 90 days, from its lowest to its highest price, and the days on
-// which that moved as rows of a table. Nothing but numbers and dates is in it.
+// Prices is a chart of the prices of a service in the last 90 days, from the lowest to the highest, and the days on
+// which they changed as rows of a table. It contains only numbers and dates.
 type Prices struct {
 	Width, Height int
 	Steps         template.HTML
-	Rows          template.HTML // the days on which prices were set or moved, oldest first
+	Rows          template.HTML // days on which prices were first seen or changed, oldest first
 	Most          string        // the highest price, the scale; "" without any
 	Summary       string
 }
 
-// NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left
-// blank. lowest is what is asked now, which a day's lowest price need not be.
+// NewPrices returns a chart with a bar for each span of days with the same prices. Days before the first price are
+// blank. lowest is the current lowest price, which may differ from that of the last day.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
 	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known yet."}
 	var spans []priceSpan
@@ -34,7 +34,7 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 		if !shown && p.Date > cal.Days[0].Key || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
 			continue
 		}
-		if !shown { // what was asked before is still asked when the chart begins
+		if !shown { // a price from before the first day is valid on it
 			spans = []priceSpan{{0, p}}
 			continue
 		}
@@ -77,13 +77,13 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 	return c
 }
 
-// priceSpan begins at a day of the chart.
+// priceSpan is a span of days with the same prices. It begins at a day of the chart.
 type priceSpan struct {
 	day   int
 	point *site.PricePoint
 }
 
-// draw draws the bar of a span, which goes up to the day end, against the highest price.
+// draw draws the bar of a span up to the day end, scaled to the highest price.
 func (s priceSpan) draw(m *markup, cal *Calendar, end int, most *big.Rat) {
 	at := func(d site.Decimal) int { return pricesHeight * Share100(display.Rational(d), most) / barsHeight }
 	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)

@@ -9,7 +9,7 @@ import (
 	"tollbook/site/display"
 )
 
-// Of the charts of a service's 90 days, in units of their viewBox; each day is stripStep wide.
+// Sizes of the charts of the uptime of a service, in units of their viewBox. A day is stripStep wide.
 const (
 	StripDays   = 90
 	stripStep   = 10
@@ -17,26 +17,27 @@ const (
 	stripHeight = 40
 	speedHeight = 60
 	gapHeight   = 3
-	minDown     = 6 // height of the smallest failure, so that it is seen
+	minDown     = 6 // least height of a failure, so that it is visible
 	minSpeed    = 2
-	stripBytes  = 200 // of markup of a day at most, as a rule
+	stripBytes  = 200 // bytes of markup of most days
 )
 
-// Strip is the charts of a service's last 90 days, and the same as rows of a table. Nothing but numbers and dates is in
-// them.
+// Strip is the charts of the last 90 days of a service, and the same as rows of a table. It contains only numbers and
+// dates.
 type Strip struct {
 	Width, Height, SpeedHeight int
 	Uptime, Speed              template.HTML // columns of the charts, oldest first
 	Rows                       template.HTML // of the table
 	Covered                    int           // days with a check
-	Slowest                    string        // the slowest day's average, the scale of the second chart; "" without any
-	Summary                    string        // what the first chart shows, in words
+	// average of the slowest day, the scale of the second chart; "" without any
+	Slowest string
+	Summary string // the first chart in a sentence
 }
 
-// stripPoints are the days of a calendar, nil for a day without a check.
+// stripPoints contains a point for each day of a calendar, nil for a day without a check.
 type stripPoints [StripDays]*site.UptimeDataPoint
 
-// NewStrip lays out the days of a calendar; a point of another day is left out.
+// NewStrip returns charts of the days of a calendar. It ignores points of other days.
 func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	const dayLength = 24 * time.Hour
 	today := c.Days[StripDays-1].at
@@ -66,8 +67,8 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	return s
 }
 
-// uptimeChart draws what answered from the bottom up, and what failed above it. A day without a check is a mark at the
-// foot, with something to hover over.
+// uptimeChart draws successful checks from the bottom up and failed ones above them. A day without a check is a small
+// mark at the bottom, with an area for the pointer.
 func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
 	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
@@ -95,7 +96,7 @@ func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
 	return m.html()
 }
 
-// speedChart draws average response times against the slowest day's.
+// speedChart draws average response times, scaled to the slowest day.
 func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
 	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
@@ -125,8 +126,8 @@ func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 	return m.html()
 }
 
-// summary says in words what the first chart shows, and the first of the days with the lowest uptime, if a check
-// failed.
+// summary returns the first chart as a sentence. If a check failed, it names the first of the days with the lowest
+// uptime.
 func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 	if covered == 0 {
 		return "No checks in the last 90 days."

@@ -1,4 +1,4 @@
-// Package guide renders guides and footers, which are written in Markdown. What looks like HTML in them is text, and
+// Package guide renders guides and footers, which are written in Markdown. HTML tags in them become text, and
 // images become their words.
 //
 // It must never know a route or a template.
@@ -154,12 +154,12 @@ func prepare(doc ast.Node, source []byte, link LinkFunc, g *Guide) error {
 
 // resolve returns the destination of a link: a heading of the page, a file of the directory, or another site.
 func resolve(to string, link LinkFunc) (string, error) {
-	address, fragment, found := strings.Cut(to, "#")
-	if found {
+	address, fragment, hasFragment := strings.Cut(to, "#")
+	if hasFragment {
 		fragment = "#" + fragment
 	}
 	switch {
-	case address == "" && found:
+	case address == "" && hasFragment:
 		return fragment, nil
 	case strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "//"):
 		href, err := link(address)

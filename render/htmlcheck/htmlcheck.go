@@ -1,11 +1,11 @@
-// Package htmlcheck says what must be in a page, by selector: tests of pages read as a list of what a reader finds, and
-// do not break when the markup around it moves.
+// Package htmlcheck checks the content of a page by selectors. Tests list what a reader finds, and do not break when
+// the markup around it changes:
 //
 //	err := htmlcheck.Run(page,
 //		htmlcheck.In("h1", htmlcheck.HasText("Acme")),
 //		htmlcheck.NotIn("script"))
 //
-// It knows HTML alone, nothing of this directory's pages.
+// It must never know a page of this directory.
 package htmlcheck
 
 import (
@@ -18,10 +18,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Checker is one demand on a part of a page; it answers what is wrong.
+// Checker checks a part of a page and returns what is wrong.
 type Checker func(*goquery.Selection) error
 
-// Run parses a page and answers every demand that it does not meet, nil when it meets all.
+// Run parses a page and returns the errors of all checks.
 func Run(page []byte, checks ...Checker) error {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil {
@@ -38,31 +38,31 @@ func all(s *goquery.Selection, checks []Checker) error {
 	return errors.Join(errs...)
 }
 
-// In demands that selector finds something, and that the first it finds meets the checks.
+// In checks the first match of selector, which must exist.
 func In(selector string, checks ...Checker) Checker {
-	return within(selector, func(found *goquery.Selection) error { return all(found.First(), checks) })
+	return within(selector, func(matches *goquery.Selection) error { return all(matches.First(), checks) })
 }
 
-// Nth is In for the nth that selector finds, from 0.
+// Nth checks the nth match of selector, from 0.
 func Nth(selector string, n int, checks ...Checker) Checker {
-	return within(selector, func(found *goquery.Selection) error {
-		if n >= found.Length() {
-			return fmt.Errorf("only %d found", found.Length())
+	return within(selector, func(matches *goquery.Selection) error {
+		if n >= matches.Length() {
+			return fmt.Errorf("only %d found", matches.Length())
 		}
-		return all(found.Eq(n), checks)
+		return all(matches.Eq(n), checks)
 	})
 }
 
-// Each demands that selector finds something, and that everything it finds meets the checks.
+// Each checks every match of selector. At least one must exist.
 func Each(selector string, checks ...Checker) Checker {
-	return within(selector, func(found *goquery.Selection) error {
+	return within(selector, func(matches *goquery.Selection) error {
 		var errs []error
-		found.Each(func(_ int, s *goquery.Selection) { errs = append(errs, all(s, checks)) })
+		matches.Each(func(_ int, s *goquery.Selection) { errs = append(errs, all(s, checks)) })
 		return errors.Join(errs...)
 	})
 }
 
-// Count demands that selector finds n.
+// Count checks that selector has n matches.
 func Count(selector string, n int) Checker {
 	return func(s *goquery.Selection) error {
 		if got := s.Find(selector).Length(); got != n {
@@ -72,11 +72,11 @@ func Count(selector string, n int) Checker {
 	}
 }
 
-// NotIn demands that selector finds nothing.
+// NotIn checks that selector has no match.
 func NotIn(selector string) Checker {
 	return func(s *goquery.Selection) error {
-		if found := s.Find(selector); found.Length() > 0 {
-			return fmt.Errorf("%s: found %s", selector, outer(found.First()))
+		if matches := s.Find(selector); matches.Length() > 0 {
+			return fmt.Errorf("%s: found %s", selector, outer(matches.First()))
 		}
 		return nil
 	}
@@ -84,19 +84,19 @@ func NotIn(selector string) Checker {
 
 func within(selector string, check func(*goquery.Selection) error) Checker {
 	return func(s *goquery.Selection) error {
-		found := s.Find(selector)
-		if found.Length() == 0 {
+		matches := s.Find(selector)
+		if matches.Length() == 0 {
 			return fmt.Errorf("%s: not found", selector)
 		}
-		if err := check(found); err != nil {
+		if err := check(matches); err != nil {
 			return fmt.Errorf("%s: %w", selector, err)
 		}
 		return nil
 	}
 }
 
-// HasText demands that the text holds want. Runs of blanks, hard ones too, count as one blank in both, and so do the
-// bounds of everything that is not part of a line of text: a cell, a term, a list item.
+// HasText checks that the text contains want. A run of white space, no-break spaces included, counts as one space, and
+// so does the boundary of a block: a cell, a term, a list item.
 func HasText(want string) Checker {
 	return func(s *goquery.Selection) error {
 		if got := text(s); !strings.Contains(got, squeeze(want)) {
@@ -106,7 +106,7 @@ func HasText(want string) Checker {
 	}
 }
 
-// IsText demands that the text is want and nothing else, blanks as in HasText.
+// IsText checks that the text is want, with white space as in HasText.
 func IsText(want string) Checker {
 	return func(s *goquery.Selection) error {
 		if got := text(s); got != squeeze(want) {
@@ -116,7 +116,7 @@ func IsText(want string) Checker {
 	}
 }
 
-// NoText demands that the text does not hold what is unwanted.
+// NoText checks that the text does not contain unwanted.
 func NoText(unwanted string) Checker {
 	return func(s *goquery.Selection) error {
 		if got := text(s); strings.Contains(got, squeeze(unwanted)) {
@@ -126,7 +126,7 @@ func NoText(unwanted string) Checker {
 	}
 }
 
-// HasAttr demands an attribute of this value.
+// HasAttr checks the value of an attribute.
 func HasAttr(name, want string) Checker {
 	return func(s *goquery.Selection) error {
 		got, ok := s.Attr(name)
@@ -137,12 +137,12 @@ func HasAttr(name, want string) Checker {
 	}
 }
 
-// inline are the elements that are part of a line of text.
+// inline lists the elements that are part of a line of text.
 var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "code": true, "del": true, "em": true,
 	"i": true, "ins": true,
 	"small": true, "span": true, "strong": true, "time": true}
 
-// text is what a reader sees of a part of a page, a blank between blocks.
+// text returns the visible text of a part of a page, with a space between blocks.
 func text(s *goquery.Selection) string {
 	var b strings.Builder
 	var walk func(n *html.Node)

@@ -11,21 +11,21 @@ import (
 	"tollbook/site/schema"
 )
 
-// exampleSubmission is what an owner may send.
+// exampleSubmission is an example of the body of a submission.
 var exampleSubmission = site.Submission{
 	URL: "https://api.acme.example", Email: "owner@acme.example", ServiceName: "Acme Quotes",
 	Description: "Share prices, a call at a time.",
 	WebsiteURL:  "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
 }
 
-// addCall adds the operation of an address that no file answers.
+// addCall adds the operation of a call, which no file answers.
 func (a *Document) addCall(c *site.Call) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
 	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary,
 		Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
 	op.Parameters = a.pathParameters(c.Pattern)
 	ok := &apiResponse{Description: "What was asked for."}
-	failed := failures[1:] // 304 is for files
+	failed := failures[1:] // a call never returns 304
 	if c.Body != nil {
 		content, err := a.schemas.Of(reflect.TypeOf(c.Body))
 		if err != nil {
@@ -71,7 +71,7 @@ func (a *Document) addCall(c *site.Call) error {
 	return nil
 }
 
-// callCommand is a request to paste into a shell, "" for one that needs what only its caller has.
+// callCommand returns a request as a command for a shell, or "" for one that needs values that only its caller knows.
 func (a *Document) callCommand(c *site.Call) string {
 	example, err := site.Row(exampleSubmission)
 	if c.Body == nil || err != nil {

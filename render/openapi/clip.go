@@ -10,16 +10,16 @@ import (
 	"tollbook/site/display"
 )
 
-// How much of an example is shown.
+// Limits of an example.
 const (
 	clipRows    = 2   // of the outermost list
-	clipItems   = 1   // of lists inside it
-	clipMembers = 40  // of an object: more than any object of the contract has
+	clipItems   = 1   // of nested lists
+	clipMembers = 40  // of an object; no object of the contract has more
 	clipText    = 300 // characters of a text
 )
 
-// clip cuts JSON down to an example: lists and objects lose what is beyond their first entries, long texts their ends,
-// and texts every character that is not seen. The order of members stays. What is no JSON is an error.
+// clip shortens JSON to an example: it keeps the first entries of lists and objects and the beginning of long texts,
+// and drops invisible characters. Members stay in order. It returns an error for invalid JSON.
 func clip(data []byte) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -30,7 +30,7 @@ func clip(data []byte) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// clipValue writes the next value of d; rows is how many entries a list may have.
+// clipValue writes the next value of d. rows limits the entries of a list.
 func clipValue(b *bytes.Buffer, d *json.Decoder, rows int) error {
 	t, err := d.Token()
 	if err != nil {
@@ -50,7 +50,7 @@ func clipValue(b *bytes.Buffer, d *json.Decoder, rows int) error {
 	}
 }
 
-// clipEntries writes the entries of a list or object that has just begun.
+// clipEntries writes the entries of a list or object whose delimiter was read.
 func clipEntries(b *bytes.Buffer, d *json.Decoder, open json.Delim, rows int) error {
 	b.WriteRune(rune(open))
 	limit := rows
@@ -60,7 +60,7 @@ func clipEntries(b *bytes.Buffer, d *json.Decoder, open json.Delim, rows int) er
 	for n := 0; d.More(); n++ {
 		to := b
 		if n >= limit {
-			to = new(bytes.Buffer) // read over, and forgotten
+			to = new(bytes.Buffer) // reads the entry without writing it
 		} else if n > 0 {
 			b.WriteByte(',')
 		}
@@ -85,7 +85,7 @@ func clipEntries(b *bytes.Buffer, d *json.Decoder, open json.Delim, rows int) er
 	return nil
 }
 
-// shorten cuts a text and leaves out what is not seen; line breaks stay.
+// shorten shortens text and drops invisible characters except line breaks.
 func shorten(s string) string {
 	var b []rune
 	for _, r := range s {

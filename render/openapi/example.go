@@ -11,17 +11,17 @@ import (
 	"tollbook/site/lookup"
 )
 
-// Examples are answers of a snapshot by which its documents show what each route answers.
+// Examples contains responses of a snapshot, with which the documents show what each route returns.
 type Examples struct {
-	Segments map[string]string // what stands for the variable parts of paths; none in an empty directory
-	Bodies   map[string][]byte // by key: of each of Keys that there is
+	Segments map[string]string // values of the variable parts of paths; none in an empty directory
+	Bodies   map[string][]byte // by key; those of Keys that exist
 
-	service *site.ServiceListItem // the one that examples are about; nil in an empty directory
+	service *site.ServiceListItem // the service of the examples; nil in an empty directory
 }
 
-// ChooseExamples chooses the service that examples are about: the first by slug that is online and has a price, else
-// the first. endpoints are those of the service at a place in the snapshot, which need not have them yet.
-func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint) Examples {
+// ChooseExamples chooses the service of the examples: the first by slug that is online and has a price, else the first.
+// endpoints returns the endpoints of the service at an index of the snapshot, which may not contain them yet.
+func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint) Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
 	for _, f := range s.Facilitators {
 		if measured := f.Verification == site.VerificationOnChain; measured || x.Segments["facilitator"] == "" {
@@ -32,11 +32,11 @@ func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint)
 		}
 	}
 	var chosen *site.ServiceListItem
-	place := 0
+	index := 0
 	for i := range s.Services {
 		d := &s.Services[i].Item
 		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
-			chosen, place = d, i
+			chosen, index = d, i
 			if priced {
 				break
 			}
@@ -46,7 +46,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint)
 		return x
 	}
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
-	for _, p := range endpoints(place) {
+	for _, p := range endpoints(index) {
 		address, err := lookup.NormalURL(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
 			continue
@@ -59,8 +59,8 @@ func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint)
 	return x
 }
 
-// Keys are the files that examples are made of: the answer of each JSON route without parameters, or the shard that has
-// it, and each JSON file that answers to its own path; not the description itself.
+// Keys returns the files that examples come from: the response of each JSON route without parameters, or the shard that
+// contains it, and each JSON file at a path of its own. The description itself is not among them.
 func (x Examples) Keys() map[string]bool {
 	keys := map[string]bool{}
 	for i := range site.Routes {
@@ -78,7 +78,7 @@ func (x Examples) Keys() map[string]bool {
 	return keys
 }
 
-// path is a pattern with its variable parts filled in; false where one is not known.
+// path replaces the variable parts of a pattern by values. It returns false if a value is unknown.
 func (x Examples) path(pattern string) (string, bool) {
 	var b strings.Builder
 	for {
@@ -97,7 +97,7 @@ func (x Examples) path(pattern string) (string, bool) {
 	}
 }
 
-// source is the file that holds a route's example, "" without, and the hash of its row where it is one of a shard.
+// source returns the file with the example of a route, "" without one, and the hash of its row if the file is a shard.
 func (x Examples) source(r *site.Route) (key, hash string) {
 	path, ok := x.path(r.Pattern)
 	if !ok {
@@ -114,7 +114,7 @@ func (x Examples) source(r *site.Route) (key, hash string) {
 	return q.Key(), ""
 }
 
-// of is the example for an operation, nil without.
+// of returns the example of an operation, nil without one.
 func (x Examples) of(op *operation) (json.RawMessage, error) {
 	key, hash := "", ""
 	if op.route != nil {
@@ -138,7 +138,7 @@ func (x Examples) of(op *operation) (json.RawMessage, error) {
 	return example, nil
 }
 
-// lookupAnswer is the answer that a shard holds for a hash.
+// lookupAnswer returns the row of a shard with a hash.
 func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	rows, _, err := site.Framing{}.Split(shard)
 	if err != nil {
@@ -152,8 +152,8 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	return nil, false
 }
 
-// value is a value of a parameter: of a filter one that chooses something, of any other one that differs from its
-// default; "" where there is none.
+// value returns a value of a parameter: for a filter one that selects something, for any other parameter one that
+// differs from its default, and "" without one.
 func (x Examples) value(p *site.Param) string {
 	switch p.Kind {
 	case site.KindChoice:
@@ -177,7 +177,7 @@ func (x Examples) value(p *site.Param) string {
 	return ""
 }
 
-// text takes a text from the service that examples are about.
+// text returns a text of the service of the examples.
 func (x Examples) text(name string) string {
 	item := x.service
 	if item == nil {
@@ -199,11 +199,11 @@ func (x Examples) text(name string) string {
 	return ""
 }
 
-// exampleParams is how many parameters an example request shows.
+// exampleParams limits the parameters of an example request.
 const exampleParams = 3
 
-// commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, ""
-// without. Nothing in them can leave the quotes.
+// commands returns requests as commands for a shell: without parameters, and with some, or "" if there are none. Their
+// text cannot leave the quotes.
 func (a *Document) commands(op *operation) (plain, withParams string) {
 	if op.call != nil {
 		return a.callCommand(op.call), ""

@@ -1,5 +1,5 @@
-// Package openapi describes the JSON API: the OpenAPI document, examples cut from a snapshot, the HTTP policy in words,
-// and the same as data for a reference page. It must never know a page, a template or where files go.
+// Package openapi describes the JSON API: the OpenAPI document, examples from a snapshot, the HTTP policy as text, and
+// the same as data for a reference page. It must never know a page, a template or where files are stored.
 package openapi
 
 import (
@@ -15,12 +15,12 @@ import (
 	"tollbook/site/schema"
 )
 
-// openAPI is an OpenAPI 3.1 document, as far as the contract needs it.
+// openAPI is an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html), as far as the contract needs it.
 type openAPI struct {
 	OpenAPI    string                   `json:"openapi"`
 	Info       apiInfo                  `json:"info"`
 	Servers    []apiServer              `json:"servers"`
-	Security   []struct{}               `json:"security"` // none is asked for
+	Security   []struct{}               `json:"security"` // empty: reading needs no key
 	Tags       []apiTag                 `json:"tags"`
 	Paths      schema.Object[*pathItem] `json:"paths"`
 	Components apiComponents            `json:"components"`
@@ -64,12 +64,12 @@ type apiComponents struct {
 }
 
 type pathItem struct {
-	Servers []apiServer `json:"servers,omitempty"` // where the path is not under /v1
+	Servers []apiServer `json:"servers,omitempty"` // if the path is not under /v1
 	Get     *operation  `json:"get,omitempty"`
 	Post    *operation  `json:"post,omitempty"`
 }
 
-// operation is the one that the path has.
+// operation returns the operation of a path, which has only one.
 func (p *pathItem) operation() *operation { return cmp.Or(p.Get, p.Post) }
 
 type operation struct {
@@ -130,14 +130,14 @@ const (
 	tagFiles     = "Files"
 )
 
-// Directory is what the description says of the directory that it describes.
+// Directory contains the settings of a directory that its description shows.
 type Directory struct {
 	Title, BaseURL string
 	Contact        string // an e-mail address or an http(s) address; "" without
 	Sample         bool   // the data is made up
 }
 
-// Document is the description of what a snapshot answers: the OpenAPI document, and the reference made from it.
+// Document is the description of the API: the OpenAPI document and the reference made from it.
 type Document struct {
 	directory Directory
 	examples  Examples
@@ -145,8 +145,9 @@ type Document struct {
 	doc       openAPI
 }
 
-// New describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a
-// response type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
+// New describes the JSON routes and files of the tables in package site, with examples of a snapshot. The schema of a
+// route without a response type allows anything; a test lists such routes. New returns an error for a type that it
+// cannot describe.
 func New(d Directory, x Examples) (*Document, error) {
 	a := &Document{directory: d, examples: x, schemas: schema.NewComponents()}
 	a.doc = openAPI{
@@ -191,7 +192,7 @@ func New(d Directory, x Examples) (*Document, error) {
 	return a, err
 }
 
-// OpenAPI is the document as JSON.
+// OpenAPI returns the document as JSON.
 func (a *Document) OpenAPI() ([]byte, error) { return site.EncodeLine(a.doc) }
 
 func (d *Directory) info() apiInfo {
@@ -232,7 +233,7 @@ func (d *Directory) servers() []apiServer {
 
 const apiPrefix = "/v1"
 
-// addRoute adds a route's operation.
+// addRoute adds the operation of a route.
 func (a *Document) addRoute(r *site.Route) error {
 	tag := tagDirectory
 	if strings.HasPrefix(r.Pattern, "/v1/services") {
@@ -246,7 +247,7 @@ func (a *Document) addRoute(r *site.Route) error {
 	return a.add(op, site.Responses[r.Name])
 }
 
-// describeRoute says what a route answers and how its answers are cut.
+// describeRoute returns what a route returns and how its responses are cut from files.
 func describeRoute(r *site.Route) string {
 	text := r.About
 	for _, rule := range site.Rules {
@@ -263,7 +264,7 @@ func (a *Document) addFile(f site.File) error {
 		Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
 }
 
-// add completes an operation with what its path and its body's type say.
+// add completes an operation with what its path and the type of its body define.
 func (a *Document) add(op *operation, body any) error {
 	segments := a.pathParameters(op.pattern)
 	op.Parameters = append(segments, op.Parameters...)
@@ -290,7 +291,7 @@ func (a *Document) add(op *operation, body any) error {
 	return nil
 }
 
-// operationID is "getServiceChecks" for the route service-checks.
+// operationID returns "getServiceChecks" for the route service-checks.
 func operationID(name string) string {
 	var b strings.Builder
 	b.WriteString("get")
@@ -300,7 +301,7 @@ func operationID(name string) string {
 	return b.String()
 }
 
-// pathParameters are the variable parts of a pattern.
+// pathParameters returns the variable parts of a pattern.
 func (a *Document) pathParameters(pattern string) []parameter {
 	var out []parameter
 	for rest := pattern; ; {
@@ -320,7 +321,7 @@ func (a *Document) pathParameters(pattern string) []parameter {
 	}
 }
 
-// parameter is a row of the route table.
+// parameter returns a parameter of the route table.
 func (x Examples) parameter(p *site.Param) parameter {
 	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About),
 		Schema: &schema.Schema{Type: "string"}}
@@ -359,7 +360,7 @@ func (x Examples) parameter(p *site.Param) parameter {
 
 const jsonType = "application/json"
 
-// responses are what an operation may answer.
+// responses returns the possible responses of an operation.
 func responses(content *schema.Schema, example json.RawMessage, paged bool) schema.Object[*apiResponse] {
 	ok := &apiResponse{Description: "What was asked for.",
 		Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}

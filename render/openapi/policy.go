@@ -12,10 +12,10 @@ import (
 	"tollbook/site/schema"
 )
 
-// policyRule is one way in which every request is read, in words.
+// policyRule is a rule for all requests, as text.
 type policyRule struct{ Term, Text string }
 
-// httpPolicy is the same for all routes. Parsing in site is what they describe; tests hold them to it.
+// httpPolicy lists the rules for requests to all routes. Package site implements them; tests check that both agree.
 func httpPolicy() []policyRule {
 	return []policyRule{
 		{"An empty parameter", "counts as absent, because forms send them."},
@@ -54,7 +54,7 @@ func httpPolicy() []policyRule {
 	}
 }
 
-// failure is a status that readers may meet, with the response that describes it.
+// failure is a status that readers may get, with the response that describes it.
 type failure struct {
 	code       int
 	name, text string
@@ -73,7 +73,7 @@ func said(code int, kind, message string) func() site.Error {
 	return func() site.Error { return site.Error{Code: code, Type: kind, Message: message} }
 }
 
-// failures by status.
+// failures lists them by status.
 var failures = []failure{
 	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil,
 		nil},
@@ -97,7 +97,7 @@ var failures = []failure{
 		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be GET, HEAD, OPTIONS")},
 }
 
-// submitFailures are those that only a submission meets.
+// submitFailures lists those that only submissions get.
 var submitFailures = []failure{
 	{http.StatusRequestTimeout, "SlowBody", "The body did not arrive within ten seconds.", nil,
 		said(http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time")},
@@ -110,7 +110,7 @@ var submitFailures = []failure{
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
 }
 
-// exampleBadRequest is what the parser says of a page that is too large.
+// exampleBadRequest returns the error of the parser for a page that is too large.
 func exampleBadRequest() site.Error {
 	_, err := site.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d", site.MaxPageSize+1))
 	var param *site.ParamError
@@ -121,7 +121,7 @@ func exampleBadRequest() site.Error {
 		Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}}}
 }
 
-// errorResponses are the components that operations refer to.
+// errorResponses returns the components that operations refer to.
 func errorResponses() (schema.Object[*apiResponse], error) {
 	var out schema.Object[*apiResponse]
 	for _, f := range slices.Concat(failures, submitFailures) {
@@ -143,7 +143,7 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 	return out, nil
 }
 
-// apiHeaders are the headers of answers that clients can build on.
+// apiHeaders returns the headers of responses that clients can rely on.
 var apiHeaders = schema.Object[*apiHeader]{
 	{Name: "ETag",
 		Value: &apiHeader{

@@ -13,19 +13,19 @@ import (
 	"tollbook/site/schema"
 )
 
-// reference is the description for reading.
+// reference is the description as the reference page shows it.
 type reference struct {
-	Base     string
-	Version  string
-	Manners  []policyRule
-	Common   []referenceParam
-	Groups   []referenceGroup
-	Failures []referenceFailure
-	BadJSON  string // the body of a 400
-	Headers  schema.Object[*apiHeader]
-	Rules    []site.RuleText
-	Types    []referenceType
-	Verify   string // commands
+	Base       string
+	Version    string
+	HTTPPolicy []policyRule
+	Common     []referenceParam
+	Groups     []referenceGroup
+	Failures   []referenceFailure
+	BadJSON    string // the body of a 400
+	Headers    schema.Object[*apiHeader]
+	Rules      []site.RuleText
+	Types      []referenceType
+	Verify     string // commands
 }
 
 type referenceGroup struct {
@@ -62,14 +62,14 @@ type referenceField struct {
 	Type        typeText
 }
 
-// typeText is a type in words; Ref is the component in its middle, "" without.
+// typeText is a type as text. Ref is the component in its middle, "" without one.
 type typeText struct{ Before, Ref, After string }
 
-// PageData returns the description for reading.
+// PageData returns the value of the template of the reference page.
 func (a *Document) PageData() (reference, error) {
 	base := a.directory.BaseURL
 	body := reference{
-		Base: base + apiPrefix, Version: a.doc.Info.Version, Manners: httpPolicy(), Headers: apiHeaders,
+		Base: base + apiPrefix, Version: a.doc.Info.Version, HTTPPolicy: httpPolicy(), Headers: apiHeaders,
 		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
 	}
 	for i := range site.Common {
@@ -137,7 +137,7 @@ func (a *Document) operation(op *operation) referenceOperation {
 	return out
 }
 
-// answerOf is what an answer is about: its data, where it has any.
+// answerOf returns the type of the data of a response, or of the response if it has no data.
 func answerOf(s *schema.Schema) *schema.Schema {
 	for _, m := range s.Properties {
 		if m.Name == "data" {
@@ -164,7 +164,7 @@ func paramText(p *site.Param) referenceParam {
 	return out
 }
 
-// usedRules are those that some route of the table has.
+// usedRules returns the rules that a route of the table has.
 func usedRules() []site.RuleText {
 	var out []site.RuleText
 	for _, r := range site.Rules {
@@ -191,7 +191,7 @@ func (a *Document) types() []referenceType {
 	return out
 }
 
-// textOf words a schema: "array of Endpoint", "date-time or null".
+// textOf returns a schema as text: "array of Endpoint", "date-time or null".
 func textOf(s *schema.Schema) typeText {
 	switch {
 	case s.Ref != "":
@@ -233,10 +233,10 @@ func textOf(s *schema.Schema) typeText {
 	return typeText{Before: name + null}
 }
 
-// exampleLines is how much of an example the page shows.
+// exampleLines limits the lines of an example on the page.
 const exampleLines = 60
 
-// indent writes JSON a member a line, up to exampleLines of them.
+// indent formats JSON with a member on each line, at most exampleLines lines.
 func indent(data json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") != nil {
@@ -249,7 +249,7 @@ func indent(data json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// verifyCommands hold a file against the sums of its snapshot.
+// verifyCommands contains the commands that check a file against the sums of its snapshot.
 func verifyCommands(base string) string {
 	file := site.Query{Route: site.ByName("services"), Bare: true}.Key()
 	return "curl -s '" + display.EndpointURL(base, "/SHA256SUMS") + "' -o SHA256SUMS\n" +
