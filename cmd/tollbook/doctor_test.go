@@ -116,7 +116,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 			t.Errorf("%s: a secret is said:\n%s", what, said)
 		}
 	}
-	look("all is well", nil, env, "keeps conditions")
+	look("all is well", nil, env, "supports conditional writes")
 	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
@@ -125,7 +125,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("a database that is away", map[string]string{"database": "wrong"},
-		[]string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "look whether the server runs")
+		[]string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "check that the server runs")
 	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc",
 		"eip155:137="+nodes.URL+"/s3cret")
 	current.Store(chaintest.New(8453, time.Now().Add(-time.Hour)))
@@ -214,7 +214,7 @@ func TestDoctorOfABucket(t *testing.T) {
 	address := server.Bucket(t) + "/prefix"
 	env := server.Env(server.Address)
 	states, said, _ := examined(t, t.TempDir(), env, "--publish-to", address)
-	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "keeps conditions") {
+	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "supports conditional writes") {
 		t.Errorf("%v:\n%s", states, said)
 	}
 	store, err := objects.OpenStore(address, objects.StoreOptions{Getenv: server.Getenv})
@@ -239,7 +239,7 @@ func TestDoctorOfCertificates(t *testing.T) {
 		lasts             time.Duration
 		trusted           bool
 	}{
-		{"good", "ok", "its certificate is good until", 90 * 24 * time.Hour, true},
+		{"good", "ok", "its certificate is valid until", 90 * 24 * time.Hour, true},
 		{"ends soon", "wrong", "ends on", 5 * 24 * time.Hour, true},
 		{"over", "wrong", "expired", -time.Hour, true},
 		{"nobody vouches", "wrong", "unknown authority", 90 * 24 * time.Hour, false},

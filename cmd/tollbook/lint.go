@@ -97,11 +97,11 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	guard.AllowPrivate = o.AllowPrivate
 	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: o.userAgent(), Pace: o.pace})
 	defer p.Close()
-	found := p.Probe(ctx, probe.Target{URL: address, Method: o.Method})
+	result := p.Probe(ctx, probe.Target{URL: address, Method: o.Method})
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)
 	}
-	report := lint.New(address, found, o.headFree(ctx, p, found))
+	report := lint.New(address, result, o.headFree(ctx, p, result))
 	if o.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
@@ -122,11 +122,11 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 }
 
 // headFree reports whether a URL that is paid by GET is served by HEAD without payment.
-func (o *lintOptions) headFree(ctx context.Context, p *probe.Prober, found probe.Result) bool {
-	if found.Verdict != probe.Paid || found.Method != http.MethodGet || o.pace(ctx, "") != nil {
+func (o *lintOptions) headFree(ctx context.Context, p *probe.Prober, result probe.Result) bool {
+	if result.Verdict != probe.Paid || result.Method != http.MethodGet || o.pace(ctx, "") != nil {
 		return false
 	}
-	free, err := p.Head(ctx, found.FinalURL)
+	free, err := p.Head(ctx, result.FinalURL)
 	return err == nil && free != nil && *free // a failed HEAD request is no warning
 }
 

@@ -173,39 +173,39 @@ func TestLintForPeople(t *testing.T) {
 	want := `http://HOST/quote
 GET: asks for payment. 9 of 14 checks pass: grade F.
 
-It asks for
+Prices
   $0.0025 in USDC on Base (eip155:8453) by exact, to 0x209693Bc6afc0C5328bA36FaF03C514EF312287C
     2500 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
   up to 1 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 on eip155:999999 by upto, to (none)
-    not enough to pay by
+    incomplete: a client can't pay with this
 
-Fails
+Failed checks
   Recipient can be found (payto_recoverable)
     found     GET /quote, row 2: no recipient under any known name
     expected  Every row names a recipient, under any known name.
-    mend      Set payTo in every row of accepts.
+    fix       Set payTo in every row of accepts.
   Recipient under its own name (payto_conformant)
     found     GET /quote, row 2: payTo is empty
     expected  Every row has a text payTo.
-    mend      Call the recipient payTo and put it into each row as text.
+    fix       Call the recipient payTo and put it into each row as text.
   Recipient is a valid address (payto_shape)
     found     GET /quote, row 2: there is no recipient
     expected  The recipient is an address of the row's network with a matching checksum, not a burn address and not the asset.
-    mend      Copy the address from the wallet that shall receive the money, for that very network.
+    fix       Copy the address from the wallet that shall receive the money, for that very network.
   Encrypted transport (transport_https)
     found     GET /quote: not https: http://HOST/quote
     expected  The endpoint and every redirect are https with a certificate that verifies.
-    mend      Serve the endpoint under https, renew the certificate, redirect nobody to http.
+    fix       Serve the endpoint under https, renew the certificate, redirect nobody to http.
   Signing domain given (eip712_domain_extra)
     found     GET /quote, row 1: extra is "USDC" / "2", the token's domain is "USD Coin" / "2"
     expected  EVM rows paid by EIP-3009 carry extra.name and extra.version as text, equal to the token's own.
-    mend      Set extra to the token's EIP-712 domain; USDC on Base is {"name":"USD Coin","version":"2"}.
+    fix       Set extra to the token's EIP-712 domain; USDC on Base is {"name":"USD Coin","version":"2"}.
 
-Warnings, which no grade counts
+Warnings, which do not affect the grade
   The envelope names another address than the one that was asked. Found: http://other.test/quote (resource_url_mismatch)
   An upto row lacks extra.facilitatorAddress, which clients need. (upto_facilitator_missing, row 2)
 
-Leniencies that reading took, and a strict client may not
+Deviations that Tollbook accepts and a strict client may refuse
   maxTimeoutSeconds is text where a number is expected. Found: 60 (timeout_text, row 1)
   The network's id is well formed but in no table of ours. Found: eip155:999999 (network_unknown, row 2)
   No recipient can be found. (payto_missing, row 2)
@@ -264,7 +264,7 @@ func TestLintHelpNamesEveryField(t *testing.T) {
 	}
 }
 
-func TestLintStopsWhenTold(t *testing.T) {
+func TestLintStops(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()

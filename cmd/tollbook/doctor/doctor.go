@@ -1,5 +1,5 @@
-// Package doctor checks every component that a directory is configured to use, all at once, and says what to do about
-// what is wrong. It changes nothing, and prints no secret. It must never know a flag or a configuration file.
+// Package doctor checks every component that a directory is configured to use, all at once, and suggests fixes. It
+// changes nothing and prints no secret. It must never know a flag or a configuration file.
 package doctor
 
 import (
@@ -16,10 +16,10 @@ type Options struct {
 	Public        string                 // folder that snapshots are published to
 	DatabaseURL   string                 // "" for the private Postgres
 	To            string                 // place of publication; "" for none
-	BaseURL       string                 // address for readers; "" for none
+	BaseURL       string                 // URL for readers; "" for none
 	Key           ed25519.PrivateKey     // signs checkpoints; nil for none
-	RPC           map[string][]string    // addresses of nodes by network
-	Configuration func() (string, error) // where the configuration is, or what is wrong with it
+	RPC           map[string][]string    // URLs of nodes by network
+	Configuration func() (string, error) // returns the name of the configuration file, or what is wrong with it
 	Getenv        func(string) string
 	Logger        *slog.Logger
 }
@@ -27,7 +27,7 @@ type Options struct {
 // States of a finding.
 const (
 	Good    = "ok"
-	Warning = "warning" // worth a look; nothing is wrong yet
+	Warning = "warning" // a fault may follow
 	Wrong   = "wrong"
 	None    = "none" // not configured
 )
@@ -56,7 +56,7 @@ func warning(do, format string, args ...any) Finding {
 	return Finding{State: Warning, Found: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Check examines one component. One that does not return in time is abandoned.
+// Check checks one component. Examine does not wait for a check that exceeds its time limit.
 type Check struct {
 	Name string
 	run  func(ctx context.Context) []Finding
@@ -65,44 +65,44 @@ type Check struct {
 // Examine runs all checks at once, each with a time limit, and returns their findings in order.
 func Examine(ctx context.Context, checks []Check, timeout time.Duration, progress func(done, total int)) []Finding {
 	type result struct {
-		at    int
-		found []Finding
+		index    int
+		findings []Finding
 	}
 	results := make(chan result, len(checks))
 	for i, c := range checks {
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			looked := make(chan []Finding, 1)
-			go func() { looked <- c.run(ctx) }()
-			var found []Finding
+			returned := make(chan []Finding, 1)
+			go func() { returned <- c.run(ctx) }()
+			var findings []Finding
 			select {
-			case found = <-looked:
+			case findings = <-returned:
 			case <-ctx.Done():
-				select { // what it says itself, if it notices the end as we do
-				case found = <-looked:
+				select { // a check that notices the end returns a better message
+				case findings = <-returned:
 				case <-time.After(timeout / 10):
-					found = []Finding{wrong("look whether it answers at all, or give it more time: --timeout",
+					findings = []Finding{wrong("check that it answers at all, or raise --timeout",
 						"no answer within %s", timeout)}
 				}
 			}
-			for j := range found {
-				if found[j].Check == "" {
-					found[j].Check = c.Name
+			for j := range findings {
+				if findings[j].Check == "" {
+					findings[j].Check = c.Name
 				}
 			}
-			results <- result{i, found}
+			results <- result{i, findings}
 		}()
 	}
 	list := make([][]Finding, len(checks))
 	for done := range checks {
 		r := <-results
-		list[r.at] = r.found
+		list[r.index] = r.findings
 		progress(done+1, len(checks))
 	}
 	var all []Finding
-	for _, found := range list {
-		all = append(all, found...)
+	for _, findings := range list {
+		all = append(all, findings...)
 	}
 	return all
 }

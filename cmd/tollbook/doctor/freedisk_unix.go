@@ -4,7 +4,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// diskRoom is how many bytes a folder's file system has in all, and has left for us.
+// diskRoom returns the size of a folder's file system and the free space for this user, in bytes.
 func diskRoom(dir string) (size, free uint64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

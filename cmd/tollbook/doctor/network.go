@@ -18,20 +18,20 @@ func node(ctx context.Context, network, address string) Finding {
 	host := redact.SchemeAndHost(address)
 	h, err := crawl.InspectNode(ctx, network, address, chain.Options{Timeout: 10 * time.Second})
 	if err != nil {
-		return wrong("try another address of this network: rpc of its [[network]]", "%s", oneLine(err))
+		return wrong("try another node of this network: rpc of its [[network]]", "%s", oneLine(err))
 	}
 	if lag := h.PolledAt.Sub(h.Time); lag > maxLag {
-		return wrong("give the node time to catch up, or name another address beside it",
+		return wrong("wait until the node catches up, or add another one",
 			"%s is at block %d, %s behind", host, h.Block, lag.Round(time.Second))
 	}
 	return good("%s serves %s, block %d", host, network, h.Block)
 }
 
-// head asks an address without following where it leads.
+// head sends a HEAD request and does not follow redirects.
 func head(ctx context.Context, address string) (http.Header, *tls.ConnectionState, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
 	if err != nil {
-		return nil, nil, errors.New("it is no address") // which may hold a secret
+		return nil, nil, errors.New("it is no URL") // without the text, which may contain a secret
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
@@ -49,9 +49,9 @@ func head(ctx context.Context, address string) (http.Header, *tls.ConnectionStat
 	return res.Header, res.TLS, nil
 }
 
-func (o *Options) readers(ctx context.Context, clocks *skews) Finding {
+func (o *Options) readers(ctx context.Context, clocks *clockSkews) Finding {
 	if o.BaseURL == "" {
-		return none("site.base_url does not say where readers come")
+		return none("site.base_url is not set")
 	}
 	host := redact.SchemeAndHost(o.BaseURL)
 	began := time.Now()
@@ -59,23 +59,23 @@ func (o *Options) readers(ctx context.Context, clocks *skews) Finding {
 	invalid := new(tls.CertificateVerificationError)
 	switch {
 	case errors.As(err, &invalid):
-		return wrong("have the certificate made anew, for this name", "%s: %s", host, oneLine(err))
+		return wrong("renew the certificate, for this name", "%s: %s", host, oneLine(err))
 	case err != nil:
-		return wrong("look whether tollbook serve, or what answers in its place, runs and can be reached from here",
+		return wrong("check that tollbook serve, or the server in its place, runs and can be reached from here",
 			"%s does not answer: %s", host, oneLine(err))
 	}
 	differs := ""
-	if ahead, ok := clockAhead(header, began); ok {
-		differs = clocks.differs(host, ahead)
+	if skew, ok := clockSkew(header, began); ok {
+		differs = clocks.differs(host, skew)
 	}
 	if state == nil {
 		return withClock(good("%s answers, without a certificate", host), differs)
 	}
 	ends := state.PeerCertificates[0].NotAfter
 	if left := time.Until(ends); left < certificateDays {
-		return wrong("renew it, and look why that did not happen by itself", "the certificate of %s ends on %s", host,
+		return wrong("renew it, and find out why that was not automatic", "the certificate of %s ends on %s", host,
 			ends.UTC().Format(time.DateOnly))
 	}
-	return withClock(good("%s answers, its certificate is good until %s", host, ends.UTC().Format(time.DateOnly)),
+	return withClock(good("%s answers, its certificate is valid until %s", host, ends.UTC().Format(time.DateOnly)),
 		differs)
 }

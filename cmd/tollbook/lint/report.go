@@ -1,5 +1,5 @@
-// Package lint turns what one probe of an address found into a report for whoever runs the service: the checks that
-// fail, what was found and expected, and how to mend it. It must never ask a network.
+// Package lint turns the result of one probe into a report for the owner of a service: the failed checks, what was found
+// and expected, and how to fix them. It must never send a request.
 package lint
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // Report is the result of a lint and the form of its JSON: fields are added, never renamed.
 type Report struct {
-	URL       string                 `json:"url"`     // as it was given
+	URL       string                 `json:"url"`     // as in the command line
 	Verdict   string                 `json:"verdict"` // paid, broken, open, inconclusive, failed, refused
 	Class     string                 `json:"class"`   // finer than the verdict
 	Reason    string                 `json:"reason"`
-	Method    *string                `json:"method"` // that was answered; null when nothing was sent
+	Method    *string                `json:"method"` // of the response; null if no request was sent
 	Status    *int                   `json:"status"` // null without an answer
 	FinalURL  string                 `json:"final_url"`
 	Redirects []string               `json:"redirects"`
@@ -50,7 +50,7 @@ type Ask struct {
 	Usable bool `json:"usable"`
 }
 
-// New returns the report on an address. headFree says that HEAD was served without payment where GET is paid.
+// New returns the report on a URL. headFree means that HEAD is served without payment while GET is paid.
 func New(address string, r probe.Result, headFree bool) Report {
 	out := Report{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
@@ -71,7 +71,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	if r.Status != 0 {
 		out.Status = &r.Status
 	}
-	if !judged(r.Verdict) {
+	if !isJudged(r.Verdict) {
 		return out
 	}
 	if e := r.Captured.Envelope; e != nil {
@@ -104,7 +104,7 @@ func newAsk(r x402.Requirement) Ask {
 	return a
 }
 
-// pathOf is the part of an address that names an endpoint.
+// pathOf returns the path of a URL, which names an endpoint.
 func pathOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -129,70 +129,70 @@ func (r Report) Text() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s", r.URL)
 	if n := len(r.Redirects); n > 0 {
-		line("  leads to %s", r.FinalURL)
+		line("  redirects to %s", r.FinalURL)
 	}
-	asked := ""
+	method := ""
 	if r.Method != nil {
-		asked = *r.Method + ": "
+		method = *r.Method + ": "
 	}
 	if r.Passed == nil {
-		line("%s%s. Nothing to check.", asked, r.Reason)
+		line("%s%s. Nothing to check.", method, r.Reason)
 		if r.Verdict == string(probe.Refused) {
-			line("An address on a private network of your own is asked with --allow-private HOST[:PORT].")
+			line("To check a URL on your own private network, use --crawl-allow-private HOST[:PORT].")
 		}
 	} else {
-		line("%s%s. %d of %d checks pass: grade %s.", asked, r.Reason, *r.Passed, r.Total, r.Grade)
+		line("%s%s. %d of %d checks pass: grade %s.", method, r.Reason, *r.Passed, r.Total, r.Grade)
 	}
 	for i, a := range r.Asks {
 		if i == 0 {
-			line("\nIt asks for")
+			line("\nPrices")
 		}
 		line("  %s", a)
 	}
-	var moot []string // checks that fail for want of terms say nothing new
+	var withoutTerms []string // checks that fail only because the response has no payment terms
 	for i, c := range r.Failed() {
 		if i == 0 {
-			line("\nFails")
+			line("\nFailed checks")
 		}
 		if c.Mend == nil {
-			moot = append(moot, c.ID)
+			withoutTerms = append(withoutTerms, c.ID)
 			continue
 		}
 		line("  %s (%s)", c.Label, c.ID)
 		line("    found     %s", *c.Reason)
 		line("    expected  %s", *c.Expected)
-		line("    mend      %s", *c.Mend)
+		line("    fix       %s", *c.Mend)
 	}
-	if len(moot) > 0 {
-		line("  and for want of terms: %s", strings.Join(moot, ", "))
+	if len(withoutTerms) > 0 {
+		line("  failed because the response has no payment terms: %s", strings.Join(withoutTerms, ", "))
 	}
 	for i, w := range r.Warnings {
 		if i == 0 {
-			line("\nWarnings, which no grade counts")
+			line("\nWarnings, which do not affect the grade")
 		}
-		line("  %s%s (%s%s)", w.Meaning, shown(w.Detail), w.Code, row(w.Row))
+		line("  %s%s (%s%s)", w.Meaning, foundIn(w.Detail), w.Code, row(w.Row))
 	}
 	for i, d := range r.Defects {
 		if i == 0 {
-			line("\nLeniencies that reading took, and a strict client may not")
+			line("\nDeviations that Tollbook accepts and a strict client may refuse")
 		}
-		line("  %s%s (%s%s)", d.Meaning, shown(d.Detail), d.Code, row(d.Row))
+		line("  %s%s (%s%s)", d.Meaning, foundIn(d.Detail), d.Code, row(d.Row))
 	}
 	if r.Verdict == string(probe.Paid) && len(r.Protocols) > 0 {
-		line("\nIt speaks %s too.", strings.Join(r.Protocols, ", "))
+		line("\nIt also supports %s.", strings.Join(r.Protocols, ", "))
 	}
 	return b.String()
 }
 
-// shown is what a warning or defect was seen in.
-func shown(detail *string) string {
+// foundIn returns the text in which a warning or defect was found, "" without one.
+func foundIn(detail *string) string {
 	if detail == nil {
 		return ""
 	}
 	return " Found: " + *detail
 }
 
-// row counts rows of accepts from 1, as the reasons of checks do.
+// row returns the number of a row of accepts, counted from 1 as in the reasons of checks.
 func row(index *int) string {
 	if index == nil {
 		return ""
@@ -200,7 +200,7 @@ func row(index *int) string {
 	return fmt.Sprintf(", row %d", *index+1)
 }
 
-// String is a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
+// String returns a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
 func (a Ask) String() string {
 	price := "an unknown amount"
 	switch {
@@ -221,7 +221,7 @@ func (a Ask) String() string {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
 	}
 	if !a.Usable {
-		text += "\n    not enough to pay by"
+		text += "\n    incomplete: a client can't pay with this"
 	}
 	return text
 }
@@ -233,8 +233,8 @@ func orNone(s string) string {
 	return s
 }
 
-// judged says whether an answer is the service's own 402: the checks are about nothing else.
-func judged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken }
+// isJudged reports whether a response is a 402 of the service itself. The checks apply to nothing else.
+func isJudged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken }
 
 // assess applies the 14 checks to the result of a probe.
 func assess(address string, r probe.Result, headFree bool) x402.Compliance {

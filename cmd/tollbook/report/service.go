@@ -12,8 +12,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// state returns the result of the last conclusive visit, or "unknown" before there is one. What readers see as a
-// service's status is judged from many visits, by build.
+// state returns the result of the last conclusive visit, or "unknown" before there is one. Readers see a status that
+// build judges from many visits.
 func state(s *postgres.Service) string {
 	if s.LastStatus == nil {
 		return site.StatusUnknown

@@ -57,33 +57,35 @@ decimals = 6
 usd      = true
 `
 
-// Documentation returns the page of the documentation that lists every setting, in Markdown.
-func Documentation() string {
-	var b strings.Builder
-	b.WriteString(`# Configuration
+// introduction is the part of the page before the tables. A ´ stands for a backquote.
+var introduction = strings.ReplaceAll(`# Configuration
 
 Where settings are read from, and every setting with its key, flag, variable and default.
 
 ## Sources
 
-Settings are read from ` + "`./tollbook.toml`, or from the file that `--config` or `TOLLBOOK_CONFIG` names" + `. A flag wins over a
-variable, a variable over the file. ` + "`tollbook config`" + ` prints every setting in force and its origin.
+Settings are read from ´./tollbook.toml´, or from the file that ´--config´ or ´TOLLBOOK_CONFIG´ names. A flag wins over
+a variable, a variable over the file. ´tollbook config´ prints every setting in force and its origin.
 
 ## Names
 
-One rule gives every setting three names. The key ` + "`per_day`" + ` of section ` + "`[synthesis]`" + ` is the flag
-` + "`--synthesis-per-day`" + ` and the variable ` + "`TOLLBOOK_SYNTHESIS_PER_DAY`" + `. An unknown key or ` + "`TOLLBOOK_`" + ` variable is an
-error. Separate the values of a list by commas in a variable, and repeat the flag or use commas on the command line.
-Paths of files and folders in the configuration file are relative to that file. A duration is text such as ` + "`\"90s\"`" + `,
-` + "`\"15m\"` or `\"1h30m\"`" + `.
+One rule gives every setting three names. The key ´per_day´ of section ´[synthesis]´ is the flag ´--synthesis-per-day´
+and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. An unknown key or ´TOLLBOOK_´ variable is an error. Commas separate the
+values of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the configuration
+file are relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
 
-Options of one command alone, such as ` + "`--once` or `--json`" + `, are not settings; ` + "`--help`" + ` of the command lists them. Commands
-that run beside a server (` + "`demo`, `mcp`, `index`, `edge`" + `) have a ` + "`--listen`, `--metrics` or `--rate-limit`" + ` of their own, so that two
+Options of single commands, such as ´--once´ or ´--json´, are not settings; ´--help´ lists them. Commands that run
+beside a server (´demo´, ´mcp´, ´index´, ´edge´) have their own ´--listen´, ´--metrics´ or ´--rate-limit´, so that two
 processes with one file do not use the same address.
 
 ## A complete file
 
-`)
+`, "´", "`")
+
+// Documentation returns the page of the documentation that lists every setting, in Markdown.
+func Documentation() string {
+	var b strings.Builder
+	b.WriteString(introduction)
 	for line := range strings.Lines(Example) {
 		if strings.TrimSpace(line) != "" {
 			line = "    " + line
