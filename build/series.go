@@ -8,10 +8,10 @@ import (
 
 // Caveats of the series of prices and scores.
 const (
-	priceCaveat = "Amounts in assets that are known to be worth a dollar each; others count in changes alone. Prices " +
-		"are those that were seen by visits: one that came and went between two of them is not here."
-	scoreCaveat = "Uptime and response time are those of the day's counted checks, price_stability is of the 30 days " +
-		"that end with the day. Grades of compliance and levels of risk are judged as of now alone and have no history."
+	priceCaveat = "Prices in assets with a known dollar value; other prices count as changes only. Prices are those " +
+		"that visits found: a price that lasted only between two visits is missing."
+	scoreCaveat = "Uptime and response time are of the day's counted checks, price_stability is of the 30 days that " +
+		"end with the day. Compliance grades and risk levels have no history."
 )
 
 // volumeCaveat returns the caveat of a service's series of volume.
@@ -27,8 +27,8 @@ func buyersCaveat(t *site.Traction) string {
 	if t.Status != site.TractionMeasured {
 		return t.Caveat
 	}
-	return fmt.Sprintf("Accounts that paid in a UTC day, each once whatever network it paid on; the last %d days. "+
-		"One person may pay from many accounts. %s", site.BuyersDays, t.Caveat)
+	return fmt.Sprintf("Accounts that paid in a UTC day, for the last %d days. An account counts once a day, on all "+
+		"networks together. One person may pay from several accounts. %s", site.BuyersDays, t.Caveat)
 }
 
 // writeSeries writes the series of a service. Each is one file with all its history.

@@ -19,17 +19,17 @@ const lowerBoundCaveat = "Volumes count only USDC settlements through measured f
 func unmeasuredCaveat(status string, off []string) string {
 	switch status {
 	case site.TractionNoPayTo:
-		return "The service names no recipient, so no settlement can be told to be its own."
+		return "The service names no recipient, so no settlement can be attributed to it."
 	case site.TractionUnresponsive:
-		return "The service has not answered for 7 days and shares its recipient with others, so what " +
-			"is settled there is told as theirs."
+		return "The service has not answered for 7 days and shares its recipient with others, so " +
+			"settlements there count for the others."
 	}
 	if !slices.ContainsFunc(off, hasValue) {
 		return "The service is paid only on " + networkNames(off) +
-			", where money is for tests and worth nothing, so there is no volume to measure."
+			", whose tokens have no value, so there is no volume to measure."
 	}
-	return "Settlement on " + networkNames(off) +
-		" is not measured, so nothing is known of the service's volume: unknown is not zero."
+	return "Settlements on " + networkNames(off) +
+		" are not measured, so the volume of the service is unknown, not zero."
 }
 
 // hasValue reports whether tokens of a network may have value: every network that is not a known test network.
@@ -42,15 +42,16 @@ func hasValue(id string) bool {
 func measuredCaveat(off []string, sharedWith int) string {
 	text := lowerBoundCaveat
 	if len(off) > 0 {
-		text += " What it is paid on " + networkNames(off) + " is not measured and not in them."
+		text += " Payments on " + networkNames(off) + " are not measured and not included."
 	}
 	if sharedWith > 0 {
 		others := "another service"
 		if sharedWith > 1 {
 			others = fmt.Sprintf("%d other services", sharedWith)
 		}
-		text += " A recipient is shared with " + others +
-			": its volume is divided among them; counts, buyers and shares are of all that is settled there."
+		text += " The service shares a recipient with " + others +
+			": volume is divided among them; counts, buyers and " +
+			"shares are of all settlements at the recipient."
 	}
 	return text
 }
@@ -58,15 +59,15 @@ func measuredCaveat(off []string, sharedWith int) string {
 // allTimeCaveat returns since when the figures of all time count, by network.
 func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	if len(on) == 0 {
-		return "Figures begin when measuring begins; they are a floor, never a whole."
+		return "Figures count from the start of measurement, so they are lower bounds."
 	}
 	var since []string
 	for _, id := range on {
 		since = append(since, networkName(id)+" since "+chains[id].MeasuredSince.UTC().Format(time.DateOnly))
 	}
 	return "Measured on " + strings.Join(since, ", ") +
-		"; recipients are those that it named within the last 90 days. What came before, or " +
-		"otherwise, is not in them: they are a floor, never a whole."
+		", at recipients that the service named within the last 90 days. Earlier settlements and other recipients " +
+		"are not included, so the figures are lower bounds."
 }
 
 // networkName returns the name of a network, or its ID if it is unknown.

@@ -15,11 +15,10 @@ import (
 // maxCandidates is how many candidate settlers are published, over all networks.
 const maxCandidates = 50
 
-const qualityRule = "" +
-	"Of the last 30 UTC days, today included, over all measured facilitators. Self-payment: payer and recipient " +
-	"are one account. Single payer: the rest of what a recipient of at least 50 settlements took, where one " +
-	"payer brings at least 90 of 100 dollars of it. Neither proves that nothing was sold, and who pays from many " +
-	"accounts is in neither."
+const qualityRule = "The last 30 UTC days, including today, of all measured facilitators. Self-payment: payer and " +
+	"recipient are the same account. Single payer: the remaining volume of recipients with at least 50 settlements, " +
+	"if one payer paid at least 90 % of it. Neither proves that nothing was sold, and payers with many accounts are " +
+	"in neither."
 
 // newCoverage returns what is measured on chain and what is not.
 func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.CoverageReport {

@@ -144,10 +144,9 @@ func accountOf(r recipient) recipient {
 	return r
 }
 
-const operatorRule = "" +
-	"Services that name the same recipient now belong to one operator, and so do those that are linked through " +
-	"others; on EVM networks an account is the same on each. Test networks and addresses that belong to nobody " +
-	"link nothing."
+const operatorRule = "Services that name the same recipient now belong to one operator, also if they are linked " +
+	"through other services. On EVM networks an address is the same account on each. Test networks and addresses " +
+	"without an owner link nothing."
 
 // groupOperators groups the services that name the same recipient now. The groups are the connected components of
 // services and recipients.

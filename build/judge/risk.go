@@ -54,8 +54,8 @@ func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag 
 	case !now.Before(c.ObservedAt.Add(changedDangerDays * 24 * time.Hour)):
 		level = site.RiskWarning
 	}
-	return newFlag(level, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo,
-		c.ObservedAt, c.OldPayTo)
+	return newFlag(level, "pay_to_changed", "the recipient of %s changed to %s at %s; it was %s",
+		c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
 }
 
 // flagDivergence flags the first endpoint that pays another recipient than most endpoints of its service (see
@@ -63,7 +63,8 @@ func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag 
 func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
 	for _, e := range endpoints {
 		if v := e.PayToDivergence; v != nil {
-			return newFlag(site.RiskWarning, "pay_to_divergence", "%s %s is paid at %s, its siblings at %s", e.Method,
+			return newFlag(site.RiskWarning, "pay_to_divergence",
+				"%s %s names recipient %s, most other endpoints name %s", e.Method,
 				e.Path, strings.Join(v.Observed, ", "), v.Expected[0])
 		}
 	}
@@ -106,7 +107,7 @@ func flagFailing(d *site.ServiceDetail) *site.RiskFlag {
 	if d.Status != site.StatusOffline {
 		return nil
 	}
-	return newFlag(site.RiskWarning, "probe_failing", "%d visits in a row found nothing that answers",
+	return newFlag(site.RiskWarning, "probe_failing", "%d visits in a row failed",
 		d.ConsecutiveFailures)
 }
 

@@ -1,5 +1,5 @@
-// A client of the API as a stranger would write one: its types are generated from the description alone. It walks the
-// list of services page by page, reads the first of them, asks for one that is not there, and prints what it found.
+// A client of the API whose types are generated from the OpenAPI document alone. It reads the list of services page by
+// page, the first service and a missing one, and prints what it read.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.js";
 
