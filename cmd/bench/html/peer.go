@@ -102,7 +102,7 @@ func (r *record) complete(renderer *render.Renderer) error {
 			bar.AttrOr("width", ""), bar.AttrOr("height", "")})
 	})
 	g.Most = json.Number(strings.TrimPrefix(doc.Find("section[aria-labelledby=prices] .axis span").Eq(1).Text(),
-		"up to $"))
+		"maximum $"))
 	for _, p := range r.Uptime {
 		g.Slowest = max(g.Slowest, *p.AvgResponseTimeMS)
 	}
