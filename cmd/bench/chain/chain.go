@@ -28,7 +28,7 @@ import (
 )
 
 // Command is the bench.
-var Command = harness.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder",
+var Command = harness.Command{Name: "chain", Short: "measure indexing an EVM chain, beside ponder",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var b bench
 		flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")

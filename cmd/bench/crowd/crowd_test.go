@@ -62,7 +62,7 @@ func TestSameService(t *testing.T) {
 		}
 	}
 	if same > 0 {
-		t.Errorf("%d services are the same by another seed", same)
+		t.Errorf("%d services are the same with another seed", same)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestLoad(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), sql).Scan(&off); err != nil {
 			t.Errorf("%s: %v", what, err)
 		} else if off > 0 {
-			t.Errorf("%s: %d rows do not agree", what, off)
+			t.Errorf("%s: %d rows disagree", what, off)
 		}
 	}
 	var settlements, changes int

@@ -38,8 +38,8 @@ var Command = harness.Command{Name: "generate", Short: "fill a database with a m
 		o := options{crowd: crowd.Options{Moment: crowd.Moment}}
 		flags.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"),
 			"`URL` of the database; default DATABASE_URL")
-		flags.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
-		flags.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
+		flags.IntVar(&o.crowd.Services, "services", 20_000, "number of `services`, up to a million")
+		flags.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` generates another directory")
 		flags.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
 		flags.IntVar(&o.crowd.Raw, "checks", 0,
 			"`days` before the last one whose checks are kept one by one, too; at most 30")
@@ -55,7 +55,7 @@ var Command = harness.Command{Name: "generate", Short: "fill a database with a m
 			}
 			err := run(ctx, o)
 			if err != nil && ctx.Err() != nil {
-				err = errors.New("the database holds a part of a directory, drop it")
+				err = errors.New("the database contains a part of a directory; drop it")
 			}
 			return err
 		}

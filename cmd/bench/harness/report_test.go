@@ -29,7 +29,7 @@ func TestAlternate(t *testing.T) {
 		t.Errorf("order of the runs (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([][]float64{{11, 12, 13}, {1, 2, 3}}, results); diff != "" {
-		t.Errorf("what the sides gave (-want +got):\n%s", diff)
+		t.Errorf("results of the sides (-want +got):\n%s", diff)
 	}
 	broken := errors.New("peer is not installed")
 	if _, err := Alternate(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err,
@@ -46,7 +46,7 @@ func TestReport(t *testing.T) {
 		Bound{Target: 0.9, Hoped: 1.1})
 	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2},
 		Bound{Target: 2, Hoped: 1.3, Most: true})
-	r.AddBounded("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
+	r.AddBounded("maximum memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
 	r.Add("files", "", 7)
 	var text bytes.Buffer
 	if err := r.text(&text); err != nil {
@@ -55,10 +55,10 @@ func TestReport(t *testing.T) {
 	want := `
 $ go run ./cmd/bench/read
 2026-11-21 09:00:00, commit abc, go1.26, 2 cores, 3 runs; minimum / median / maximum
-literal file  ours 90 / 100 / 120 requests/s  nginx 50 / 100 / 240  ratio 0.5 / 0.9 / 2  at least 0.9, hoped 1.1: met
-whole build   ours 4 / 5 / 6 s                deflate 2 / 2 / 2     ratio 2 / 2.5 / 3    at most 2, hoped 1.3: missed
-most memory   1 / 2 / 3 MB                    at most 2, hoped 1: met
-files         7 / 7 / 7 
+literal file    ours 90 / 100 / 120 requests/s  nginx 50 / 100 / 240  ratio 0.5 / 0.9 / 2  at least 0.9, hoped 1.1: met
+whole build     ours 4 / 5 / 6 s                deflate 2 / 2 / 2     ratio 2 / 2.5 / 3    at most 2, hoped 1.3: missed
+maximum memory  1 / 2 / 3 MB                    at most 2, hoped 1: met
+files           7 / 7 / 7 
 `
 	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(text.String())); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

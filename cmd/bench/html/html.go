@@ -41,7 +41,7 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = harness.Command{Name: "html", Short: "pages, beside hugo",
+var Command = harness.Command{Name: "html", Short: "measure rendering pages, beside hugo",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 2000,
@@ -74,7 +74,7 @@ type bench struct {
 
 func run(ctx context.Context, o options) error {
 	if o.services < 100 || o.runs < 1 {
-		return errors.New("it takes 100 services and a run at least")
+		return errors.New("the bench needs at least 100 services and one run")
 	}
 	hugo, err := harness.GoInstall(ctx, hugoModule)
 	if err != nil {
@@ -100,7 +100,7 @@ func run(ctx context.Context, o options) error {
 	report := harness.NewReport(o.runs)
 	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s",
 		results[0], results[1], harness.Bound{Target: 4, Hoped: 6})
-	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], harness.Bound{})
+	report.Compare("maximum memory", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], harness.Bound{})
 	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], harness.Bound{})
 	return report.Print()
 }
@@ -166,11 +166,11 @@ func (b *bench) side(ctx context.Context, name string, cmd *exec.Cmd) (float64, 
 	b.pages[name] = pages
 	if ours, theirs := b.pages["ours"], b.pages["hugo"]; ours > 0 && theirs > 0 && ours != theirs ||
 		pages < b.services {
-		return 0, fmt.Errorf("ours are %d pages, hugo's %d", ours, theirs)
+		return 0, fmt.Errorf("ours wrote %d pages, hugo %d", ours, theirs)
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return 0, errors.New("the system does not tell what a process used")
+		return 0, errors.New("the system does not report the resources of a process")
 	}
 	b.peaks[name] = append(b.peaks[name], float64(usage.Maxrss)/1024)
 	b.cpu[name] = append(b.cpu[name], (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())

@@ -48,7 +48,7 @@ func (b *bench) same(ctx context.Context) error {
 		}
 		slices.Sort(lacks)
 		if len(lacks) > 0 || len(want) == 0 {
-			faults = append(faults, fmt.Errorf("of %d different words, times and bars of ours %s lacks %q", len(want),
+			faults = append(faults, fmt.Errorf("of %d words, times and bars of ours, %s lacks %q", len(want),
 				theirs, lacks))
 		}
 		compared++
@@ -84,9 +84,9 @@ func (b *bench) same(ctx context.Context) error {
 		look(folder+"/"+name+"/index.html", page, err, "h1", ".figures", "#services", "table.services", "footer")
 	}
 	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("hugo's pages tell less than ours:\n%w", err)
+		return fmt.Errorf("hugo's pages lack parts of ours; change the templates in cmd/bench/html/site:\n%w", err)
 	}
-	log.Printf("hugo's pages hold all of %d words, times and bars of %d pages of ours", facts, compared)
+	log.Printf("hugo's pages contain all %d words, times and bars of %d pages of ours", facts, compared)
 	return nil
 }
 

@@ -158,7 +158,7 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 				return fmt.Errorf("compare %s: %w", differ.what, err)
 			}
 			if n != 0 {
-				return fmt.Errorf("%d %s are not what the rows say", n, differ.what)
+				return fmt.Errorf("%d %s do not match the rows", n, differ.what)
 			}
 		}
 		return nil
@@ -207,7 +207,7 @@ func (b *bench) days(ctx context.Context, name string) error {
 					k := day{s.ID, got.Start.Format(time.DateOnly)}
 					got.Start = got.Start.UTC()
 					if w := want[k]; w == nil || !reflect.DeepEqual(*w, got) {
-						return fmt.Errorf("%s of %s is %+v, and its rows say %+v", k.start, s.Slug, got, w)
+						return fmt.Errorf("%s of %s is %+v, want %+v of its rows", k.start, s.Slug, got, w)
 					}
 					delete(want, k)
 				}

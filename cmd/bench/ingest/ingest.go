@@ -35,7 +35,7 @@ import (
 )
 
 // Command is the bench.
-var Command = harness.Command{Name: "ingest", Short: "checks kept with their roll-ups, beside psql's copy",
+var Command = harness.Command{Name: "ingest", Short: "measure storing checks, beside psql's copy",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var b bench
 		flags.IntVar(&b.services, "services", 20_000, "services")
@@ -98,7 +98,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		}
 		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s",
 			results[0], results[1], harness.Bound{})
-		report.AddBounded("the same, of ours", "checks/s", harness.Bound{Target: 20_000, Hoped: 50_000}, results[0]...)
+		report.AddBounded("rate of ours", "checks/s", harness.Bound{Target: 20_000, Hoped: 50_000}, results[0]...)
 	}
 	return report.Print()
 }

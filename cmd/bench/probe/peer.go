@@ -43,7 +43,7 @@ func (b *bench) peer(ctx context.Context) (float64, error) {
 		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
 	rate := parseNumber(abRate, out)
 	if rate <= 0 {
-		return 0, fmt.Errorf("ab tells no rate:\n%s", out)
+		return 0, fmt.Errorf("the output of ab has no rate:\n%s", out)
 	}
 	return rate, nil
 }

@@ -45,13 +45,13 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = harness.Command{Name: "probe", Short: "rounds of visits with all that is kept of them, beside ab",
+var Command = harness.Command{Name: "probe", Short: "measure rounds of visits, beside ab",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 10_000, "services with an endpoint each")
 		flags.IntVar(&o.senders, "senders", 128, "requests at once, of either side")
 		flags.IntVar(&o.runs, "runs", 5, "runs of each side")
-		flags.BoolVar(&o.http2, "http2", false, "let the server offer HTTP/2, which ab can't do")
+		flags.BoolVar(&o.http2, "http2", false, "let the server offer HTTP/2, which ab does not support")
 		flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of our last run")
 		flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
 		return func(ctx context.Context) error {
@@ -111,7 +111,7 @@ func run(ctx context.Context, o options) error {
 	peer := fmt.Sprintf("ab -n %d -c %d", o.services, o.senders)
 	report.Compare("first round: probes with checks and storage, TLS", peer, "probes/s", results[0], results[2],
 		harness.Bound{Target: 0.9, Hoped: 1.1})
-	report.Compare("second round: TLS sessions known", peer, "probes/s", results[1], results[2],
+	report.Compare("second round: TLS sessions resumed", peer, "probes/s", results[1], results[2],
 		harness.Bound{Target: 1.1, Hoped: 1.5})
 	report.Add("second round: handshakes that resumed a session", "%", b.sessions...)
 	return report.Print()
@@ -209,7 +209,7 @@ func (b *bench) check(ctx context.Context, n int) error {
 			return err
 		}
 		if got != want.count {
-			return fmt.Errorf("%d %s are kept after round %d, want %d", got, want.what, n, want.count)
+			return fmt.Errorf("%d %s are stored after round %d, want %d", got, want.what, n, want.count)
 		}
 	}
 	return nil

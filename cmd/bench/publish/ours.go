@@ -24,7 +24,8 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	if err := b.point(i); err != nil {
 		return 0, 0, err
 	}
-	cmd := harness.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--publish-to", to, "--expand",
+	cmd := harness.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--publish-to", to,
+		"--expand",
 		expand,
 		"--json")
 	var out, said bytes.Buffer
@@ -40,7 +41,7 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	}
 	if n := r.Written + r.Unchanged; !r.Moved || r.Checkpoint.Snapshot != b.tree.ids[i] ||
 		expand == "all" && i == 1 && n != b.tree.files {
-		return 0, 0, fmt.Errorf("publish --expand %s did other work: %s", expand, &out)
+		return 0, 0, fmt.Errorf("publish --expand %s sent other files: %s", expand, &out)
 	}
 	return seconds, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
 }
@@ -128,7 +129,8 @@ func (b *bench) serve(ctx context.Context, from string) (*server, float64, error
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &server{cmd: harness.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--serve-listen",
+	s := &server{cmd: harness.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from,
+		"--serve-listen",
 		address, "--serve-rate-limit", "0"), base: "http://" + address}
 	s.cmd.Stderr = os.Stderr
 	began := time.Now()

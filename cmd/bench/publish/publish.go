@@ -32,7 +32,7 @@ import (
 )
 
 // Command is the bench.
-var Command = harness.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone",
+var Command = harness.Command{Name: "publish", Short: "measure publishing to a bucket, beside rclone",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		services := flags.Int("services", 2000, "generated services")
 		runs := flags.Int("runs", 3, "runs of each side")
@@ -125,7 +125,7 @@ func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
 	}
 	report.Add("processor time of publish, the zip first", "s", b.seconds["processor"]...)
 	report.Add("memory of serve on the bucket, two snapshots open", "MB", b.memory["resident"]...)
-	report.Add("at most", "MB", b.memory["most"]...)
+	report.Add("maximum of it", "MB", b.memory["most"]...)
 	if err := b.openings(report, runs); err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (s *store) check(ctx context.Context, at, tree string) error {
 			return fmt.Errorf("check %s: %w", names[i], err)
 		}
 		if !bytes.Equal(got, want) {
-			return fmt.Errorf("check %s: the bucket has other bytes", names[i])
+			return fmt.Errorf("check %s: the bytes in the bucket differ", names[i])
 		}
 	}
 	return nil

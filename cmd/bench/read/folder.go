@@ -31,7 +31,8 @@ func (b *bench) generate(ctx context.Context) error {
 		expand = [][]string{{"--expand", "none"}, {"--expand", "none"}}
 	}
 	for i, flags := range expand {
-		args := append([]string{"build", "--site-base-url", "https://tollbook.example", "--data", filepath.Dir(b.public)},
+		args := append([]string{"build", "--site-base-url", "https://tollbook.example", "--data",
+			filepath.Dir(b.public)},
 			flags...)
 		if err := harness.Run(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
 			return err

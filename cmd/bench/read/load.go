@@ -72,13 +72,14 @@ func (b *bench) load(ctx context.Context, s *server, list string) (load, error) 
 	var l load
 	at := max(0, lastLine(out))
 	if err := json.Unmarshal(out[at:], &l); err != nil {
-		return load{}, fmt.Errorf("read what wrk said: %w\n%s", err, out)
+		return load{}, fmt.Errorf("parse the output of wrk: %w\n%s", err, out)
 	}
 	if l.Failed > 0 || l.Requests == 0 {
 		return load{}, fmt.Errorf("%.0f of %.0f requests failed\n%s", l.Failed, l.Requests, out)
 	}
 	l.CPU = after - before
-	log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms, most %.3g ms", l.Requests,
+	log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms, maximum %.3g ms",
+		l.Requests,
 		l.Bytes/l.Requests, l.cpuMicros(), l.p50(), l.p99(), l.max())
 	return l, nil
 }

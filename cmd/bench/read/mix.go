@@ -259,7 +259,7 @@ func (m *mixes) check(ctx context.Context, ours, peer string) error {
 				return err
 			}
 			if !bytes.Equal(a, b) {
-				return fmt.Errorf("%s: ours sends %d bytes, nginx %d others", name, len(a), len(b))
+				return fmt.Errorf("%s: ours sends %d bytes, nginx sends %d different ones", name, len(a), len(b))
 			}
 			return nil
 		})

@@ -36,7 +36,7 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = harness.Command{Name: "read", Short: "requests of readers, beside nginx",
+var Command = harness.Command{Name: "read", Short: "measure serving readers, beside nginx",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
 		flags.IntVar(&o.services, "services", 20_000, "generated services")
@@ -46,8 +46,8 @@ var Command = harness.Command{Name: "read", Short: "requests of readers, beside 
 			"connections of a load, each of which asks as soon as it is answered")
 		flags.BoolVar(&o.swap, "swap", false,
 			"measure ours alone, under snapshots that replace each other, beside none that do")
-		flags.StringVar(&o.public, "public", "", "`folder` that build --gzip published, in place of a generated one")
-		flags.StringVar(&o.program, "program", "", "`file` of the tollbook to serve by, in place of the one here")
+		flags.StringVar(&o.public, "public", "", "`folder` that build --gzip published, instead of a generated one")
+		flags.StringVar(&o.program, "program", "", "`file` of the tollbook to serve by, instead of the one here")
 		return func(ctx context.Context) error { return run(ctx, o) }
 	}}
 
@@ -92,7 +92,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	report.AddBounded("most memory of serve", "MB", memoryBound, most)
+	report.AddBounded("maximum memory of serve", "MB", memoryBound, most)
 	return report.Print()
 }
 
@@ -139,33 +139,34 @@ func (b *bench) compare(ctx context.Context, report *harness.Report, ours *serve
 		b.side("literal, ours", ours, b.mixes.files),
 		b.side("literal, nginx", peer, b.mixes.files),
 		b.side("readers' addresses", ours, b.mixes.addresses),
-		b.side("cut window", ours, b.mixes.windows),
+		b.side("different windows", ours, b.mixes.windows),
 		b.side("window again", ours, b.mixes.again),
-		b.side("q, 400 different", ours, b.mixes.searches),
-		b.side("q, each another", ours, b.mixes.others),
+		b.side("400 searches", ours, b.mixes.searches),
+		b.side("different searches", ours, b.mixes.others),
 	)
 	if err != nil {
 		return err
 	}
 	const literal = "our literal hit"
 	report.Compare("literal file, gzip", "nginx gzip_static always", "requests/s", results[0], results[1], literalBound)
-	report.Compare("the same, CPU of a request", "nginx", "µs", b.of("literal, ours", load.cpuMicros),
+	report.Compare("the same, CPU per request", "nginx", "µs", b.of("literal, ours", load.cpuMicros),
 		b.of("literal, nginx", load.cpuMicros), harness.Bound{})
 	report.Compare("the same, p99", "nginx", "ms", b.of("literal, ours", load.p99), b.of("literal, nginx", load.p99),
 		harness.Bound{})
-	report.Compare("the same files by readers' addresses", literal, "requests/s", results[2], results[0],
+	report.Compare("the same files by API paths", literal, "requests/s", results[2], results[0],
 		harness.Bound{})
-	report.Compare("a window that was cut before", literal, "requests/s", results[4], results[0], againBound)
-	report.AddBounded("windows, each cut anew", "requests/s", windowBound, results[3]...)
-	report.AddBounded("q, 400 different queries: p95", "ms", searchBound, b.of("q, 400 different", load.p95)...)
-	report.AddBounded("q, each another query or page: p95", "ms", searchBound, b.of("q, each another", load.p95)...)
-	report.Add("q, 400 different queries", "requests/s", results[5]...)
-	report.Add("q, each another query or page", "requests/s", results[6]...)
-	for _, name := range []string{"literal, ours", "literal, nginx", "cut window", "window again", "q, 400 different",
-		"q, each another"} {
+	report.Compare("repeated windows", literal, "requests/s", results[4], results[0], againBound)
+	report.AddBounded("different windows", "requests/s", windowBound, results[3]...)
+	report.AddBounded("400 searches, repeated: p95", "ms", searchBound, b.of("400 searches", load.p95)...)
+	report.AddBounded("different searches: p95", "ms", searchBound, b.of("different searches", load.p95)...)
+	report.Add("400 searches, repeated", "requests/s", results[5]...)
+	report.Add("different searches", "requests/s", results[6]...)
+	for _, name := range []string{"literal, ours", "literal, nginx", "different windows", "window again",
+		"400 searches",
+		"different searches"} {
 		report.Add(name+": p50", "ms", b.of(name, load.p50)...)
 		report.Add(name+": p99", "ms", b.of(name, load.p99)...)
-		report.Add(name+": CPU of a request", "µs", b.of(name, load.cpuMicros)...)
+		report.Add(name+": CPU per request", "µs", b.of(name, load.cpuMicros)...)
 	}
 	return nil
 }

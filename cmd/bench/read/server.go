@@ -28,7 +28,8 @@ var serving = regexp.MustCompile(`on http://([0-9.:]+)/`)
 
 // startServe starts tollbook serve without its rate limit, because there is only one client.
 func (b *bench) startServe(ctx context.Context) (*server, error) {
-	cmd := harness.Program(ctx, nil, b.program, "serve", "--from", b.public, "--serve-listen", "127.0.0.1:0", "--serve-rate-limit",
+	cmd := harness.Program(ctx, nil, b.program, "serve", "--from", b.public, "--serve-listen", "127.0.0.1:0",
+		"--serve-rate-limit",
 		"0", "--serve-metrics", "127.0.0.1:0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

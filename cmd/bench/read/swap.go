@@ -40,12 +40,12 @@ func (b *bench) swaps(ctx context.Context, report *harness.Report, ours *server)
 	if err != nil {
 		return err
 	}
-	report.Compare("p99 while snapshots replace each other", "no new snapshot", "ms", results[0], results[1], slowest)
+	report.Compare("p99 while snapshots are published", "no new snapshot", "ms", results[0], results[1], slowest)
 	report.Compare("slowest request", "no new snapshot", "ms", b.of("flips", load.max), b.of("still", load.max),
 		harness.Bound{})
-	report.Compare("CPU of a request", "no new snapshot", "µs", b.of("flips", load.cpuMicros),
+	report.Compare("CPU per request", "no new snapshot", "µs", b.of("flips", load.cpuMicros),
 		b.of("still", load.cpuMicros), harness.Bound{})
-	report.Add("snapshots that replaced another", "", float64(flips))
+	report.Add("snapshots published", "", float64(flips))
 	return nil
 }
 

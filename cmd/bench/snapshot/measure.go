@@ -35,21 +35,22 @@ func alternate(ctx context.Context, o options, dir string) (err error) {
 		if err := m.run(ctx, o, d, filepath.Join(dir, "public"), i); err != nil {
 			return err
 		}
-		log.Printf("run %d of %d: whole %.2f s, deflate %.2f s, rebuild %.2f s, again whole %.2f s, %.0f MB", i+1,
+		log.Printf("run %d of %d: full %.2f s, compressing %.2f s, after visits %.2f s, full again %.2f s, %.0f MB",
+			i+1,
 			o.runs,
 			m.full[i], m.deflate[i], m.rebuild[i], m.again[i], m.peak[i])
 	}
 	r := harness.NewReport(o.runs)
-	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate,
+	r.Compare("full build", "compressing the same bytes", "s", m.full, m.deflate,
 		harness.Bound{Target: 3.7, Hoped: 2, Most: true})
-	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, harness.Bound{})
-	r.Compare("a build after 1 in 15 changed", "the same from nothing", "s", m.rebuild, m.again, rebuildBound)
-	r.Compare("processor time of it, with Postgres", "the same from nothing", "s", m.rebuildCPU, m.againCPU,
+	r.Compare("full build", "compressing each content once", "s", m.full, m.distinct, harness.Bound{})
+	r.Compare("build after visits to 1 in 15", "full build of the same", "s", m.rebuild, m.again, rebuildBound)
+	r.Compare("processor time of it, with Postgres", "full build of the same", "s", m.rebuildCPU, m.againCPU,
 		rebuildBound)
-	r.AddBounded("most memory of a whole build", "MB", harness.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
-	r.Add("processor time of a whole build, without Postgres", "s", m.cpu...)
-	r.Add("the same of a service", "ms", scaled(m.cpu, 1e3/float64(o.services))...)
-	r.Add("processor time of Postgres meanwhile, of a service", "ms", scaled(m.server, 1e3/float64(o.services))...)
+	r.AddBounded("maximum memory of a full build", "MB", harness.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
+	r.Add("processor time of a full build, without Postgres", "s", m.cpu...)
+	r.Add("the same, per service", "ms", scaled(m.cpu, 1e3/float64(o.services))...)
+	r.Add("processor time of Postgres meanwhile, per service", "ms", scaled(m.server, 1e3/float64(o.services))...)
 	m.last.report(r, d, o.services, m.bytes)
 	r.Add("services visited between two builds", "", float64(m.visited))
 	return r.Print()
@@ -72,13 +73,13 @@ func (b *built) report(r *harness.Report, d *database, services int, bytes int64
 	of := func(what string) string { return fmt.Sprintf("%s, %d services", what, services) }
 	r.Add(of("files"), "", float64(b.Files))
 	if bytes > 0 {
-		r.Add(of("contents of snapshot and packs"), "MB", float64(bytes)/1e6)
+		r.Add(of("uncompressed bytes of snapshot and packs"), "MB", float64(bytes)/1e6)
 	}
 	r.Add(of("snapshot"), "MB", float64(b.Zip)/1e6)
 	r.Add(of("packs"), "MB", float64(b.Packed)/1e6)
 	r.Add(of("database"), "MB", float64(d.bytes)/1e6)
-	r.Add(of("rows made a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
-	r.Add(of("making them"), "s", d.report.Took.Seconds())
+	r.Add(of("rows generated a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
+	r.Add(of("time of generating them"), "s", d.report.Took.Seconds())
 }
 
 // run is one run: a full build and the peer, a build after some visits, and a full build of the same facts.
@@ -120,7 +121,7 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 		return err
 	}
 	if rebuild.Files != again.Files { // the bytes differ in the list of previous snapshots
-		return fmt.Errorf("beside a snapshot %d files were built, from nothing %d", rebuild.Files, again.Files)
+		return fmt.Errorf("a build after visits wrote %d files, a full build %d", rebuild.Files, again.Files)
 	}
 	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, full.Peak)
 	m.deflate, m.distinct = append(m.deflate, peer.Seconds), append(m.distinct, peer.Distinct)

@@ -67,7 +67,7 @@ func (g *grown) run(ctx context.Context, o options, public string, i int) error 
 	if err := runRole(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
 		return err
 	}
-	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; deflating %.1f s", g.services, b.Seconds,
+	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; compressing %.1f s", g.services, b.Seconds,
 		b.CPU, b.Peak, peer.Seconds)
 	g.seconds, g.cpu, g.server = append(g.seconds, b.Seconds), append(g.cpu, b.CPU), append(g.server, b.Server)
 	g.peak, g.deflate = append(g.peak, b.Peak), append(g.deflate, peer.Seconds)
@@ -81,17 +81,17 @@ func (g *grown) compare(r *harness.Report, from *grown) {
 	bound, peer := harness.Bound{Target: 1.2 * times, Hoped: times, Most: true},
 		fmt.Sprintf("%d services", from.services)
 	r.Compare(fmt.Sprintf("time of a build of %d", g.services), peer, "s", g.seconds, from.seconds, bound)
-	r.Compare("most memory of it", peer, "MB", g.peak, from.peak, bound)
+	r.Compare("maximum memory of it", peer, "MB", g.peak, from.peak, bound)
 	r.Compare("processor time of it, without Postgres", peer, "s", g.cpu, from.cpu, harness.Bound{})
-	r.Compare("deflating the same", peer, "s", g.deflate, from.deflate, harness.Bound{})
+	r.Compare("compressing the same bytes", peer, "s", g.deflate, from.deflate, harness.Bound{})
 }
 
 func (g *grown) report(r *harness.Report) {
 	each := func(values []float64, factor float64) []float64 { return scaled(values, factor/float64(g.services)) }
-	r.Add(fmt.Sprintf("processor time of a service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
-	r.Add(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms",
+	r.Add(fmt.Sprintf("processor time per service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
+	r.Add(fmt.Sprintf("processor time of Postgres per service, %d services", g.services), "ms",
 		each(g.server, 1e3)...)
-	r.Add(fmt.Sprintf("memory of a service, %d services", g.services), "kB", each(g.peak, 1e3)...)
+	r.Add(fmt.Sprintf("memory per service, %d services", g.services), "kB", each(g.peak, 1e3)...)
 	g.last.report(r, g.database, g.services, g.bytes)
 }
 

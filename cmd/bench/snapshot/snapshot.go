@@ -47,20 +47,20 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = harness.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote",
+var Command = harness.Command{Name: "snapshot", Short: "measure builds, beside compressing the same bytes",
 	Flags: func(flags *flag.FlagSet) func(context.Context) error {
 		var o options
-		flags.IntVar(&o.services, "services", 20_000, "how many `services`")
+		flags.IntVar(&o.services, "services", 20_000, "number of `services`")
 		flags.IntVar(&o.runs, "runs", 5, "`runs` of each")
 		flags.IntVar(&o.days, "days", 90, "UTC `days` of history")
-		flags.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
+		flags.StringVar(&o.scale, "scale", "", "`sizes` to build, the smallest first: 20000,200000")
 		flags.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
-		flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
+		flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last full build")
 		flags.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
 		flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
-		flags.StringVar(&o.database, "database", "", "likewise")
-		flags.StringVar(&o.dir, "dir", "", "likewise")
-		flags.IntVar(&o.minute, "minute", 0, "likewise")
+		flags.StringVar(&o.database, "database", "", "of such a process")
+		flags.StringVar(&o.dir, "dir", "", "of such a process")
+		flags.IntVar(&o.minute, "minute", 0, "of such a process")
 		return func(ctx context.Context) error {
 			switch o.role {
 			case "build":
@@ -120,13 +120,13 @@ func fill(ctx context.Context, o options, dir string, services int) (*database, 
 	d := &database{dir: dir}
 	d.server, err = private.Start(ctx, private.Options{Dir: filepath.Join(dir, "server"), Throwaway: true})
 	if err == nil {
-		log.Printf("%d services are made …", services)
+		log.Printf("generating %d services …", services)
 		err = d.fill(ctx, o, services)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	log.Printf("%d services, %d rows, %.1f MB, made in %.1f s", services, d.report.Rows, float64(d.bytes)/1e6,
+	log.Printf("%d services, %d rows, %.1f MB, generated in %.1f s", services, d.report.Rows, float64(d.bytes)/1e6,
 		d.report.Took.Seconds())
 	return d, nil
 }

@@ -116,5 +116,5 @@ func Memory(pid int, field string) (float64, error) {
 			return kib * 1024 / 1e6, nil
 		}
 	}
-	return 0, fmt.Errorf("%s does not tell %s", name, field)
+	return 0, fmt.Errorf("%s has no %s", name, field)
 }
