@@ -151,7 +151,8 @@ func TestFollowClock(t *testing.T) {
 		}
 	}
 	got := m(`
-		SELECT slug || ' ' || extract(epoch FROM next_check_at - ` + at(0) + `::timestamptz)::int / 60 FROM services JOIN service_states ON service_id = id
+		SELECT slug || ' ' || extract(epoch FROM next_check_at - ` + at(0) + `::timestamptz)::int / 60
+		FROM services JOIN service_states ON service_id = id
 		UNION ALL SELECT name || ' ' || extract(epoch FROM began_at - ` + at(0) + `::timestamptz)::int / 60 FROM steps
 		UNION ALL SELECT 'host ' || host FROM hosts
 		UNION ALL SELECT 'job ' || id || CASE WHEN scheduled_at > now() THEN ' later' ELSE ' now' END FROM river_job

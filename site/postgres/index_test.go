@@ -285,7 +285,8 @@ var tables = []struct{ name, sql string }{
 	{"settlements",
 		`SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index,
 			encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
-		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
+		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id
+			JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
 	{"token_totals",
 		`SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM token_totals` +
 			ofFlow},

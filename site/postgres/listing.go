@@ -135,7 +135,8 @@ func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Durati
 				FROM due WHERE s.service_id = due.service_id
 				RETURNING s.*
 			)
-			SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id
+			ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}

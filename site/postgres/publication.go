@@ -41,7 +41,8 @@ func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationL
 	if err != nil {
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock belongs to the connection and outlives the transaction
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		// the lock belongs to the connection and outlives the transaction
 		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`,
 			fmt.Sprint(publicationLockTimeout.Milliseconds())); err != nil {
 			return err

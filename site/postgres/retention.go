@@ -16,9 +16,7 @@ import (
 // Retain deletes old rows:
 //
 //   - the checks of days more than site.LogDays ago, with their sums by hour;
-//
 //   - sums of settlements by hour that are older than ledger.HourRetention;
-//
 //   - sums of amounts and senders by day that are more than 90 days old.
 //
 // All other sums by day stay. A clock alone deletes nothing: as many later days must have checks, and a later

@@ -205,11 +205,13 @@ func TestRecordSettlements(t *testing.T) {
 				` JOIN accounts a ON a.id = payee_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
 		{"payer_days",
-			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + tokenJoin +
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address
+				|| ' ' || b.address, settlements, amount::text FROM payer_days` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
 		{"settlements",
-			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
+			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token
+				|| ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
 			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex')
 				ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id

@@ -71,7 +71,8 @@ func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration,
 				ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $1
 				RETURNING service_id
 			)
-			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id
+			ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}
@@ -112,7 +113,8 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 			b.Queue(`
 				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6,
 					robots = $7, terms = $8
-				WHERE service_id = $1`, v.ServiceID, v.At, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms)
+				WHERE service_id = $1`, v.ServiceID, v.At,
+				f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms)
 		}
 		var domain *string
 		if d := v.Domain; d != nil {

@@ -147,7 +147,8 @@ func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Ti
 	err := tx.QueryRow(ctx, `
 		SELECT count(*), min(received_at) FROM (
 			SELECT received_at FROM submissions WHERE client = $1 AND received_at > $2
-			ORDER BY received_at DESC LIMIT $3) AS recent`, client, now.Add(-time.Hour), site.SubmissionsPerHour).Scan(&n, &oldest)
+			ORDER BY received_at DESC LIMIT $3) AS recent`,
+		client, now.Add(-time.Hour), site.SubmissionsPerHour).Scan(&n, &oldest)
 	if err == nil && n >= site.SubmissionsPerHour {
 		err = &site.SubmissionLimitError{
 			Message: fmt.Sprintf(

@@ -54,7 +54,8 @@ func (db *DB) TakeInputs(ctx context.Context, now time.Time, lease time.Duration
 				ON CONFLICT (service_id) DO UPDATE SET due_at = excluded.due_at WHERE old.due_at <= $1
 				RETURNING service_id
 			)
-			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id
+			ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,8 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 		at[s.ID] = &facts[i]
 	}
 	list, err := endpoints(ctx, tx, `
-		SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`, ids)
+		SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1)
+		ORDER BY service_id, path, method, id`, ids)
 	if err != nil {
 		return nil, err
 	}

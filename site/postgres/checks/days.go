@@ -44,7 +44,8 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 	windows := windowsOf(now)
 	var d Rollup
 	err := r.each(ctx, `
-		SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN histogram END FROM check_days WHERE service_id = ANY($2)
+		SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN histogram END
+		FROM check_days WHERE service_id = ANY($2)
 		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
 			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
 			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 GROUP BY 1, 2

@@ -131,7 +131,8 @@ func (st *Store) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]
 // ServiceEnvelopes reads the newest envelopes of the endpoints of services, by endpoint.
 func ServiceEnvelopes(ctx context.Context, q rows.Querier, services []int64) (map[uuid.UUID]*Envelope, error) {
 	stored, err := envelopes(ctx, q, `
-		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)`, services)
+		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id
+		WHERE service_id = ANY($1)`, services)
 	by := make(map[uuid.UUID]*Envelope, len(stored))
 	for _, e := range stored {
 		by[e.EndpointID] = e

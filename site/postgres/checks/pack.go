@@ -63,7 +63,8 @@ func (r *LogReader) packOfAll(ctx context.Context, hour, keptSince time.Time, do
 		since = &keptSince
 	}
 	return r.eachBlock(ctx, do, `
-		SELECT 0, number, `+checkColumns+` FROM checks WHERE checked_at >= $1 AND checked_at < $2 AND number >= $3 AND number < $4 ORDER BY number`,
+		SELECT 0, number, `+checkColumns+` FROM checks
+		WHERE checked_at >= $1 AND checked_at < $2 AND number >= $3 AND number < $4 ORDER BY number`,
 		*since, hour.Add(time.Hour), *first*site.BlockSize, (*last+1)*site.BlockSize)
 }
 

@@ -88,7 +88,8 @@ func (st *Store) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, e
 // no change.
 func (st *Store) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([]Price, error) {
 	return prices(ctx, st.pool, `
-		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id JOIN services ON services.id = service_id
+		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id
+			JOIN services ON services.id = service_id
 		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
 			OR since > $2 AND first_seen_at <= services.created_at
 				AND since = (SELECT min(since) FROM prices p WHERE p.endpoint_id = endpoints.id))

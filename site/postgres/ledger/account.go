@@ -11,10 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// idCache are what networks, flows and accounts are named by in the tables of settlements. A number is given for good,
-// in a transaction of its own before the one that uses it: a crash between the two leaves a name that nothing uses yet.
+// idCache caches the numbers that identify networks, tokens of facilitators and accounts in the tables of settlements.
+// A number never changes. It is committed before the transaction that uses it: a crash between the two leaves a row
+// that nothing refers to yet.
 type idCache struct {
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the maps
 	chains   map[string]int16
 	tokens   map[tokenKey]int32
 	accounts map[string]int64
@@ -25,10 +26,10 @@ type tokenKey struct {
 	facilitator, token string
 }
 
-// maxAccounts is how many accounts' numbers are remembered, in some 100 MB at most.
+// maxAccounts is how many numbers of accounts are cached, in about 100 MB.
 const maxAccounts = 1 << 19
 
-// chainID is the number of a network; one that is new gets one.
+// chainID returns the number of a network, and inserts the network if it is new.
 func (db *DB) chainID(ctx context.Context, network string) (int16, error) {
 	n := &db.numbers
 	n.mu.Lock()
@@ -85,7 +86,8 @@ func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 	return id, nil
 }
 
-// unknownFacilitator words the violation of the one foreign key that a settlement's own words can break.
+// unknownFacilitator returns ErrUnknownFacilitator for a violation of the foreign key on facilitators, which is the
+// only one that a settlement can violate.
 func unknownFacilitator(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code == "23503" && e.ConstraintName == "facilitator_tokens_facilitator_id_fkey" {
@@ -94,8 +96,8 @@ func unknownFacilitator(err error) error {
 	return err
 }
 
-// accountIDs are the numbers of addresses, each of which is given once; those that are new get one. They go in sorted,
-// so that two writers wait for each other and never in a circle.
+// accountIDs returns the numbers of distinct addresses, and inserts those that are new. It inserts them sorted, so that
+// two writers cannot deadlock.
 func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, error) {
 	n := &db.numbers
 	ids := make([]int64, len(addresses))
@@ -135,14 +137,14 @@ func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, erro
 		if id, fresh := numbers[address]; fresh {
 			ids[i], n.accounts[address] = id, id
 		} else if ids[i] == 0 {
-			return nil, fmt.Errorf("number account %.80q: it is not there", address)
+			return nil, fmt.Errorf("number account %.80q: it was not inserted", address)
 		}
 	}
 	return ids, nil
 }
 
 func readAccounts(ctx context.Context, q querier, addresses []string, into map[string]int64) error {
-	// A look-up for each, whatever the planner thinks of the table's size.
+	// A sub-query forces one index look-up for each address, whatever the planner estimates.
 	rows, err := q.Query(ctx, `
 		SELECT address, id FROM (SELECT u AS address, (SELECT a.id FROM accounts a WHERE a.address = u) AS id
 			FROM unnest($1::text[]) u) found

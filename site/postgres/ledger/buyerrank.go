@@ -8,18 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rankedBuyer is one buyer of a service.
+// rankedBuyer is a buyer of a service.
 type rankedBuyer struct {
 	payer   int64
 	address string
 	purchases
 }
 
-// rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all
-// that share the last place, since addresses tell them apart.
+// rank sorts the month's buyers of each service by amount, then address. It reads addresses only of buyers that may be
+// among the first: all that share the last rank, because the address decides.
 func (b *buyerReader) rank(ctx context.Context) error {
 	lists := map[int64][]rankedBuyer{}
-	recipients := map[int64]int{} // of a service: with several, a buyer can come more than once
+	recipients := map[int64]int{} // of each service; with several, a buyer may be in the list more than once
 	for _, shares := range b.services {
 		for _, s := range shares {
 			recipients[s.service]++
@@ -77,7 +77,7 @@ func (b *buyerReader) rank(ctx context.Context) error {
 	return nil
 }
 
-// mergeBuyers makes one of a buyer's entries.
+// mergeBuyers adds up the entries of each buyer.
 func mergeBuyers(list []rankedBuyer) []rankedBuyer {
 	slices.SortFunc(list, func(a, b rankedBuyer) int { return cmp.Compare(a.payer, b.payer) })
 	merged := list[:0]
@@ -91,7 +91,7 @@ func mergeBuyers(list []rankedBuyer) []rankedBuyer {
 	return merged
 }
 
-// names are the networks of a word's bits; equal words share them.
+// names returns the networks of a set of indexes. Equal sets share a list.
 func (t *revenueReader) names(networks uint64) []string {
 	if list, ok := t.networkLists[networks]; ok {
 		return list
@@ -106,7 +106,7 @@ func (t *revenueReader) names(networks uint64) []string {
 	return list
 }
 
-// readAddresses reads accounts' addresses in the order of their numbers, some at a time.
+// readAddresses reads the addresses of accounts, sorted by number, in chunks.
 func (t *revenueReader) readAddresses(ctx context.Context, into map[int64]string) error {
 	ids := make([]int64, 0, len(into))
 	for id := range into {

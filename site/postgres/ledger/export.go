@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Export reads what people decided: facilitators with their settlers by id, network and address, and tokens by network
+// Export reads what people decided: facilitators with their settlers, by id, network and address, and tokens by network
 // and address.
 func Export(ctx context.Context, tx pgx.Tx) (list []Facilitator, tokens []Token, err error) {
 	if list, err = facilitators(ctx, tx); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrClaimed is a settler account that two facilitators would have.
+// ErrClaimed says that a settler account belongs to another facilitator.
 var ErrClaimed = errors.New("the account settles for another facilitator")
 
 // Facilitator is a row of facilitators with its settlers.
@@ -34,12 +34,12 @@ type Settler struct {
 	Deprecated bool
 }
 
-// ImportReport says what an import did, by facilitators' ids in the order of the list.
+// ImportReport lists what an import changed, by facilitators' ids in the order of the list.
 type ImportReport struct {
 	Added, Changed, Left []string
 	SettlersAdded        int
 	SettlersRemoved      int
-	Others               int // facilitators that the list does not name; they stay as they were
+	Others               int // facilitators that the list does not name; they are unchanged
 }
 
 const facilitatorColumns = `id, name, website_url, docs_url, facilitator_url, upstream_status, trusted`
@@ -83,9 +83,9 @@ func facilitators(ctx context.Context, q querier) ([]Facilitator, error) {
 	return list, nil
 }
 
-// ImportFacilitators brings the facilitators of a list to what it says of them, all of them or none. A facilitator that
-// is known by its id takes the list's words and accounts; one that the list does not name stays as it is. It answers
-// ErrClaimed, naming both, for an account that such a one has. Settlements that were recorded keep their facilitator.
+// ImportFacilitators imports a list of facilitators in one transaction. A facilitator with the same id is replaced; one
+// that the list does not name is unchanged. It returns ErrClaimed, with both ids, if such a facilitator has an account
+// of the list. Recorded settlements keep their facilitator.
 func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (ImportReport, error) {
 	var report ImportReport
 	err := db.transact(ctx, func(tx pgx.Tx) error {
@@ -135,8 +135,8 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 	return report, nil
 }
 
-// queueRemoval takes an account out of a facilitator's, and with it the scans that look for it. One of which only the
-// deprecation is another stays: what it settled is to be looked for as before.
+// queueRemoval removes an account from a facilitator, and with it the scans for it. If only the deprecation changed,
+// the account and its scans stay.
 func queueRemoval(b *pgx.Batch, f Facilitator, old Settler) {
 	for _, s := range f.Settlers {
 		deprecated := s.Deprecated
@@ -164,7 +164,7 @@ func sameSettler(a, b Settler) bool {
 		(a.Since == nil) == (b.Since == nil) && (a.Since == nil || a.Since.Equal(*b.Since))
 }
 
-// settlerChanges are the accounts that went and those that came; one that is another in any word counts as both.
+// settlerChanges returns the removed and the added accounts. A changed account is in both.
 func settlerChanges(old, now []Settler) (gone, came []Settler) {
 	in := func(list []Settler, s Settler) bool {
 		return slices.ContainsFunc(list, func(o Settler) bool { return sameSettler(o, s) })
@@ -182,7 +182,7 @@ func settlerChanges(old, now []Settler) (gone, came []Settler) {
 	return gone, came
 }
 
-// countNew counts the accounts of list that are not in other, whatever is said of them there.
+// countNew counts the accounts of list that are not in other, whatever their other fields.
 func countNew(list, other []Settler) (n int) {
 	for _, s := range list {
 		if !slices.ContainsFunc(other, func(o Settler) bool {
@@ -204,8 +204,8 @@ func queueFacilitator(b *pgx.Batch, f Facilitator) {
 		f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus)
 }
 
-// putSettlers adds the accounts that are missing, once those that went are gone, so that an account may pass from one
-// facilitator of the list to another.
+// putSettlers adds the missing accounts. It runs after the removals, so that an account may move between facilitators
+// of the list.
 func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
 	for _, f := range list {
 		for _, s := range f.Settlers {
@@ -231,7 +231,8 @@ func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
 	return nil
 }
 
-// TrustFacilitator keeps the operator's word for or against a facilitator's settlers; ErrNotFound without such an id.
+// TrustFacilitator stores whether the operator vouches for a facilitator's settlers. It returns ErrNotFound for an
+// unknown id.
 func (db *DB) TrustFacilitator(ctx context.Context, id string, trusted bool) error {
 	tag, err := db.pool.Exec(ctx, `UPDATE facilitators SET trusted = $2 WHERE id = $1`, id, trusted)
 	if err == nil && tag.RowsAffected() == 0 {

@@ -8,15 +8,15 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// insertRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else
-// writes such keys between. Most rows of a commit are new, and to copy them is less work than a statement that tries
-// each.
+// insertRows are rows of a roll-up, of which those are copied that an UPDATE before did not change. The chain's lock
+// keeps others from inserting the same keys. Most rows of a commit are new, and COPY is cheaper than a statement that
+// tries each.
 type insertRows struct {
 	updated []bool
 	copy    func(ctx context.Context, tx pgx.Tx, updated []bool) error
 }
 
-// mark takes the numbers, from 1, of the rows that the UPDATE found.
+// mark marks the rows that the UPDATE changed. It returns their numbers, from 1.
 func (r *insertRows) mark(numbers pgx.Rows) error {
 	var i int64
 	_, err := pgx.ForEachRow(numbers, []any{&i}, func() error {
@@ -26,7 +26,7 @@ func (r *insertRows) mark(numbers pgx.Rows) error {
 	return err
 }
 
-// newInsertRows returns rows of a list that are to be copied into a table.
+// newInsertRows returns rows of a list to be copied into a table.
 func newInsertRows[T any](table, columns string, list []T, fill func(row []any, of *T)) *insertRows {
 	return &insertRows{make([]bool, len(list)), func(ctx context.Context, tx pgx.Tx, updated []bool) error {
 		fresh := make([]T, 0, len(list))

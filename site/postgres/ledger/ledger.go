@@ -1,5 +1,5 @@
-// Package ledger stores settlements: facilitators and their settlers, how far each network was read, what was settled,
-// its sums, and the revenue of recipients.
+// Package ledger stores settlements: facilitators and their settlers, the progress of scans on each network, the
+// settlements with their sums, and the revenue of recipients.
 //
 // It owns the tables from facilitators to tokens, and reads prices for the recipients that services name. It must never
 // know what a service is, nor judge what counts.
@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrNotFound is a row that is not there.
+// ErrNotFound says that a row does not exist.
 var ErrNotFound = errors.New("not found")
 
-// HourRetention is how long sums of settlements by hour are kept; those by day stay for good.
+// HourRetention is how long sums of settlements by hour are stored. Sums by day are never deleted.
 const HourRetention = 8 * 24 * time.Hour
 
 // DB is the ledger of a migrated database.
@@ -40,7 +40,7 @@ type Reader struct{ tx pgx.Tx }
 // NewReader returns a reader in a transaction.
 func NewReader(tx pgx.Tx) *Reader { return &Reader{tx} }
 
-// Settled reads every facilitator with its flows and every network with its scans, as of now.
+// Settled reads every facilitator with its tokens, and every network with its scans, as of now.
 func (r *Reader) Settled(ctx context.Context, now time.Time) (facilitators []FacilitatorFacts, chains []ChainFacts,
 	err error) {
 	if facilitators, err = r.readFacilitators(ctx, now); err != nil {

@@ -19,12 +19,12 @@ type LoadedAccount struct {
 	Address string // in normal form
 }
 
-// FacilitatorToken names a flow by whom, where and what.
+// FacilitatorToken identifies a token that a facilitator settles on a network.
 type FacilitatorToken struct{ Facilitator, Network, Token string }
 
-// LoadedSettlement is a Settlement whose accounts are numbers, and whose flow is one of the loader's.
+// LoadedSettlement is a Settlement with numbers for its accounts and its token.
 type LoadedSettlement struct {
-	Token                 int // index
+	Token                 int // index into the tokens of the loader
 	Settler, Payer, Payee int64
 	Block                 int64
 	BlockHash             []byte
@@ -35,15 +35,15 @@ type LoadedSettlement struct {
 	Amount                uint64 // atomic units, below 1<<63
 }
 
-// Loader fills the empty tables of settlements by COPY, over several connections, with the very rows that indexers
-// would have left.
+// Loader fills the empty tables of settlements by COPY, over several connections, with the rows that indexers would
+// have written.
 type Loader struct {
 	db     *DB
 	now    time.Time
 	tokens []loadedToken
 
-	mu    sync.Mutex // guards all below
-	whole *rollups   // sums over all payees: hours, flows, authorisations
+	mu    sync.Mutex // guards whole
+	whole *rollups   // sums over all payees: hours, tokens, authorisations
 }
 
 type loadedToken struct {
@@ -52,7 +52,7 @@ type loadedToken struct {
 	token string
 }
 
-// NewLoader returns a loader of settlements of some flows, as of now. Their facilitators are imported already.
+// NewLoader returns a loader of settlements of some tokens, as of now. Their facilitators are imported already.
 func (db *DB) NewLoader(ctx context.Context, now time.Time, tokens []FacilitatorToken) (*Loader, error) {
 	l := &Loader{db: db, now: now, whole: newRollups(0)}
 	for _, f := range tokens {
@@ -69,14 +69,14 @@ func (db *DB) NewLoader(ctx context.Context, now time.Time, tokens []Facilitator
 	return l, nil
 }
 
-// Accounts names accounts by their numbers.
+// Accounts inserts accounts with their numbers.
 func (l *Loader) Accounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {
 	return rows.Copy(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) {
 		rows.Put(row, a.ID, a.Address)
 	})
 }
 
-// QueueSums writes the sums of flows.
+// QueueSums queues the sums of tokens.
 func (l *Loader) QueueSums(batch *pgx.Batch) {
 	if len(l.whole.tokens) == 0 {
 		return
@@ -95,7 +95,7 @@ func (l *Loader) QueueSums(batch *pgx.Batch) {
 	}
 }
 
-// Authorizations returns the authorisations among what was loaded on a network: those of known settlers.
+// Authorizations returns the authorisations among the settlements that were loaded on a network.
 func (l *Loader) Authorizations(ctx context.Context, network string) ([]AuthorizationDay, error) {
 	chain, err := l.db.chainID(ctx, network)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *Loader) Authorizations(ctx context.Context, network string) ([]Authoriz
 	return days, nil
 }
 
-// Settlements writes settlements with the sums of their payees; those of flows are added up until QueueSums.
+// Settlements writes settlements with the sums of their payees. The sums of tokens are added up until QueueSums.
 func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettlement) (n int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -150,7 +150,7 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 	return int64(len(list) + len(t.payees) + len(t.payers) + len(t.amounts)), nil
 }
 
-// merge adds what flows settled and what was seen, of hours those that are not before since.
+// merge adds the sums of tokens and authorisations, and the sums of hours that are not before since.
 func (t *rollups) merge(o *rollups, since time.Time) {
 	for k, s := range o.hours {
 		if k.hour*3600 >= since.Unix() {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// amount is a number of atomic units, or a sum of such: large is nil while it fits small, below 1<<63.
+// amount is a number of atomic units. large is nil while the amount fits into small, below 1<<63.
 type amount struct {
 	small uint64
 	large *big.Int
@@ -31,13 +31,13 @@ func parseAmount(s string) (amount, bool) {
 }
 
 func (a amount) plus(b amount) amount {
-	if a.large == nil && b.large == nil && a.small+b.small < 1<<63 { // the sum of two words below 1<<63 is whole
+	if a.large == nil && b.large == nil && a.small+b.small < 1<<63 { // two addends below 1<<63 do not overflow
 		return amount{small: a.small + b.small}
 	}
 	return amount{large: new(big.Int).Add(a.int(), b.int())}
 }
 
-// minus takes b, which is no more, from a.
+// minus returns a - b. b must not exceed a.
 func (a amount) minus(b amount) amount {
 	if a.large == nil {
 		return amount{small: a.small - b.small}
@@ -79,7 +79,7 @@ func (a amount) String() string {
 	return strconv.FormatUint(a.small, 10)
 }
 
-// value is the amount as a numeric column takes it.
+// value returns the amount as an argument for a numeric column.
 func (a amount) value() any {
 	if a.large != nil {
 		return pgtype.Numeric{Int: a.large, Valid: true}
@@ -87,13 +87,13 @@ func (a amount) value() any {
 	return int64(a.small)
 }
 
-// AmountValue returns an amount in decimal text as a numeric column takes it.
+// AmountValue returns a decimal amount as an argument for a numeric column.
 func AmountValue(text string) any {
 	a, _ := parseAmount(text)
 	return a.value()
 }
 
-// money is an exact sum: units / 10^scale.
+// money is an exact decimal: units / 10^scale.
 type money struct {
 	units amount
 	scale int
@@ -132,7 +132,7 @@ func (m money) compare(o money) int {
 	return a.units.compare(b.units)
 }
 
-// String is the shortest exact decimal.
+// String returns the shortest exact decimal.
 func (m money) String() string {
 	s := m.units.String()
 	if m.scale == 0 {

@@ -9,7 +9,7 @@ import (
 	"tollbook/site"
 )
 
-// payeeDay sums what one flow settled to a payee on a UTC day.
+// payeeDay is what one token settled to a payee on a UTC day.
 type payeeDay struct {
 	day    int32 // since 1970
 	n      int64
@@ -17,20 +17,22 @@ type payeeDay struct {
 	last   int64 // microseconds since 1970
 }
 
-// window returns the first of the days that end today and that a build reads one by one.
+// window returns the first day of the window that a build reads day by day. It ends today.
 func window(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
 
-// payeeToken is what one flow settles to a payee.
+// payeeToken identifies the settlements of one token to one payee.
 type payeeToken struct {
 	payee   int64
 	tokenID int32
 }
 
-// payeeDayColumns are of a row d of payee_days. An amount beyond a bigint comes as text: hardly ever.
+// payeeDayColumns are the columns of a row d of payee_days. An amount that does not fit into a bigint is returned as
+// text, which is rare.
 const payeeDayColumns = `d.payee_id, d.token_id, d.day - date '1970-01-01', d.settlements,
-	CASE WHEN d.amount <= ` + maxWord + ` THEN d.amount::bigint ELSE -1 END, CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.last_at`
+	CASE WHEN d.amount <= ` + maxWord + ` THEN d.amount::bigint ELSE -1 END,
+	CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.last_at`
 
-// maxWord is the largest amount that comes as a bigint.
+// maxWord is the largest bigint.
 const maxWord = `9223372036854775807`
 
 // eachPayeeDay calls take with each row of payeeDayColumns.

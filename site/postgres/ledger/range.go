@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CommitRanges keeps ranges of a scan that follow each other, with their roll-ups, and moves the scan behind them, all
-// in one transaction, or answers ErrMoved. Tables say the same as when each was kept by itself. fresh counts the
-// settlements that were not kept already.
+// CommitRanges stores consecutive ranges of a scan with their sums, and moves the scan behind them, in one transaction,
+// or returns ErrMoved. The result is the same as if each range were committed by itself. fresh counts the settlements
+// that were new.
 func (db *DB) CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, err error) {
 	if len(ranges) == 0 {
 		return 0, nil
@@ -27,13 +27,13 @@ func (db *DB) CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, e
 	return fresh, nil
 }
 
-// checkRanges refuses ranges that are not one piece, and what lies outside of its range: it could not be rolled back
-// with it.
+// checkRanges refuses ranges that are not consecutive, and settlements outside their range, because a roll-back of the
+// range would miss them.
 func checkRanges(ranges []Range) error {
 	for i := range ranges {
 		r := &ranges[i]
 		if r.Last < r.First {
-			return fmt.Errorf("blocks %d to %d: there is none", r.First, r.Last)
+			return fmt.Errorf("blocks %d to %d: the range is empty", r.First, r.Last)
 		}
 		if i > 0 && (r.First != ranges[i-1].Last+1 || r.Scan != ranges[0].Scan || r.Network != ranges[0].Network) {
 			return fmt.Errorf("blocks %d to %d do not follow those before", r.First, r.Last)
@@ -89,7 +89,7 @@ func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, er
 	return fresh, err
 }
 
-// moveScan moves the scan from the first block of the ranges behind their last, and says what scan it is.
+// moveScan moves the scan from the first block of the ranges behind the last, and returns the scan's id.
 func moveScan(ctx context.Context, tx pgx.Tx, chain int16, ranges []Range) (scan int32, counts bool, err error) {
 	err = tx.QueryRow(ctx, `
 		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND version = $2 AND next = $3
@@ -135,7 +135,8 @@ func queueAuthorizations(b *pgx.Batch, chain int16, scan int32, ranges []Range) 
 	const u = `unnest($2::bigint[], $3::text[], $4::date[], $5::bigint[]) u (last, token, day, n)`
 	b.Queue(`
 		INSERT INTO range_authorizations (range_id, token, day, authorizations)
-		SELECT r.id, token, day, sum(n) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+		SELECT r.id, token, day, sum(n) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last
+		GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
 		scan, lasts, tokens, days, counts)
 	b.Queue(`
 		INSERT INTO authorization_days AS old (chain_id, token, day, authorizations)
@@ -179,8 +180,7 @@ func queueSenders(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 		chain, lasts, days, senders, tokens, payments, amounts, recipients)
 }
 
-// queuePrune forgets the ranges that lie too far below the head to be rolled back, and fills that are done and have
-// none left.
+// queuePrune deletes ranges too far below the head to be rolled back, and finished backfills without ranges.
 func queuePrune(b *pgx.Batch, chain int16) {
 	const low = `(SELECT next - 1 - $2 FROM scans WHERE chain_id = $1 AND until IS NULL)`
 	b.Queue(`
@@ -199,7 +199,7 @@ func queuePrune(b *pgx.Batch, chain int16) {
 			AND NOT EXISTS (SELECT FROM ranges r WHERE r.scan_id = c.id)`, chain)
 }
 
-// RangeEnds are the ends of a network's ranges that are kept, of every scan, newest first.
+// RangeEnds returns the ends of a network's stored ranges, of all scans, newest first.
 func (db *DB) RangeEnds(ctx context.Context, network string) ([]RangeEnd, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT DISTINCT r.last, r.hash FROM ranges r JOIN chains c ON c.id = r.chain_id

@@ -11,18 +11,18 @@ import (
 	"tollbook/site"
 )
 
-// buyerReader sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed
-// here, where numbers are cheaper than in the database.
+// buyerReader sums payments by payer, day by day. It reads the rows of each day once, by simple scans, and adds them
+// here, which is cheaper than in the database.
 type buyerReader struct {
 	*revenueReader
 	services  map[recipientKey][]share
-	purchases map[pair]*purchases         // over the month, of every payee
-	ended     map[servicePayer]*purchases // of recipients that stop being the service's within the month
-	days      map[servicePayer]struct{}   // who bought of a service, on the day that is being read
+	purchases map[pair]*purchases         // of the month, for every payee
+	ended     map[servicePayer]*purchases // for recipients that the service stopped asking for within the month
+	days      map[servicePayer]struct{}   // buyers of each service on the current day
 	amounts   map[int64]map[priceKey]int64
 }
 
-// share is a service that a recipient is of, up to a day since 1970.
+// share says that a recipient belongs to a service until a day since 1970.
 type share struct {
 	service int64
 	until   int32
@@ -37,7 +37,7 @@ type purchases struct {
 	n           int64
 	value       money
 	first, last int32
-	networks    uint64 // a bit for each
+	networks    uint64 // set of indexes into networks
 }
 
 func (p *purchases) add(n int64, value money, first, last int32, networks uint64) {
@@ -61,7 +61,7 @@ func sumOf[K comparable](sums map[K]*purchases, k K) *purchases {
 
 type servicePayer struct{ service, payer int64 }
 
-// priceKey is an amount, by itself while it fits a word.
+// priceKey identifies an amount: small if it fits into a uint64, else large.
 type priceKey struct {
 	small uint64
 	scale int
@@ -72,7 +72,7 @@ const forever = 1<<31 - 1
 
 func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 
-// readBuyers fills what Takings says of services, and of payees that have one payer.
+// readBuyers reads the facts of services, and of payees with a single payer.
 func (t *revenueReader) readBuyers(ctx context.Context) error {
 	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{},
 		ended: map[servicePayer]*purchases{},
@@ -93,10 +93,11 @@ func (t *revenueReader) readBuyers(ctx context.Context) error {
 	return b.rank(ctx)
 }
 
-// amountWord is an amount of a row, as far as a word holds it.
+// amountWord is an amount of a row as a bigint, -1 if it does not fit.
 const amountWord = `CASE WHEN amount <= ` + maxWord + ` THEN amount::bigint ELSE -1 END`
 
-// wideAmounts reads what no word holds of a day: a query of its own, since it is hardly ever needed.
+// wideAmounts reads the rows of a day whose amount does not fit into a bigint. It is a separate query, because there
+// are hardly any.
 func (b *buyerReader) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error,
 	into ...any) error {
 	rows, err := b.tx.Query(ctx, sql+` WHERE day = $1 AND amount > `+maxWord, dayTime(day))
@@ -160,7 +161,7 @@ func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 	return err
 }
 
-// readPayers reads who paid on a day before the month, which the index alone tells.
+// readPayers reads the payers of a day before the month. An index-only scan is enough.
 func (b *buyerReader) readPayers(ctx context.Context, day int32) error {
 	rows, err := b.tx.Query(ctx, `SELECT token_id, payee_id, payer_id FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
@@ -182,7 +183,7 @@ func (b *buyerReader) readPayers(ctx context.Context, day int32) error {
 	return err
 }
 
-// countDay counts who bought of each service on a day.
+// countDay counts the buyers of each service on a day.
 func (b *buyerReader) countDay(day int32) {
 	counts := map[int64]int64{}
 	for k := range b.days {
@@ -195,7 +196,7 @@ func (b *buyerReader) countDay(day int32) {
 	clear(b.days)
 }
 
-// service is the place of a service's takings.
+// service returns the buyers of a service; it creates them if they are missing.
 func (t *revenueReader) service(id int64) *ServiceBuyers {
 	s := t.services[id]
 	if s == nil {
@@ -267,7 +268,7 @@ func (b *buyerReader) finishPrices() {
 		slices.SortFunc(list, func(a, b price) int { return a.value.compare(b.value) })
 		s := b.service(id)
 		for i, p := range list {
-			if i > 0 && list[i-1].value.compare(p.value) == 0 { // of tokens with other decimals
+			if i > 0 && list[i-1].value.compare(p.value) == 0 { // the same amount in tokens with different decimals
 				s.Amounts[len(s.Amounts)-1].Settlements += p.n
 			} else {
 				s.Amounts = append(s.Amounts, AmountCount{p.value.String(), p.n})
@@ -276,7 +277,8 @@ func (b *buyerReader) finishPrices() {
 	}
 }
 
-// findSinglePayers looks at all payees, also those that nobody lists. What they paid themselves is told apart from it.
+// findSinglePayers sums the payees that one payer paid nearly all, also payees that no service lists. Payments to
+// oneself are excluded; they are reported separately.
 func (b *buyerReader) findSinglePayers() {
 	type received struct {
 		n          int64

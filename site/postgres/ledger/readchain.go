@@ -10,26 +10,26 @@ import (
 	"tollbook/site"
 )
 
-// ChainFacts is how far a network has been indexed, and what was seen there beyond what known settlers sent.
+// ChainFacts is how far a network is indexed, and what was seen there beyond the settlements of listed settlers.
 type ChainFacts struct {
 	Network       string     // CAIP-2
-	MeasuredSince *time.Time // everything since then is in, nil before anything is whole
-	Block         int64      // newest one that was indexed; on Solana 0
-	// of that block; on Solana all settlers' signatures are read up to then; nil before the first
+	MeasuredSince *time.Time // all settlements since then are stored; nil before the first complete scan
+	Block         int64      // newest indexed block; 0 on Solana
+	// time of that block; on Solana the time up to which the signatures of all settlers are read
 	At       *time.Time
-	Head     int64      // the chain's confirmed head when last asked, 0 before
-	PolledAt *time.Time // when that was
-	// blocks that fills have to go; on Solana walks that are under way or never ended
+	Head     int64      // the chain's confirmed head at the last poll, 0 before the first
+	PolledAt *time.Time // time of the last poll
+	// blocks that backfills have to read; on Solana the number of unfinished walks
 	BackfillBlocks int64
 	Authorizations []AuthorizationFacts // of the last 30 UTC days, by token
 	Candidates     []CandidateFacts     // of the same days, at most 20, by payments, then sender and token
 }
 
-// AuthorizationFacts counts authorisations of a token, and those among them that known settlers sent.
+// AuthorizationFacts counts the authorisations of a token, and those among them by listed settlers.
 type AuthorizationFacts struct {
 	Token                      string
 	Authorizations, Attributed int64
-	Configured                 *Token `db:"-"` // what the operator says of the token, nil when nothing
+	Configured                 *Token `db:"-"` // the token in the operator's configuration; nil if it is not configured
 }
 
 // CandidateFacts is a sender that no list names, of payments to known recipients.
@@ -37,7 +37,7 @@ type CandidateFacts struct {
 	Sender, Token     string
 	Payments          int64
 	Amount            string // atomic units
-	Recipients        int64  // at least
+	Recipients        int64  // lower bound
 	FirstDay, LastDay time.Time
 	Configured        *Token `db:"-"` // likewise
 }
@@ -46,8 +46,7 @@ const maxCandidates = 20
 
 // readChains reads every network that an indexer works on, by network.
 func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, error) {
-	// Counting scans lie side by side, from the head down. Measured is what lies above the uppermost that has blocks to
-	// go.
+	// Counting scans are adjacent, from the head down. The network is measured above the uppermost unfinished scan.
 	rows, err := r.tx.Query(ctx, `
 		SELECT h.network, CASE WHEN w.walks > 0 THEN w.since ELSE (
 				SELECT min(c.since) FROM scans c WHERE c.chain_id = h.id AND c.counts
@@ -86,15 +85,14 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 	since := today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for i := range list {
 		if err := r.readAuthorizations(ctx, &list[i], since, today); err != nil {
-			return nil, fmt.Errorf("read what was seen on %s: %w", list[i].Network, err)
+			return nil, fmt.Errorf("read authorisations on %s: %w", list[i].Network, err)
 		}
 	}
 	return list, nil
 }
 
 func (r *Reader) readAuthorizations(ctx context.Context, f *ChainFacts, since, today time.Time) error {
-	// Only days of which authorisations were counted: what a fill has found ahead of the scan that counts says nothing
-	// yet.
+	// Only days with counted authorisations: a backfill may have attributed settlements before the counting scan.
 	rows, err := r.tx.Query(ctx, `
 		SELECT d.token, sum(d.authorizations)::bigint, sum(least(d.attributed, d.authorizations))::bigint
 			FROM authorization_days d JOIN chains c ON c.id = d.chain_id

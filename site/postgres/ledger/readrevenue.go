@@ -15,11 +15,11 @@ import (
 const (
 	maxBuyers      = 100
 	largestBuyers  = 3
-	maxNetworks    = 63 // bits of a word that says where a buyer was seen
-	minSettlements = 50 // of a payee, for one payer to be told as the one who brings it all
+	maxNetworks    = 63 // bits of a set of networks in a uint64
+	minSettlements = 50 // of a payee, to report that one payer paid nearly all
 )
 
-// ReadRevenue reads what the counted flows settled to recipients, and how much of them all is no trade between two.
+// ReadRevenue reads what the counted tokens settled to recipients, and the quality of all their settlements.
 func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Recipient,
 	tokens []CountedToken) (*Revenue,
 	error) {
@@ -30,17 +30,17 @@ func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Re
 		what string
 		read func(context.Context) error
 	}{
-		{"number flows", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
+		{"number tokens", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
 		{"number recipients", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
 		{"sum days", t.readPayees},
 		{"sum buyers", t.readBuyers},
 		{"sum self-payments", t.readWhole},
 	} {
 		if err := part.read(ctx); err != nil {
-			return nil, fmt.Errorf("read takings: %s: %w", part.what, err)
+			return nil, fmt.Errorf("read revenue: %s: %w", part.what, err)
 		}
 	}
-	out := t.revenue // a pointer into the reader would keep all of it
+	out := t.revenue // a pointer into the reader would retain the reader
 	out.Services = make([]ServiceBuyers, 0, len(t.services))
 	for _, s := range t.services {
 		out.Services = append(out.Services, *s)
@@ -55,9 +55,9 @@ type revenueReader struct {
 	revenue      Revenue
 
 	tokens       map[int32]numberedToken
-	networks     []string            // by the number that a flow has for its own
-	networkLists map[uint64][]string // networks by the bits of their numbers
-	tokenArgs    []any               // numbers and units of the flows, for SQL
+	networks     []string            // sorted; a numberedToken has the index
+	networkLists map[uint64][]string // lists of networks by set of indexes
+	tokenArgs    []any               // numbers and units of the tokens, for SQL
 
 	shares    map[recipientKey][]share
 	addresses map[int64]string // of the recipients
@@ -66,11 +66,11 @@ type revenueReader struct {
 
 type numberedToken struct {
 	facilitator    string
-	chain, network int16 // as the database numbers it, and by its place among those that count
+	chain, network int16 // its number in the database, and its index in networks
 	unit           money
 }
 
-// recipientKey is a payee on a network.
+// recipientKey identifies a payee on a network.
 type recipientKey struct {
 	payee   int64
 	network int16
@@ -86,7 +86,7 @@ func (t *revenueReader) numberTokens(ctx context.Context, counted []CountedToken
 	slices.Sort(t.networks)
 	t.networks = slices.Compact(t.networks)
 	if len(t.networks) > maxNetworks {
-		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
+		return fmt.Errorf("tokens of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
 	rows, err := t.tx.Query(ctx,
 		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM facilitator_tokens f
@@ -151,14 +151,14 @@ func (t *revenueReader) numberRecipients(ctx context.Context, recipients []Recip
 	return nil
 }
 
-// payeeSums collects what a payee's flows settle to it.
+// payeeSums collects what the tokens settled to a payee.
 type payeeSums struct {
 	recipientKey
 	tokens []*payeeTokenSums
 }
 
-// payeeTokenSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated
-// after today does not count yet.
+// payeeTokenSums is what one token settled to a payee. Days of the window are separate from earlier days. Settlements
+// dated after today do not count yet.
 type payeeTokenSums struct {
 	numberedToken
 	total       sum
@@ -167,7 +167,7 @@ type payeeTokenSums struct {
 	later       sum
 }
 
-// readPayees reads what each payee took: its total, and its days.
+// readPayees reads the total and the days of each payee.
 func (t *revenueReader) readPayees(ctx context.Context) error {
 	payees, tokens, err := t.readPayeeTotals(ctx)
 	if err == nil {
@@ -230,7 +230,7 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 	return payees, tokens, err
 }
 
-// readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the
+// readPayeeDays reads the days of all payees: the window in one scan of the newest rows, and earlier days for the
 // payees that have some.
 func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken]*payeeTokenSums) error {
 	today := dayNumber(t.today)
@@ -264,7 +264,8 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken
 		}
 	}
 	rows, err = t.tx.Query(ctx, `
-		SELECT `+payeeDayColumns+` FROM unnest($1::bigint[], $2::integer[]) AS u (payee, flow) JOIN payee_days d ON d.payee_id = u.payee AND d.token_id = u.flow
+		SELECT `+payeeDayColumns+` FROM unnest($1::bigint[], $2::integer[]) AS u (payee, token)
+			JOIN payee_days d ON d.payee_id = u.payee AND d.token_id = u.token
 		WHERE d.day < $3 ORDER BY d.day`, payees, numbers, dayTime(first))
 	if err != nil {
 		return err
@@ -272,7 +273,7 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken
 	return eachPayeeDay(rows, take)
 }
 
-// before sums what came before the window.
+// before returns the sum of the days before the window.
 func (f *payeeTokenSums) before() sum {
 	s := sum{f.total.n - f.later.n, f.total.amount.minus(f.later.amount)}
 	for _, d := range f.days {
@@ -281,7 +282,7 @@ func (f *payeeTokenSums) before() sum {
 	return s
 }
 
-// finish returns what a payee took, if there is anything yet.
+// finish returns the revenue of a payee, and false if there is none yet.
 func (t *revenueReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee]}
 	var days []daySum
@@ -327,8 +328,8 @@ func (t *revenueReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0
 }
 
-// ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its
-// last settlement: then what came before them is not one sum.
+// ends reports whether a service stopped asking for the recipient before the days of the window, or, without such days,
+// before the last settlement. Then earlier revenue cannot be one sum.
 func (t *revenueReader) ends(at recipientKey, days []daySum, last time.Time) bool {
 	first := dayNumber(last)
 	for _, d := range days {

@@ -10,7 +10,7 @@ import (
 	"tollbook/site"
 )
 
-// FacilitatorFacts is a facilitator with what it was seen to settle.
+// FacilitatorFacts is a facilitator with the tokens that it settled.
 type FacilitatorFacts struct {
 	Facilitator
 	Tokens []TokenFacts // by network, then token
@@ -22,24 +22,24 @@ type TokenFacts struct {
 	Token   string          // in normal form
 	Hours   []SettlementSum // the last 24 closed UTC hours and the open one, oldest first
 	Days    []SettlementSum // the last site.SeriesDays UTC days, today included, oldest first
-	All     SettlementSum   // all that is kept, whatever the moment; Start is its first day
+	All     SettlementSum   // all settlements, independent of now; Start is the first day
 
-	Buyers7d, Buyers30d, BuyersAll int64 // distinct addresses that paid; days are UTC ones, today included
+	Buyers7d, Buyers30d, BuyersAll int64 // distinct payers in windows of UTC days including today
 
-	Configured *Token // what the operator says of the token, nil when nothing
+	Configured *Token // the token in the operator's configuration; nil if it is not configured
 }
 
-// SettlementSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left
-// out.
+// SettlementSum sums the settlements of a token over an hour, a UTC day, or all time. Periods without settlements are
+// omitted.
 type SettlementSum struct {
 	Start       time.Time
 	Settlements int64
 	Amount      string    // atomic units
-	LastAt      time.Time // not of hours
+	LastAt      time.Time // zero for hours
 }
 
-// readFacilitators reads every facilitator with its flows up to now. It reads roll-ups alone, whose number grows with
-// days and not with settlements.
+// readFacilitators reads every facilitator with its tokens, up to now. It reads only sums, whose number grows with days
+// and not with settlements.
 func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]FacilitatorFacts, error) {
 	list, err := facilitators(ctx, r.tx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	return facts, nil
 }
 
-// tokenIndex finds a flow's facts by its number.
+// tokenIndex finds a token's facts by its number.
 type tokenIndex map[int32]struct {
 	of *FacilitatorFacts
 	n  int
@@ -102,7 +102,7 @@ func (r *Reader) readFacilitatorTokens(ctx context.Context, at map[string]*Facil
 			JOIN token_totals t ON t.token_id = f.id
 		ORDER BY c.network COLLATE "C", f.token COLLATE "C"`)
 	if err != nil {
-		return nil, fmt.Errorf("read flows: %w", err)
+		return nil, fmt.Errorf("read tokens of facilitators: %w", err)
 	}
 	place := tokenIndex{}
 	var id int32
@@ -116,7 +116,7 @@ func (r *Reader) readFacilitatorTokens(ctx context.Context, at map[string]*Facil
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read flows: %w", err)
+		return nil, fmt.Errorf("read tokens of facilitators: %w", err)
 	}
 	return place, nil
 }
@@ -137,8 +137,8 @@ func (r *Reader) readSums(ctx context.Context, place tokenIndex, add func(*Token
 	return err
 }
 
-// readBuyers counts each flow's distinct payers. Those of a window are the ones who paid in it last, which an index
-// finds.
+// readBuyers counts the distinct payers of each token. The payers of a window are those whose last day is in it, which
+// an index finds.
 func (r *Reader) readBuyers(ctx context.Context, place tokenIndex, today time.Time) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT t.token_id, p.week, p.month, t.payers FROM token_totals t, LATERAL (

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Recipient is an address that a service was asked to be paid to.
+// Recipient is an address that a service asked to be paid to.
 type Recipient struct {
 	ServiceID        int64
 	Network, Address string
-	Until            *time.Time // last UTC day on which what is settled to it is the service's, nil while it is asked
+	Until            *time.Time // last UTC day on which its revenue is the service's; nil while the service asks for it
 }
 
-// CountedToken is a flow whose settlements count, and what one atomic unit of its token is worth in USD.
+// CountedToken is a token of a facilitator whose settlements count, with the value of one atomic unit in USD.
 type CountedToken struct {
 	Facilitator, Network, Token string
 	Unit                        string // an exact decimal, "0.000001"
 }
 
-// Revenue is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal
-// text.
+// Revenue is what the counted tokens settled to recipients. Windows are UTC days including today; amounts are exact
+// decimals.
 type Revenue struct {
-	Payees   []PayeeFacts    // of the recipients that were given, by network and address, those with a settlement
+	Payees   []PayeeFacts    // recipients with a settlement, by network and address
 	Services []ServiceBuyers // by id, those with a settlement in the last 90 days
 	Quality  SettlementQuality
 }
@@ -31,20 +31,20 @@ type Revenue struct {
 type PayeeFacts struct {
 	Network, Address string
 	FirstAt, LastAt  time.Time
-	// the last 90 days, oldest first, then by facilitator; all days where a service's Until is before them
+	// the last 90 days, oldest first, then by facilitator; all days if a service's Until is before the window
 	Days   []RevenueDay
-	Before RevenueSum // of all days before Days
+	Before RevenueSum // sum of all days before Days
 
 	past []pastDays
 }
 
-// RevenueSum sums days.
+// RevenueSum is the revenue of several days.
 type RevenueSum struct {
 	Settlements int64
 	USD         string
 }
 
-// RevenueDay sums what came through one facilitator on a UTC day.
+// RevenueDay is the revenue through one facilitator on a UTC day.
 type RevenueDay struct {
 	Day         time.Time
 	Facilitator string
@@ -62,14 +62,14 @@ func (p *PayeeFacts) Past() ([]RevenueDay, error) {
 	return mergeDays(days), nil
 }
 
-// pastDays is what one flow settled to a payee before the window.
+// pastDays is what a payee received before the window in one token.
 type pastDays struct {
 	facilitator string
 	unit        money
 	days        []payeeDay
 }
 
-// daySum is what came through one facilitator on a day, in one token or in several.
+// daySum is what came through one facilitator on a day, in one or several tokens.
 type daySum struct {
 	day         int32
 	facilitator string
@@ -86,7 +86,7 @@ func addDays(to []daySum, facilitator string, unit money, days []payeeDay) []day
 	return to
 }
 
-// mergeDays sorts a list, and sums what came through one facilitator on one day in several tokens.
+// mergeDays sorts days, and adds up the tokens of one facilitator on one day.
 func mergeDays(days []daySum) []RevenueDay {
 	compare := func(a, b daySum) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.facilitator, b.facilitator))
@@ -112,7 +112,7 @@ func mergeDays(days []daySum) []RevenueDay {
 	return out
 }
 
-// ServiceBuyers is who paid a service, over all its recipients and networks. A buyer is an address, on whatever
+// ServiceBuyers describes who paid a service, over all its recipients and networks. A buyer is an address on any
 // network.
 type ServiceBuyers struct {
 	ServiceID int64
@@ -144,8 +144,9 @@ type AmountCount struct {
 	Settlements int64
 }
 
-// SettlementQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to
-// payees of whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
+// SettlementQuality says how much of the counted settlements of 30 days may be no trade. Self settlements have equal
+// payer and payee. Single-payer settlements belong to a payee with at least 50 settlements of which one payer paid 90 %
+// or more.
 type SettlementQuality struct {
 	USD30d, SelfUSD30d, SinglePayerUSD30d                         string
 	Settlements30d, SelfSettlements30d, SinglePayerSettlements30d int64

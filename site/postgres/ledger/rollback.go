@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrTooDeep refuses a roll-back below what is remembered of the ranges that were committed.
-var ErrTooDeep = errors.New("the reorganisation is deeper than ranges are remembered")
+// ErrTooDeep refuses a roll-back to a block below the oldest stored range.
+var ErrTooDeep = errors.New("the reorganisation is deeper than the stored ranges")
 
-// RollBack takes back, in one transaction, all that scans found above a block, and moves them back to the block after
-// it; it answers how many settlements left. A range that straddles the block leaves whole, and its scan goes back to
-// its first block. Afterwards every table says what an index of the remaining ranges alone would say.
+// RollBack removes, in one transaction, everything that scans found above a block, and moves the scans back to the
+// block after it. It returns how many settlements it removed. A range that contains the block is removed as a whole,
+// and its scan moves back to its first block. Afterwards every table is as if only the remaining ranges had been
+// indexed.
 func (db *DB) RollBack(ctx context.Context, network string, ancestor int64) (removed int64, err error) {
 	chain, err := db.chainID(ctx, network)
 	if err == nil {
@@ -44,28 +45,28 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		{"plan for many rows",
 			`SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
 		// CREATE TABLE takes no parameters
-		{"find the ranges that leave", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
-		{"find the settlements that leave", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
-		{"count them", `ANALYZE removed_settlements`, nil},
+		{"select ranges to remove", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
+		{"select settlements to remove", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
+		{"analyze them", `ANALYZE removed_settlements`, nil},
 		{"delete settlements", deleteSettlements, nil},
 	}
 	for _, r := range rollupTables {
 		steps = append(steps, step{"subtract from " + r.table, r.subtract(), nil})
 	}
 	steps = append(steps,
-		step{"mend payers", recomputePayers, nil},
-		step{"mend times", recomputeTimes, []any{chain}},
-		step{"mend totals", recomputeTotals, nil},
-		step{"mend payees' totals", recomputePayeeTotals, nil},
+		step{"recompute payers", recomputePayers, nil},
+		step{"recompute times", recomputeTimes, []any{chain}},
+		step{"recompute totals", recomputeTotals, nil},
+		step{"recompute payees' totals", recomputePayeeTotals, nil},
 		step{"subtract from authorization_days", subtractAuthorizations, []any{chain}},
-		step{"tidy authorization_days",
+		step{"delete empty authorization_days",
 			`DELETE FROM authorization_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
 			[]any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
-		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
+		step{"delete empty sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
 		step{"move scans back", moveBack, []any{chain, ancestor}},
-		step{"end fills where the head begins", endBackfills, []any{chain}},
-		step{"forget ranges", `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`, nil},
+		step{"end backfills at the head scan", endBackfills, []any{chain}},
+		step{"delete ranges", `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`, nil},
 	)
 	for _, s := range steps {
 		tag, err := tx.Exec(ctx, s.sql, s.args...)
@@ -85,13 +86,14 @@ type step struct {
 	args      []any
 }
 
-// The ranges that leave: to the first block of its own, each of their scans goes back.
+// createRemovedRanges selects the ranges to remove. Each scan moves back to the first block of its ranges.
 const createRemovedRanges = `
 	CREATE TEMPORARY TABLE removed_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d
 		AND last > %d`
 
-// A scan's settlements leave with its ranges, so also those between the start of a range and the ancestor that it
-// straddles; what another scan found there stays. (The hour and the day are named as in roll-ups.)
+// createRemovedSettlements selects the settlements to remove: those of removed ranges, also between the start of a
+// range and an ancestor within it. Settlements of other scans there stay. Its columns hour and day are named as in the
+// sums.
 const createRemovedSettlements = `
 	CREATE TEMPORARY TABLE removed_settlements ON COMMIT DROP AS
 	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
@@ -105,11 +107,11 @@ const deleteSettlements = `
 	DELETE FROM settlements s USING removed_settlements l
 	WHERE s.chain_id = l.chain_id AND s.block = l.block AND s.transaction = l.transaction AND s.log_index = l.log_index`
 
-// rollupTable is a table whose rows sum settlements, which can be taken out of it again.
+// rollupTable is a table of sums of settlements, from which settlements can be subtracted.
 type rollupTable struct {
 	table string
 	keys  []string
-	sums  [][2]string // a column, and what it sums of a settlement
+	sums  [][2]string // a column, and the expression of a settlement that it sums
 }
 
 var rollupTables = []rollupTable{
@@ -123,7 +125,8 @@ var rollupTables = []rollupTable{
 	{"amount_days", []string{"day", "payee_id", "token_id", "amount"}, nil},
 }
 
-// subtract takes what leaves out of the table's rows; those of which nothing is left go.
+// subtract returns the statement that subtracts the removed settlements. Rows without remaining settlements are
+// deleted.
 func (r rollupTable) subtract() string {
 	sums, sets := []string{"count(*) AS settlements"}, []string{"settlements = t.settlements - g.settlements"}
 	for _, s := range r.sums {
@@ -139,12 +142,14 @@ func (r rollupTable) subtract() string {
 	WITH g AS MATERIALIZED (
 		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM removed_settlements GROUP BY ` + keys + `
 	), less AS (
-		UPDATE ` + r.table + ` t SET ` + strings.Join(sets, ", ") + ` FROM g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements > g.settlements
+		UPDATE ` + r.table + ` t SET ` + strings.Join(sets, ", ") + `
+		FROM g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements > g.settlements
 	)
 	DELETE FROM ` + r.table + ` t USING g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements <= g.settlements`
 }
 
-// The last day of a payer is sought by its own rows; the sum keeps the planner from walking back over everybody's days.
+// The last day of a payer comes from the payer's own rows. The addition keeps the planner from scanning the days of all
+// payers backwards.
 const recomputePayers = `
 	WITH paid AS MATERIALIZED (
 		SELECT token_id, payer_id, (
@@ -162,8 +167,8 @@ const recomputePayers = `
 	UPDATE token_totals t SET payers = payers - n FROM (SELECT token_id, count(*) AS n FROM gone GROUP BY token_id) g
 		WHERE t.token_id = g.token_id`
 
-// The first and last times of days of which something is left come from what is left. A chain's time rises with its
-// blocks, so that the days' settlements lie together at its end.
+// The first and last times of days come from the remaining settlements. Time rises with blocks, so that the settlements
+// of these days are the last ones of the chain.
 const recomputeTimes = `
 	WITH remaining AS MATERIALIZED (
 		SELECT token_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
@@ -190,7 +195,7 @@ const recomputeTotals = `
 		last_at = (SELECT d.last_at FROM token_days d WHERE d.token_id = t.token_id ORDER BY d.day DESC LIMIT 1)
 	WHERE t.token_id IN (SELECT token_id FROM removed_settlements)`
 
-// A payee's first and last days come by their key.
+// A payee's first and last days come from the key of payee_days.
 const recomputePayeeTotals = `
 	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, token_id,
@@ -226,7 +231,7 @@ const subtractSenders = `
 		recipients = greatest(t.pruned_recipients, g.recipients) FROM g
 	WHERE t.chain_id = $1 AND t.day = g.day AND t.sender = g.sender AND t.token = g.token`
 
-// Nothing is counted below the lowest block that ever was.
+// No scan moves below the lowest block that is counted.
 const moveBack = `
 	UPDATE scans s SET next = greatest(c.counted_from,
 		least($2 + 1, (SELECT min(l.first) FROM removed_ranges l WHERE l.scan_id = s.id)))
@@ -234,7 +239,7 @@ const moveBack = `
 		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM removed_ranges l
 			WHERE l.scan_id = s.id)))`
 
-// The head scan looks for everybody's from where it is now: fills need not go further.
+// The head scan reads for all settlers from its new position, so backfills end there.
 const endBackfills = `
 	UPDATE scans s SET until = h.next FROM scans h WHERE s.chain_id = $1 AND h.chain_id = $1 AND h.until IS NULL
 		AND s.until > h.next`

@@ -10,17 +10,17 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// rollups sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however
-// many settlements stand behind a row.
+// rollups sums settlements into the rows that they add to the tables of sums, so that one statement for each table adds
+// them all.
 type rollups struct {
 	hours          map[hourKey]sum
 	tokens         map[dayKey]*tokenSum
 	payees         map[payeeKey]*timedSum
 	payers         map[payerKey]sum
 	amounts        map[amountKey]int64
-	larges         map[largeKey]int64         // amounts that no machine word holds
-	pairs          map[pairKey]int32          // the last day of a payer of a flow
-	authorizations map[authorizationKey]int64 // settlements among authorisations
+	larges         map[largeKey]int64         // amounts that do not fit into a uint64
+	pairs          map[pairKey]int32          // the last day of each payer of a token
+	authorizations map[authorizationKey]int64 // authorisations among the settlements
 }
 
 type (
@@ -140,9 +140,9 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// queue adds every roll-up's statement to a batch, and gives what is to be copied when that was sent. Rows go in by
-// their tables' keys, so that neighbours are written together. Whoever runs the batch holds the lock of the chains, so
-// that no row of these flows changes meanwhile.
+// queue queues the statements for all tables, and returns the rows to copy after the batch was sent. Rows are sorted by
+// the keys of their tables, so that neighbours are written together. The caller has locked the chains, so that no other
+// writer changes rows of these tokens.
 func (t *rollups) queue(b *pgx.Batch) []*insertRows {
 	t.queueTokens(b)
 	t.queuePayees(b)
@@ -155,8 +155,7 @@ func (t *rollups) queue(b *pgx.Batch) []*insertRows {
 	return []*insertRows{t.queuePayers(b), t.queueAmounts(b)}
 }
 
-// addAuthorizations adds to what is known of a token's authorisations on a day: all of them, and those by known
-// settlers.
+// addAuthorizations adds to a token's authorisations on a day: all of them, and those of listed settlers.
 const addAuthorizations = `
 	INSERT INTO authorization_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations,
@@ -173,7 +172,7 @@ func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 	return keys
 }
 
-// columns are the arrays that a statement unnests.
+// columns contains the arrays that a statement unnests.
 type columns struct {
 	tokens, days         []int32
 	payees, payers       []int64
@@ -262,7 +261,7 @@ func (t *rollups) queuePayees(b *pgx.Batch) {
 		c.payees, c.tokens, c.days, c.counts, c.amounts, c.firsts, c.lasts)
 }
 
-// queuePayers adds to who paid whom on a day, and gives what is new of it.
+// queuePayers adds to payments by payee, payer and day, and returns the new rows.
 func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 	keys := sortedKeys(t.payers, func(a, b payerKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer),
@@ -292,7 +291,7 @@ func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 	return r
 }
 
-// queueAmounts adds to how often each amount was paid on a day, and gives what is new of it.
+// queueAmounts adds to the counts of amounts by day, and returns the new rows.
 func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 	type amountRow struct {
 		flow, day int32
@@ -305,7 +304,7 @@ func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 		list = append(list, amountRow{k.tokenID, k.day, k.payee, amount{small: k.amount}, n})
 	}
 	for k, n := range t.larges {
-		large, _ := parseAmount(k.amount) // it is one's text
+		large, _ := parseAmount(k.amount) // the text of an amount
 		list = append(list, amountRow{k.tokenID, k.day, k.payee, large, n})
 	}
 	slices.SortFunc(list, func(a, b amountRow) int {
@@ -332,7 +331,7 @@ func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 	return r
 }
 
-// queuePairs keeps each payer's last day. Most have paid on it before, and nothing of them is written.
+// queuePairs updates each payer's last day. Most payers paid on that day before, and nothing is written for them.
 func (t *rollups) queuePairs(b *pgx.Batch) {
 	var c columns
 	for _, k := range sortedKeys(t.pairs, func(a, b pairKey) int {

@@ -9,34 +9,34 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrMoved refuses a commit whose scan or walk is no longer where it was when it was read: another indexer was faster,
-// or a reorganisation was rolled back. Nothing is kept of it; whoever made it reads the scans anew.
-var ErrMoved = errors.New("the scan has moved")
+// ErrMoved refuses a commit whose scan or walk changed after it was read: another indexer was faster, or a
+// reorganisation was rolled back. Nothing is stored; the caller reads the scans again.
+var ErrMoved = errors.New("the scan has moved; read the scans again")
 
-// reorganisationDepth is how far below the head ranges are remembered, so that a reorganisation within them can be
-// taken back.
+// reorganisationDepth is how far below the head ranges are stored, so that a reorganisation of so many blocks can be
+// rolled back.
 const reorganisationDepth = 100_000
 
-// Scan looks for the settlements of its settlers over the blocks [Next, End). Of every block exactly one scan counts.
+// Scan reads the settlements of its settlers in the blocks [Next, End). Exactly one scan counts each block.
 type Scan struct {
-	ID       int64 // another one whenever settlers join the scan
+	ID       int64 // changes when settlers join the scan
 	Network  string
 	Next     int64
-	End      *int64 // nil follows the head
-	Counts   bool   // sums all authorisations that it sees, whoever sent them
+	End      *int64 // nil for the scan that follows the head
+	Counts   bool   // counts all authorisations, by any sender
 	Settlers []ScanSettler
 }
 
-// ScanSettler is a settler as the lists say it now.
+// ScanSettler is a settler as currently listed.
 type ScanSettler struct {
 	Address     string
 	Facilitator string
 	Tokens      []string
-	Since       *time.Time // what it settled before that day is nobody's
+	Since       *time.Time // settlements before that day are not attributed
 	Deprecated  bool
 }
 
-// Range is what a scan found over the blocks [First, Last]: it is kept whole or not at all.
+// Range is what a scan found in the blocks [First, Last]. It is stored as a whole or not at all.
 type Range struct {
 	Scan           int64
 	Network        string
@@ -48,14 +48,14 @@ type Range struct {
 	Senders        []SenderDay        // of a counting scan
 }
 
-// AuthorizationDay counts authorisations of a token on a UTC day, whoever sent them.
+// AuthorizationDay counts the authorisations of a token on a UTC day, by any sender.
 type AuthorizationDay struct {
 	Token          string
 	Day            time.Time
 	Authorizations int64
 }
 
-// SenderDay is what a sender that no list names moved to known recipients on a UTC day.
+// SenderDay is what a sender that no list names paid to known recipients on a UTC day.
 type SenderDay struct {
 	Sender     string
 	Day        time.Time
@@ -85,7 +85,7 @@ func scanSettler(row pgx.CollectableRow) (s ScanSettler, err error) {
 	return s, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated)
 }
 
-// NewSettlers are a network's settlers that no scan looks for yet, by address.
+// NewSettlers returns a network's settlers that no scan reads yet, by address.
 func (db *DB) NewSettlers(ctx context.Context, network string) ([]ScanSettler, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+scanSettlerColumns+` FROM settlers s
@@ -103,9 +103,9 @@ func (db *DB) NewSettlers(ctx context.Context, network string) ([]ScanSettler, e
 	return list, nil
 }
 
-// OpenScans registers those of the settlers that no scan looks for yet. The head scan begins at block head, or goes on
-// for them too from where it is; fills cover what is behind it, from block first on, whose time is firstTime. It may be
-// told twice, also at once.
+// OpenScans opens scans for the settlers that no scan reads yet. The head scan starts at block head, or goes on from
+// its position for them too. Backfills read the blocks before it, from block first on, whose time is firstTime. It may
+// be called twice, also concurrently.
 func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSettler, first int64, firstTime time.Time,
 	head int64) error {
 	addresses := make([]string, len(settlers))
@@ -202,12 +202,11 @@ func join(ctx context.Context, tx pgx.Tx, scan int32, network string, addresses 
 	return err
 }
 
-// openScan is what a scan is as long as it has blocks to go. One that neither counts nor has settlers left looks for
-// nothing.
+// openScan is true of a scan with blocks to read. A scan that neither counts nor has settlers is finished.
 const openScan = `(c.until IS NULL OR c.next < c.until)
 	AND (c.counts OR EXISTS (SELECT FROM scan_settlers j WHERE j.scan_id = c.id))`
 
-// Scans are a network's open ones, the head scan first, with their settlers as the lists say them now, by address.
+// Scans returns a network's open scans, the head scan first, with their settlers as currently listed, by address.
 func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 	var list []Scan
 	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
@@ -226,7 +225,8 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 					return err
 				}
 				rows, err = tx.Query(ctx, `
-				SELECT `+scanSettlerColumns+` FROM scans c JOIN scan_settlers j ON j.scan_id = c.id JOIN settlers s USING (network, address)
+				SELECT `+scanSettlerColumns+` FROM scans c JOIN scan_settlers j ON j.scan_id = c.id
+					JOIN settlers s USING (network, address)
 				WHERE c.version = $1 ORDER BY s.address COLLATE "C"`, list[i].ID)
 				if err == nil {
 					list[i].Settlers, err = pgx.CollectRows(rows, scanSettler)
@@ -240,7 +240,7 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 	return list, nil
 }
 
-// SetHead keeps the chain's confirmed head. It may fall: a reorganisation can shorten a chain.
+// SetHead stores the chain's confirmed head. It may fall, because a reorganisation can shorten a chain.
 func (db *DB) SetHead(ctx context.Context, h Head) error {
 	chain, err := db.chainID(ctx, h.Network)
 	if err == nil {
@@ -248,15 +248,15 @@ func (db *DB) SetHead(ctx context.Context, h Head) error {
 			chain, h.Block, h.Time, h.PolledAt)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the head of %s: %w", h.Network, err)
+		return fmt.Errorf("store the head of %s: %w", h.Network, err)
 	}
 	return nil
 }
 
-// Recipients are the addresses on a network that listed services asked to be paid to within the last 90 days, in normal
+// Recipients returns the addresses on a network that listed services asked to be paid to in the last 90 days, in normal
 // form, sorted.
 func (db *DB) Recipients(ctx context.Context, network string) ([]string, error) {
-	// Only EVM networks are indexed that do not tell cases apart.
+	// Of the indexed networks, only EVM addresses are case-insensitive.
 	rows, err := db.pool.Query(ctx, `
 		SELECT DISTINCT CASE WHEN network_caip2 LIKE 'eip155:%' THEN lower(btrim(pay_to))
 			ELSE btrim(pay_to) END COLLATE "C" AS address FROM prices
@@ -272,8 +272,8 @@ func (db *DB) Recipients(ctx context.Context, network string) ([]string, error) 
 	return list, nil
 }
 
-// LockIndex lets one indexer at a time work on a network: ok is false while another does. The lock lies on a connection
-// of its own, and falls with it.
+// LockIndex lets one indexer at a time work on a network; ok is false while another does. The lock belongs to a
+// connection of its own and ends with it.
 func (db *DB) LockIndex(ctx context.Context, network string) (release func(), ok bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err == nil {
@@ -285,8 +285,7 @@ func (db *DB) LockIndex(ctx context.Context, network string) (release func(), ok
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		// Told, the server lets go at once; else when it sees the connection end, which may be after the next one has
-		// asked.
+		// Unlock explicitly: the server may notice the end of the connection only after the next indexer has asked.
 		_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
 		_ = conn.Close(ctx)
 	}

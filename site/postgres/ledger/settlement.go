@@ -17,18 +17,18 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// ErrUnknownFacilitator is a settlement of a facilitator that was never imported.
-var ErrUnknownFacilitator = errors.New("no such facilitator")
+// ErrUnknownFacilitator says that a settlement names a facilitator that was never imported.
+var ErrUnknownFacilitator = errors.New("no such facilitator; import it first")
 
 // Settlement is a payment seen on chain. Addresses are in normal form.
 type Settlement struct {
 	Network     string // CAIP-2
 	Block       int64
-	BlockHash   string    // "" where the chain has none
+	BlockHash   string    // "" if the chain has none
 	Time        time.Time // of the block
 	Transaction string    // hash or signature, as the chain writes it
-	// of the transfer within its block (EVM) or transaction (Solana): with network, block and transaction it tells
-	// settlements apart
+	// of the transfer within its block (EVM) or transaction (Solana). Network, block, transaction and index identify a
+	// settlement.
 	LogIndex    int
 	Method      string // eip3009, permit2, transfer, batch, spl
 	Facilitator string // id
@@ -39,11 +39,11 @@ type Settlement struct {
 	Amount      string // atomic units
 }
 
-// methodAuthorization is the method of settlements that are among the authorisations which a counting scan sees.
+// methodAuthorization is the method of settlements that counting scans also count as authorisations.
 const methodAuthorization = "eip3009"
 
-// RecordSettlements keeps settlements and their roll-ups in one transaction, and answers how many were new. One that is
-// kept already changes nothing, so that a list may be told twice.
+// RecordSettlements stores settlements and their sums in one transaction, and returns how many were new. A settlement
+// that is stored already changes nothing, so that a list may be sent twice.
 func (db *DB) RecordSettlements(ctx context.Context, list []Settlement) (fresh int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -64,7 +64,7 @@ func (db *DB) RecordSettlements(ctx context.Context, list []Settlement) (fresh i
 	return fresh, nil
 }
 
-// entry is a settlement by numbers, as its row has it.
+// entry is a settlement with numbers, like its row.
 type entry struct {
 	chain                 int16
 	tokenID               int32
@@ -82,14 +82,14 @@ func compareEntries(a, b entry) int {
 		bytes.Compare(a.transaction, b.transaction), cmp.Compare(a.log, b.log))
 }
 
-// entries numbers lists, in the order of the table's key and each settlement once.
+// entries converts settlements, sorted by the table's key and each once.
 func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, error) {
 	n := 0
 	for _, list := range lists {
 		n += len(list)
 	}
 	entries := make([]entry, 0, n)
-	names, place := []string(nil), map[string]int64{} // of accounts, by the order in which they are first named
+	names, place := []string(nil), map[string]int64{} // of accounts, in the order of their first use
 	account := func(address string) int64 {
 		at, ok := place[address]
 		if !ok {
@@ -146,8 +146,7 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 	return slices.CompactFunc(entries, func(a, b entry) bool { return compareEntries(a, b) == 0 }), nil
 }
 
-// appendShort adds the short form of a name to b, where it stays: of a hash in hex its 32 bytes, of any other name its
-// text.
+// appendShort appends the short form of a name to b: the 32 bytes of a hash in hex, or the text of any other name.
 func appendShort(b []byte, name string) (short, after []byte) {
 	from := len(b)
 	after = append(b, name...)
@@ -160,8 +159,8 @@ func appendShort(b []byte, name string) (short, after []byte) {
 	return after[from:len(after):len(after)], after
 }
 
-// lockChains makes whoever writes what was settled on a network wait for its turn: beyond it no two writers meet on a
-// row. Look-ups in roll-ups go by their keys, however small the planner thinks that a table still is.
+// lockChains makes the writers of a network wait for each other, so that no two writers change the same row. It also
+// disables sequential scans, hash joins and merge joins, so that look-ups use the keys even while a table is small.
 func lockChains(ctx context.Context, tx pgx.Tx, entries []entry) error {
 	var chains []int16
 	for i := range entries {
@@ -183,8 +182,8 @@ func lock(ctx context.Context, tx pgx.Tx, chains ...int16) error {
 	return nil
 }
 
-// storeEntries writes those entries that are new, with their roll-ups and what else the batch holds, and answers how
-// many they were. Whoever calls holds the lock of their chains.
+// storeEntries writes the entries that are new, with their sums and the rest of the batch, and returns how many were
+// new. The caller has locked their chains.
 func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *pgx.Batch) (int64, error) {
 	entries, err := excludeStored(ctx, tx, entries, scan)
 	if err != nil {
@@ -193,7 +192,7 @@ func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, 
 	var fresh []*insertRows
 	if len(entries) > 0 {
 		summed := make(chan struct{})
-		go func() { // while the server takes the settlements
+		go func() { // while the server receives the settlements
 			defer close(summed)
 			t := newRollups(len(entries))
 			for i := range entries {
@@ -219,8 +218,7 @@ func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, 
 	return int64(len(entries)), nil
 }
 
-// excludeStored leaves out the entries that are kept already. Where a chain goes on there are none, which one look
-// tells.
+// excludeStored returns the entries that are not stored yet. At the head of a chain all are new, which one query shows.
 func excludeStored(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]entry, error) {
 	var fresh []entry
 	for from := 0; from < len(entries); {
@@ -230,7 +228,7 @@ func excludeStored(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32)
 		}
 		part, err := excludeStoredOfChain(ctx, tx, entries[from:to], scan)
 		if err != nil {
-			return nil, fmt.Errorf("look for what is kept already: %w", err)
+			return nil, fmt.Errorf("read which settlements are stored: %w", err)
 		}
 		if from == 0 && to == len(entries) {
 			return part, nil
@@ -267,7 +265,7 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 	if err != nil || len(stored) == 0 {
 		return part, err
 	}
-	if scan != nil { // it leaves with the range that found it last
+	if scan != nil { // a roll-back of the range that found it last removes it
 		_, err := tx.Exec(ctx, `
 			UPDATE settlements s SET scan_id = $5 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) k (block,
 				transaction, log_index)
@@ -291,7 +289,8 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 	return fresh, nil
 }
 
-const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, token_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
+const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, token_id, log_index, scan_id, " +
+	"chain_id, transaction, block_hash, method, amount"
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
 	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
@@ -301,11 +300,11 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 	})
 }
 
-// Retain drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
-// block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the
-// latest that it counts from, whatever now is: chains have a clock of their own.
+// Retain deletes old sums by hour, and sums of amounts and senders by day that no build reads. A roll-back does not
+// reach so far on a chain with a block a minute; one that does finds nothing to subtract. It counts from now, but at
+// most from a day after the newest settlement, because chains have their own clocks.
 func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
-	// as writers wait for each other
+	// wait like a writer
 	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil {
 		return fmt.Errorf("wait for indexers: %w", err)
 	}
@@ -327,7 +326,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		{`DELETE FROM sender_days d USING chains c WHERE d.chain_id = c.id AND d.day < $1`, days},
 	} {
 		if _, err := tx.Exec(ctx, old.sql, old.than); err != nil {
-			return fmt.Errorf("drop what was settled before %s: %w", old.than.Format(time.RFC3339), err)
+			return fmt.Errorf("delete sums before %s: %w", old.than.Format(time.RFC3339), err)
 		}
 	}
 	return nil

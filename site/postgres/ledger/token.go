@@ -8,24 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Token is a token that the operator has measured on a network, as the configuration names it.
+// Token is a token from the operator's configuration that is measured on a network.
 type Token struct {
 	Network  string // CAIP-2
 	Address  string // in normal form
 	Symbol   string
 	Decimals int
-	USD      bool // worth a dollar each
+	USD      bool // worth one US dollar
 }
 
-// SetTokens keeps the tokens that are configured for a network, in place of those that were. Where one of them was not
-// measured before, every settler of the network is looked for anew: what was read already may hold its settlements.
+// SetTokens replaces the configured tokens of a network. If one of them was not measured before, every settler of the
+// network is scanned again, because the blocks read so far may contain its settlements.
 func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		before, err := dropTokens(ctx, tx, network)
 		if err != nil {
 			return err
 		}
-		fresh := len(list) == 0 && len(before) > 0 // those that the program knows, instead of those that were named
+		fresh := len(list) == 0 && len(before) > 0 // back from configured tokens to the built-in ones
 		for _, t := range list {
 			fresh = fresh || !slices.Contains(before, t.Address)
 		}
@@ -46,12 +46,12 @@ func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("keep the tokens of %s: %w", network, err)
+		return fmt.Errorf("store the tokens of %s: %w", network, err)
 	}
 	return nil
 }
 
-// dropTokens takes away the tokens of a network, and gives the addresses of those that were.
+// dropTokens deletes the tokens of a network, and returns their addresses.
 func dropTokens(ctx context.Context, tx pgx.Tx, network string) (before []string, err error) {
 	rows, err := tx.Query(ctx, `DELETE FROM tokens WHERE network = $1 RETURNING address`, network)
 	if err != nil {
@@ -60,7 +60,7 @@ func dropTokens(ctx context.Context, tx pgx.Tx, network string) (before []string
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// resetSettlers forgets how far the settlers of a network have been read; what was found stays, and is found again.
+// resetSettlers deletes the progress of a network's settlers. Stored settlements stay, and are found again.
 func resetSettlers(ctx context.Context, tx pgx.Tx, network string) error {
 	for _, sql := range []string{`DELETE FROM scan_settlers WHERE network = $1`,
 		`DELETE FROM walks WHERE network = $1`} {
@@ -86,7 +86,7 @@ func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
 	return list, nil
 }
 
-// configure notes beside each figure of a token what the operator says of that token.
+// configure sets Configured of each token's facts to the token in the operator's configuration.
 func configure(facilitators []FacilitatorFacts, chains []ChainFacts, tokens []Token) {
 	configured := map[[2]string]*Token{}
 	for i := range tokens {

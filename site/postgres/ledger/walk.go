@@ -9,23 +9,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Walk is how far the signatures of a settler on Solana have been read, newest to oldest.
+// Walk is how far the signatures of a settler on Solana have been read, from new to old.
 type Walk struct {
 	Settler    ScanSettler
-	Until      string     // newest signature of the last finished walk, "" before there was one
-	Newest     string     // of the walk under way, "" when there is none
-	Before     string     // oldest signature that the walk under way has read
-	NewestSlot int64      // the chain's head when the newest walk began
+	Until      string     // newest signature of the last finished walk, "" before the first
+	Newest     string     // newest signature of the walk in progress, "" without one
+	Before     string     // oldest signature that the walk in progress has read
+	NewestSlot int64      // the chain's head when the newest walk started
 	NewestTime *time.Time // of that slot
-	// before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
+	// start of the nodes' history when the first walk ended; nil if that walk reached the settler's first day
 	HistoryStart *time.Time
 }
 
-// Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty
-// one.
+// Walks returns the walks of a network's settlers as currently listed, by address. A new settler has an empty walk.
 func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	rows, err := db.pool.Query(ctx, `
-		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.history_start
+		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''),
+			coalesce(w.newest_slot, 0), w.newest_at, w.history_start
 		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1
 			ORDER BY s.address COLLATE "C"`, network)
 	if err != nil {
@@ -42,8 +42,8 @@ func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	return list, nil
 }
 
-// CommitWalk keeps settlements and moves a settler's walk from what it was to what it is, in one transaction; ErrMoved
-// when it is no longer what it was. fresh counts the settlements that were not kept already.
+// CommitWalk stores settlements and moves a settler's walk from was to is, in one transaction. It returns ErrMoved if
+// the stored walk is not was. fresh counts the settlements that were new.
 func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, settlements []Settlement) (fresh int64,
 	err error) {
 	chain, err := db.chainID(ctx, network)
@@ -74,7 +74,7 @@ func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, sett
 	return fresh, nil
 }
 
-// moveWalk writes the walk as it is. A walk that ends has read all that was there when it began.
+// moveWalk stores the walk. A finished walk has read everything that existed when it started.
 func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) error {
 	var w Walk
 	err := tx.QueryRow(ctx, `
@@ -84,7 +84,7 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 			AND s.address = $2 FOR KEY SHARE OF s`,
 		network, was.Settler.Address).Scan(&w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ErrMoved // the lists have it no longer
+		return ErrMoved // no list names the settler any more
 	}
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 	return err
 }
 
-// sameTime compares to the microsecond, as times are kept.
+// sameTime compares times to the microsecond, which is the precision of the database.
 func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil &&
 		a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
