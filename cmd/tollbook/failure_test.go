@@ -264,7 +264,7 @@ func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo 
 		t.Fatal(stderr)
 	}
 	p := command(t, real, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").start(t)
-	if code := p.status(t); code != 1 || !strings.Contains(p.said(), "this database holds a real directory") {
+	if code := p.status(t); code != 1 || !strings.Contains(p.said(), "this database contains a real directory") {
 		t.Errorf("demo on a real directory: exit %d\n%s", code, p.said())
 	}
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// request is what of an HTTP request an answer depends on.
+// request is the part of an HTTP request that an answer depends on.
 type request struct {
 	method string
 	host   string
@@ -15,16 +15,16 @@ type request struct {
 	body   []byte
 }
 
-// reply is an answer: what is written, and how long it waits before.
+// reply is an answer with the time to wait before it.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 	delay  time.Duration // before the response headers
-	hang   bool          // never answer; the caller gives up first
+	hang   bool          // never answer; the client gives up
 }
 
-// answer is what the service behind the host says to a request at a time. It is a pure function: no clock, no state.
+// answer returns the answer of a host to a request at a time. It is a pure function, without a clock or state.
 func answer(r request, now time.Time) reply {
 	slug, _ := slugOf(r.host)
 	s := bySlug(slug)
@@ -34,10 +34,10 @@ func answer(r request, now time.Time) reply {
 	return s.answer(s.Behaviour, r, now)
 }
 
-// answer is what s says when it behaves so.
+// answer returns the answer of s with a behaviour.
 func (s *service) answer(behaviour string, r request, now time.Time) reply {
 	b := behaviours[behaviour]
-	if b.deaf { // asked for over a connection to somebody else
+	if b.deaf { // the request came over another host's connection
 		return text(http.StatusMisdirectedRequest, "nobody here\n")
 	}
 	if b.always != nil {
@@ -59,7 +59,7 @@ func (s *service) answer(behaviour string, r request, now time.Time) reply {
 			a.delay += s.responseTime(now)
 			return a
 		case e.method == http.MethodGet && r.method == http.MethodHead:
-			return json200("") // as the common SDKs do: HEAD passes their paywall
+			return json200("") // as with the common SDKs, whose paywall lets HEAD through
 		}
 		methods = append(methods, e.method)
 	}

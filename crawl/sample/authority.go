@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// authority issues the certificates of the world. It lives in memory alone: nothing that it signed outlives the
-// process, and nobody trusts it who was not handed its root.
+// authority issues the world's certificates. It exists in memory alone: no certificate outlives the process, and only
+// clients that got its root trust it.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	root *x509.Certificate
 
 	mu     sync.Mutex
-	leaves map[string]*tls.Certificate // by host name; as many as the cast has
+	leaves map[string]*tls.Certificate // by host name, for hosts of the cast
 }
 
 func newAuthority() (*authority, error) {
@@ -46,7 +46,7 @@ func newAuthority() (*authority, error) {
 	return &authority{key: key, root: root, leaves: map[string]*tls.Certificate{}}, nil
 }
 
-// lifetime is how long a certificate holds, by the clock of those who verify it, which is the machine's and not the
+// lifetime returns the validity of a certificate. It uses the machine's clock, as those who verify it do, not the
 // world's.
 func lifetime(expired bool) (from, until time.Time) {
 	now := time.Now()
@@ -56,7 +56,7 @@ func lifetime(expired bool) (from, until time.Time) {
 	return now.AddDate(0, -1, 0), now.AddDate(10, 0, 0)
 }
 
-// certificate is the leaf of the name that a client says it wants.
+// certificate returns the certificate for the name in a client's hello.
 func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	slug, ok := slugOf(hello.ServerName)
 	s := bySlug(slug)

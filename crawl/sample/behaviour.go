@@ -11,22 +11,21 @@ import (
 	"tollbook/site/x402"
 )
 
-// behaviour is a way to answer. Exactly one of paid, always and deaf is set.
+// behaviour is a way to answer. Exactly one of paid, always and deaf is set. The list in cast.toml describes each.
 type behaviour struct {
-	paid    func(scene) reply // to a request of an endpoint
-	always  func(scene) reply // to any request at all
-	deaf    bool              // nobody listens: connections are refused
-	varies  bool              // the answer follows the clock
-	expired bool              // its certificate is out of date
+	paid    func(scene) reply // answers a request for an endpoint
+	always  func(scene) reply // answers every request
+	deaf    bool              // connections are refused
+	varies  bool              // the answer depends on the time
+	expired bool              // the certificate has expired
 }
 
-// behaviours are all ways to answer, by the names that cast.toml uses. It is filled in by init, since reading the cast
-// looks into it.
+// behaviours maps the names in cast.toml to behaviours. init sets it, because reading the cast uses it.
 var behaviours map[string]behaviour
 
 func init() {
 	behaviours = map[string]behaviour{
-		// As the protocol wants it, and what readers that are strict would take.
+		// Valid by the protocol, also for strict readers.
 		"v2": {paid: header(base64.StdEncoding.EncodeToString, "{}")},
 		"v1": {paid: v1},
 		"mirror": {paid: func(c scene) reply {
@@ -44,7 +43,7 @@ func init() {
 		}},
 		"needs-body": {paid: needsBody},
 
-		// Readable, but not by everybody.
+		// Readable for tolerant readers.
 		"url-safe":      {paid: header(base64.URLEncoding.EncodeToString, "{}")},
 		"unpadded":      {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
 		"raw":           {paid: header(func(b []byte) string { return string(b) }, "{}")},
@@ -68,14 +67,14 @@ func init() {
 			c.first().Extra = map[string]any{"name": "USDC", "version": "2"}
 		})},
 
-		// A 402 that cannot be used.
+		// A 402 that can't be used.
 		"decimal-amount": {paid: decimalAmount},
 		"truncated":      {paid: truncated},
 		"html":           {paid: paywall},
 		"mpp":            {paid: mppOnly},
 		"disabled":       {always: disabled},
 
-		// No 402.
+		// Other answers.
 		"free":         {paid: func(c scene) reply { return json200(`{"sample":true,"today":"bread and onions"}`) }},
 		"slow":         {paid: func(c scene) reply { a := standard(c.v2()); a.delay = slowness; return a }},
 		"flapping":     {paid: flapping, varies: true},
@@ -89,15 +88,15 @@ func init() {
 	}
 }
 
-// header answers with a version 2 challenge in the header, so encoded.
+// header returns a behaviour with a version 2 challenge in the header, in an encoding.
 func header(encode func([]byte) string, body string) func(scene) reply {
 	return func(c scene) reply { return encoded(encode, c.v2(), body) }
 }
 
 func standard(ch challenge) reply { return encoded(base64.StdEncoding.EncodeToString, ch, "{}") }
 
-// encoded carries a challenge in the header. The error text is drawn out until the four ways of base64 differ: until
-// there is padding and one of the two characters that the alphabets disagree on.
+// encoded returns an answer with a challenge in the header. It lengthens the error text until the four variants of
+// base64 differ: until there is padding and one of the two characters in which the alphabets differ.
 func encoded(encode func([]byte) string, ch challenge, body string) reply {
 	raw := ch.json()
 	for range 64 {
@@ -113,7 +112,7 @@ func encoded(encode func([]byte) string, ch challenge, body string) reply {
 	return a
 }
 
-// spoiled answers in the standard way what one fault has been made in.
+// spoiled returns a behaviour whose challenge has one fault.
 func spoiled(spoil func(*challenge)) func(scene) reply {
 	return func(c scene) reply {
 		ch := c.v2()
@@ -124,7 +123,7 @@ func spoiled(spoil func(*challenge)) func(scene) reply {
 
 func v1(c scene) reply { return jsonReply(http.StatusPaymentRequired, c.v1().json()) }
 
-// needsBody validates the request before it asks for money, as many sellers do.
+// needsBody validates the request before it asks to be paid, as many sellers do.
 func needsBody(c scene) reply {
 	if !bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("{")) {
 		return jsonReply(http.StatusBadRequest, `{"error":"the body must be a JSON object"}`)
@@ -139,7 +138,7 @@ func bodyDiffers(c scene) reply {
 	return encoded(base64.StdEncoding.EncodeToString, c.v2(), other.json())
 }
 
-// networkNames says version 2 with the names and the amount field of version 1.
+// networkNames has version 2 with the network names and the amount field of version 1.
 func networkNames(c scene) reply {
 	ch := c.v2()
 	list := ch.Accepts.([]option)
@@ -150,7 +149,7 @@ func networkNames(c scene) reply {
 	return standard(ch)
 }
 
-// wrongChainRecipient names its Base address on every network.
+// wrongChainRecipient names its address on Base for every network.
 func wrongChainRecipient(c scene) reply {
 	ch := c.v2()
 	list := ch.Accepts.([]option)
@@ -160,14 +159,14 @@ func wrongChainRecipient(c scene) reply {
 	return standard(ch)
 }
 
-// decimalAmount writes dollars where atomic units belong.
+// decimalAmount has dollars instead of atomic units.
 func decimalAmount(c scene) reply {
 	ch := c.v2()
 	ch.first().Amount = c.e.price
 	return standard(ch)
 }
 
-// truncated loses the second half of its header, as behind a proxy with a small limit.
+// truncated cuts its header in half, as a proxy with a small limit does.
 func truncated(c scene) reply {
 	a := standard(c.v2())
 	value := a.header.Get("Payment-Required")
@@ -175,7 +174,7 @@ func truncated(c scene) reply {
 	return a
 }
 
-// paywall states its requirements only inside a page for browsers.
+// paywall has its requirements only inside an HTML page.
 func paywall(c scene) reply {
 	return page(http.StatusPaymentRequired,
 		`<!DOCTYPE html><html><head><title>Payment Required</title><script>window.x402 = {"amount":`+
@@ -201,7 +200,7 @@ func mppOnly(c scene) reply {
 			`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
 }
 
-// disabled is what a hosting platform answers in the place of a deployment that was switched off.
+// disabled is a hosting platform's answer for a deployment that was switched off.
 func disabled(scene) reply {
 	a := text(http.StatusPaymentRequired, "Payment required\n\nDEPLOYMENT_DISABLED\n\n402: PAYMENT_REQUIRED\n")
 	a.header.Set("X-Vercel-Error", "DEPLOYMENT_DISABLED")
@@ -221,7 +220,7 @@ func rateLimited(scene) reply {
 	return a
 }
 
-// botFilter is the page of a filter that stands before the service.
+// botFilter is the page of a bot filter in front of the service.
 func botFilter(scene) reply {
 	a := page(http.StatusForbidden,
 		`<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>`)

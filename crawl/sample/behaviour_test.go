@@ -12,13 +12,13 @@ import (
 	"tollbook/site/x402"
 )
 
-// seen is what of an answer a verdict stands on.
+// seen is the part of an answer that a verdict depends on.
 type seen struct {
 	Status    int
-	Version   int          // of the chosen envelope, 0 without
+	Version   int          // of the chosen envelope, 0 for none
 	Channel   x402.Channel // of it
 	Decode    string
-	Rows      int // ways to pay
+	Rows      int // requirements
 	Usable    int // of them
 	Divergent bool
 	Others    int // further envelopes
@@ -48,15 +48,15 @@ func capture(status int, header http.Header, body []byte, url string) seen {
 	return got
 }
 
-// standardHeader is the answer that keeps all rules, with so many ways to pay, and what is said against it.
+// standardHeader returns what a reader sees of a valid answer with a number of ways to pay, and its defects.
 func standardHeader(rows int, defects ...string) seen {
 	return seen{Status: 402, Version: 2, Channel: x402.ChannelHeader, Decode: "std", Rows: rows, Usable: rows,
 		Defects: defects}
 }
 
-// seenOf says what a reader sees of each behaviour, given how many ways to pay the endpoint has. Behaviours that are
-// not here do not answer at all.
-func seenOf(behaviour string, rails int) (seen, bool) {
+// wantSeen returns what a reader sees of a behaviour, for an endpoint with a number of ways to pay. It returns false
+// for behaviours without an answer.
+func wantSeen(behaviour string, rails int) (seen, bool) {
 	good := standardHeader(rails)
 	encoded := func(decode, defect string) seen {
 		s := standardHeader(rails, defect)
@@ -103,21 +103,21 @@ func seenOf(behaviour string, rails int) (seen, bool) {
 	return want, ok
 }
 
-// TestAnswerIsPure asks each service twice for all it has.
+// TestAnswerIsPure requests everything of each service twice.
 func TestAnswerIsPure(t *testing.T) {
 	t.Parallel()
 	for _, s := range cast() {
 		for _, e := range s.endpoints {
 			r := request{method: e.method, host: s.Slug + "." + Domain, path: e.path, body: []byte("{}")}
 			if diff := cmp.Diff(answer(r, start), answer(r, start), cmp.AllowUnexported(reply{})); diff != "" {
-				t.Errorf("%s %s answered two things:\n%s", s.Slug, e.key(), diff)
+				t.Errorf("%s %s: two different answers:\n%s", s.Slug, e.key(), diff)
 			}
 		}
 	}
 }
 
-// TestGoodServicesKeepTheRules reads the answers of all who behave as version 2 wants it as a strict client would.
-func TestGoodServicesKeepTheRules(t *testing.T) {
+// TestValidServicesHaveNoDefects reads the answers of all services with a valid version 2 behaviour as a strict client.
+func TestValidServicesHaveNoDefects(t *testing.T) {
 	t.Parallel()
 	for _, s := range cast() {
 		if s.Behaviour != "v2" {
@@ -131,7 +131,7 @@ func TestGoodServicesKeepTheRules(t *testing.T) {
 			}
 			c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body})
 			if c.Envelope.Discovery == nil || c.Envelope.Discovery.Method != e.method {
-				t.Errorf("%s %s does not say how to call it", s.Slug, e.key())
+				t.Errorf("%s %s does not describe its input", s.Slug, e.key())
 			}
 			if got := c.Envelope.Resource.URL; got != s.baseURL()+e.path {
 				t.Errorf("%s %s names the resource %s", s.Slug, e.key(), got)
@@ -155,7 +155,7 @@ func TestEncodingsDiffer(t *testing.T) {
 	for _, name := range []string{"v2", "url-safe", "unpadded", "raw"} {
 		value := behaviours[name].paid(c).header.Get("Payment-Required")
 		if other := values[value]; other != "" {
-			t.Errorf("%s and %s are the same text", name, other)
+			t.Errorf("%s and %s are equal", name, other)
 		}
 		values[value] = name
 	}
@@ -171,7 +171,7 @@ func TestBehavioursThatFollowTheClock(t *testing.T) {
 				return x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body}).Envelope.Accepts[0]
 			}
 		}
-		t.Fatalf("nobody behaves as %s", behaviour)
+		t.Fatalf("no service behaves as %s", behaviour)
 		return x402.Requirement{}
 	}
 	now := start.Truncate(movePeriod)

@@ -19,13 +19,13 @@ import (
 //go:embed cast.toml
 var castTOML []byte
 
-// service is one of the cast, as cast.toml writes it, with what its short forms mean.
+// service is a service of the cast: the keys of cast.toml, and what its short forms mean.
 type service struct {
 	Slug, Name, Category, Description string
 
-	Behaviour, Before string  // how it answers now, and how until Since days before the start ("" for always so)
+	Behaviour, Before string  // how it answers now, and until Since days before the start ("" for always the same)
 	Since             float64 // days
-	Age               float64 // days that it has been listed
+	Age               float64 // days since it was listed
 	Website, Verified bool
 	Plain             bool // http only
 	Owner             string
@@ -39,11 +39,11 @@ type service struct {
 	Gaps              [][2]int
 	Sales             *[2]float64 // payments a day, ninety days ago and now
 	Buyers            int
-	Loyal, Own        float64 // shares of its payments that one buyer makes, and it itself
+	Loyal, Own        float64 // shares of its payments from one buyer, and from itself
 	Change            []revision
 
 	endpoints []endpoint
-	seed      uint64 // a number of its own, from the slug
+	seed      uint64 // a number derived from the slug
 }
 
 // many are endpoints that differ by one word.
@@ -52,21 +52,21 @@ type many struct {
 	Words       []string
 }
 
-// endpoint is one address that a service sells.
+// endpoint is one URL that a service sells.
 type endpoint struct {
-	declared    string // method as listed, "" when nobody said it
+	declared    string // method as listed, "" if the listing does not declare it
 	method      string // method that answers
 	path        string
-	price       string // in dollars (or euros, for a token of theirs)
+	price       string // in dollars (in euros for a euro token)
 	description string
 	rails       []rail
-	recipient   int // which of the owner's recipients is paid
+	recipient   int // number of the owner's recipient
 	timeout     int // seconds
 }
 
 func (e endpoint) key() string { return e.method + " " + e.path }
 
-// revision is something that was otherwise until Days before the start. It says what it was.
+// revision has the former values of something that changed Days before the start.
 type revision struct {
 	Days      float64
 	Endpoint  string // "METHOD /path", "" for all
@@ -79,7 +79,7 @@ type revision struct {
 	rails []rail // of Pays
 }
 
-// cast is everyone, by slug.
+// cast is the list of all services, by slug.
 var cast = sync.OnceValue(func() []*service {
 	list, err := readCast(castTOML)
 	if err != nil {
@@ -88,7 +88,7 @@ var cast = sync.OnceValue(func() []*service {
 	return list
 })
 
-// bySlug finds a service, nil without.
+// bySlug returns a service, nil for none.
 func bySlug(slug string) *service {
 	list := cast()
 	i, ok := slices.BinarySearchFunc(list, slug, func(s *service, slug string) int {
@@ -115,7 +115,7 @@ func readCast(text []byte) ([]*service, error) {
 	return file.Service, nil
 }
 
-// complete fills in what was not said and reads the short forms.
+// complete sets defaults and parses the short forms.
 func (s *service) complete() error {
 	sum := sha256.Sum256([]byte(s.Slug))
 	s.seed = binary.BigEndian.Uint64(sum[:8])
@@ -156,9 +156,9 @@ func (s *service) complete() error {
 func (s *service) completeChanges() error {
 	for i := range s.Change {
 		r := &s.Change[i]
-		known := func(e endpoint) bool { return r.Endpoint == e.key() }
-		if r.Endpoint != "" && !slices.ContainsFunc(s.endpoints, known) {
-			return fmt.Errorf("change of %q, which is no endpoint", r.Endpoint)
+		ok := func(e endpoint) bool { return r.Endpoint == e.key() }
+		if r.Endpoint != "" && !slices.ContainsFunc(s.endpoints, ok) {
+			return fmt.Errorf("change of %q, which is not an endpoint", r.Endpoint)
 		}
 		var err error
 		if r.rails, err = parseRails(r.Pays); err != nil {
@@ -201,7 +201,7 @@ func (s *service) baseURL() string {
 	return "https://" + s.Slug + "." + Domain
 }
 
-// asOf is the service when only its first n changes had happened; with all of them, s itself.
+// asOf returns the service after its first n changes; after all of them, s itself.
 func (s *service) asOf(n int) *service {
 	if n == len(s.Change) {
 		return s
@@ -221,7 +221,7 @@ func (s *service) asOf(n int) *service {
 	return &was
 }
 
-// undo makes of an endpoint what it was before the change.
+// undo sets the former values of an endpoint.
 func (r revision) undo(e *endpoint) {
 	if r.Price != "" {
 		e.price = r.Price

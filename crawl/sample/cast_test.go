@@ -13,7 +13,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// start is when the tests' world begins: in the middle of a UTC day, between two milliseconds.
+// start is the time at which the tests' world begins: in the middle of a UTC day, between two milliseconds.
 var start = time.Date(2026, 11, 21, 14, 30, 0, 123456789, time.UTC)
 
 func TestCastIsBroad(t *testing.T) {
@@ -42,24 +42,24 @@ func TestCastIsBroad(t *testing.T) {
 	}
 	for _, n := range []string{"BSE", "SOL", "POL", "ARB", "AVX", "ETH", "BST", "SOD", "NBL"} {
 		if networks[n] == 0 {
-			t.Errorf("nobody takes payment on %s", n)
+			t.Errorf("no service accepts payment on %s", n)
 		}
 	}
 	for _, s := range []string{"exact", "upto", "batch-settlement", "exact_cosmos_authz"} {
 		if schemes[s] == 0 {
-			t.Errorf("nobody uses the scheme %s", s)
+			t.Errorf("no service uses the scheme %s", s)
 		}
 	}
 	for name := range behaviours {
 		if used[name] == 0 {
-			t.Errorf("nobody behaves as %s", name)
+			t.Errorf("no service behaves as %s", name)
 		}
 	}
 }
 
 func TestCastIsWellFormed(t *testing.T) {
 	t.Parallel()
-	slug := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$`) // also one label of a host name
+	slug := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$`) // valid as a label of a host name
 	seen := map[string]bool{}
 	for _, s := range cast() {
 		if !slug.MatchString(s.Slug) {
@@ -67,7 +67,7 @@ func TestCastIsWellFormed(t *testing.T) {
 		}
 		for _, text := range []string{s.Slug, s.Name, s.Description} {
 			if text == "" || seen[text] {
-				t.Errorf("%s: %q is empty or somebody else's", s.Slug, text)
+				t.Errorf("%s: %q is empty or another service's", s.Slug, text)
 			}
 			seen[text] = true
 		}
@@ -84,7 +84,7 @@ func TestCastIsWellFormed(t *testing.T) {
 		keys := map[string]bool{}
 		for _, e := range s.endpoints {
 			if keys[e.key()] || !strings.HasPrefix(e.path, "/") || strings.ContainsAny(e.path, "{}:?") {
-				t.Errorf("%s: endpoint %s is twice there or no plain path", s.Slug, e.key())
+				t.Errorf("%s: endpoint %s is a duplicate or not a plain path", s.Slug, e.key())
 			}
 			keys[e.key()] = true
 			for _, r := range e.rails {
@@ -101,6 +101,28 @@ func TestCastIsWellFormed(t *testing.T) {
 	}
 }
 
+// TestCastDescribesBehaviours checks that the comment of cast.toml describes exactly the behaviours that exist.
+func TestCastDescribesBehaviours(t *testing.T) {
+	_, list, ok := strings.Cut(string(castTOML), "# Behaviours, defined in behaviour.go:\n")
+	list, _, end := strings.Cut(list, "\n\n")
+	if !ok || !end {
+		t.Fatal("cast.toml has no list of behaviours")
+	}
+	described := map[string]bool{}
+	for line := range strings.Lines(list) {
+		if name, text, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "#")), " "); ok && text != "" {
+			described[name] = true
+		}
+	}
+	want := map[string]bool{}
+	for name := range behaviours {
+		want[name] = true
+	}
+	if diff := cmp.Diff(want, described); diff != "" {
+		t.Errorf("behaviours described in cast.toml (-want +got):\n%s", diff)
+	}
+}
+
 func TestCastIsInvented(t *testing.T) {
 	t.Parallel()
 	for _, host := range regexp.MustCompile(`(?i)[a-z0-9-]+\.(com|net|org|io|ai|dev|xyz|app|sh|co|finance)\b`).
@@ -109,7 +131,7 @@ func TestCastIsInvented(t *testing.T) {
 	}
 	for _, l := range Listings(start, time.Minute) {
 		if !strings.HasSuffix(l.BaseURL, "://"+l.Slug+"."+Domain) {
-			t.Errorf("%s lives at %s", l.Slug, l.BaseURL)
+			t.Errorf("%s has the base URL %s", l.Slug, l.BaseURL)
 		}
 		if l.WebsiteURL != nil && *l.WebsiteURL != l.BaseURL+"/" {
 			t.Errorf("%s has its website at %s", l.Slug, *l.WebsiteURL)
@@ -135,7 +157,7 @@ func TestReadCastRefuses(t *testing.T) {
 		{"token", good + "pays = [\"exact base GOLD\"]\nendpoints = [\"GET /x 1 A thing\"]\n",
 			"no GOLD on eip155:8453"},
 		{"change of nothing", good + "[[service.change]]\nendpoint = \"GET /x\"\n",
-			`change of "GET /x", which is no endpoint`},
+			`change of "GET /x", which is not an endpoint`},
 		{"rail of a change", good + "[[service.change]]\npays = [\"x\"]\n", `rail "x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

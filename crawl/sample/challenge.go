@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// scene is what an answer is made from: who is asked for what, how and when.
+// scene is the input of an answer: the service, the endpoint, the request and the time.
 type scene struct {
 	s *service
 	e endpoint
@@ -16,12 +16,12 @@ type scene struct {
 }
 
 // challenge is a PaymentRequired object of either version, with its keys in the order of the TypeScript SDK. Fields
-// that some behaviour spoils are any.
+// that some behaviours spoil have type any.
 type challenge struct {
 	X402Version any            `json:"x402Version"`
 	Error       string         `json:"error"`
 	Resource    *resource      `json:"resource,omitempty"`
-	Accepts     any            `json:"accepts"` // []option, or what a behaviour makes of it
+	Accepts     any            `json:"accepts"` // []option unless a behaviour spoils it
 	Extensions  map[string]any `json:"extensions,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type resource struct {
 	Tags        []string `json:"tags,omitempty"`
 }
 
-// option is one row of accepts.
+// option is one requirement in accepts.
 type option struct {
 	Scheme            string         `json:"scheme"`
 	Network           string         `json:"network"`
@@ -50,7 +50,7 @@ type option struct {
 	Extra             map[string]any `json:"extra,omitempty"`
 }
 
-// options are the ways to pay for the endpoint, as version 2 writes them.
+// options returns the ways to pay for the endpoint, as in version 2.
 func (c scene) options() []option {
 	var list []option
 	for _, r := range c.e.rails {
@@ -69,7 +69,7 @@ func (c scene) options() []option {
 	return list
 }
 
-// v2 is the challenge of version 2, all rules kept.
+// v2 returns a valid challenge of version 2.
 func (c scene) v2() challenge {
 	return challenge{
 		X402Version: 2,
@@ -84,7 +84,7 @@ func (c scene) v2() challenge {
 	}
 }
 
-// v1 is the same in version 1.
+// v1 returns the same challenge in version 1.
 func (c scene) v1() challenge {
 	list := c.options()
 	for i := range list {
@@ -97,7 +97,7 @@ func (c scene) v1() challenge {
 	return challenge{X402Version: 1, Error: "X-PAYMENT header is required", Accepts: list}
 }
 
-// input says how to call the endpoint.
+// input describes how to call the endpoint.
 func (c scene) input() map[string]any {
 	if c.e.method == http.MethodGet {
 		return map[string]any{"type": "http", "method": c.e.method, "queryParams": map[string]string{"q": "sample"}}
@@ -108,7 +108,7 @@ func (c scene) input() map[string]any {
 
 func (c challenge) json() string { return string(encode(c)) }
 
-// encode writes what was made here, which is texts, numbers and lists of them: it always can be written.
+// encode encodes strings, numbers and lists of them, which always succeeds.
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -117,5 +117,5 @@ func encode(v any) json.RawMessage {
 	return b
 }
 
-// first gives the first way to pay, for behaviours that spoil it.
+// first returns the first way to pay, for behaviours that spoil it.
 func (c *challenge) first() *option { return &c.Accepts.([]option)[0] }

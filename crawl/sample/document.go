@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// document answers for what a service's site has beside its endpoints. Services with a website have all of it.
+// document returns a document of the service's site. Services with a website have all documents.
 func (s *service) document(r request) (reply, bool) {
 	if !s.Website || r.method != http.MethodGet && r.method != http.MethodHead {
 		return reply{}, false
@@ -29,7 +29,7 @@ func (s *service) document(r request) (reply, bool) {
 	return reply{}, false
 }
 
-// openAPI describes the endpoints, with their prices in the way that directories read them.
+// openAPI returns a description of the endpoints, with prices in the form that directories read.
 func (s *service) openAPI() string {
 	paths := map[string]map[string]any{}
 	for _, e := range s.endpoints {

@@ -9,27 +9,27 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// What contracts say on EVM chains when a payment is settled.
+// Selectors and events of contracts on EVM chains when a payment is settled.
 var (
 	transferTopic      = topic("Transfer(address,address,uint256)")
 	authorizationTopic = topic("AuthorizationUsed(address,bytes32)")
 	settledTopic       = topic("Settled()")
 )
 
-// Contracts that have the same address on every EVM chain.
+// Contracts with the same address on every EVM chain.
 const (
 	multicall = "0xca11bde05977b3631167028862be2a173976ca11"
 	uptoProxy = "0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"
 )
 
-// event is a log without its place.
+// event is a log without its position.
 type event struct {
 	address string
 	topics  []string
 	data    string
 }
 
-// settling are the events of a transaction: two for each payment.
+// settling returns the events of a transaction: two for each payment.
 func (t transaction) settling() (events []event) {
 	for i, p := range t.payments {
 		payer, payee := word(p.payer), word(p.payee)
@@ -44,7 +44,7 @@ func (t transaction) settling() (events []event) {
 	return events
 }
 
-// transferOf is which of the events is the transfer of the ith payment.
+// transferOf returns the index of the transfer of the ith payment.
 func (t transaction) transferOf(i int) int {
 	if t.payments[i].rail.scheme == "exact" {
 		return 2*i + 1
@@ -52,10 +52,10 @@ func (t transaction) transferOf(i int) int {
 	return 2 * i
 }
 
-// nonce of the ith authorisation.
+// nonce returns the nonce of the ith authorisation.
 func (t transaction) nonce(i int) string { return topic("nonce " + t.hash + "/" + strconv.Itoa(i)) }
 
-// call is what the transaction calls, and with what.
+// call returns the contract that the transaction calls, and its input.
 func (t transaction) call() (to, input string) {
 	p := t.payments[0]
 	switch {
@@ -68,8 +68,8 @@ func (t transaction) call() (to, input string) {
 	return multicall, "0x82ad56cb" + t.aggregate()
 }
 
-// authorization is the call transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, v, r, s). Nobody
-// has signed it: the accounts have no keys.
+// authorization returns the call transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, v, r, s).
+// It has no valid signature, because the accounts have no keys.
 func (t transaction) authorization(i int) string {
 	p := t.payments[i]
 	sum := t.nonce(i)[2:]
@@ -78,7 +78,7 @@ func (t transaction) authorization(i int) string {
 		sum + number(27) + topic("r" + sum)[2:] + topic("s" + sum)[2:]
 }
 
-// aggregate is the argument of aggregate3: an array of (address target, bool allowFailure, bytes callData).
+// aggregate returns the argument of aggregate3: an array of (address target, bool allowFailure, bytes callData).
 func (t transaction) aggregate() string {
 	var b strings.Builder
 	b.WriteString(number(32) + number(int64(len(t.payments))))
@@ -102,32 +102,32 @@ func words(addresses ...string) []string {
 	return list
 }
 
-// word is an address as 32 bytes.
+// word returns an address as 32 bytes.
 func word(address string) string { return "0x" + strings.Repeat("0", 24) + address[2:] }
 
-// number is an integer as 32 bytes, without 0x.
+// number returns an integer as 32 bytes, without 0x.
 func number(n int64) string {
 	return hex.EncodeToString(big.NewInt(n).FillBytes(make([]byte, 32)))
 }
 
-// amountWord is an amount in atomic units as 32 bytes.
+// amountWord returns an amount in atomic units as 32 bytes.
 func amountWord(amount string) string {
-	n, _ := new(big.Int).SetString(amount, 10) // x402 and partly write nothing but digits
+	n, _ := new(big.Int).SetString(amount, 10) // amounts consist of digits
 	return "0x" + hex.EncodeToString(n.FillBytes(make([]byte, 32)))
 }
 
-// topic is the hash of an event's signature.
+// topic returns the hash of an event's signature.
 func topic(signature string) string {
 	h := sha3.NewLegacyKeccak256()
 	h.Write([]byte(signature))
 	return "0x" + hex.EncodeToString(h.Sum(nil))
 }
 
-// bloom is the filter of a block's logs: three bits for each address and topic.
+// bloom returns the Bloom filter of a block's logs: three bits for each address and topic.
 func bloom(events []event) string {
 	var filter [256]byte
 	add := func(text string) {
-		raw, _ := hex.DecodeString(text[2:]) // written here
+		raw, _ := hex.DecodeString(text[2:]) // text is hex
 		h := sha3.NewLegacyKeccak256()
 		h.Write(raw)
 		sum := h.Sum(nil)

@@ -18,19 +18,19 @@ import (
 //go:embed facilitators.toml
 var facilitatorsTOML []byte
 
-// facilitator settles payments of the world, as facilitators.toml writes it.
+// facilitator settles payments of the world: the keys of facilitators.toml.
 type facilitator struct {
 	ID, Name     string
 	Networks     []string
 	Weight       float64
 	Accounts     int
-	Since, Moved int // days before the start, 0 when not said
+	Since, Moved int // days before the start, 0 for the default
 	Unlisted     bool
 
 	rails []rail // of Networks
 }
 
-// facilitators is everyone who settles, in the order of the file.
+// facilitators is the list of all facilitators, in the order of the file.
 var facilitators = sync.OnceValue(func() []*facilitator {
 	list, err := readFacilitators(facilitatorsTOML)
 	if err != nil {
@@ -57,8 +57,7 @@ func readFacilitators(text []byte) ([]*facilitator, error) {
 	return file.Facilitator, nil
 }
 
-// Facilitators are those that the world's own list would name, as somebody would have imported them. Their accounts are
-// hashes that nobody has the key of.
+// Facilitators returns the listed facilitators in the form of an import. Their accounts are hashes without keys.
 func Facilitators(start time.Time) []ledger.Facilitator {
 	var list []ledger.Facilitator
 	for _, f := range facilitators() {
@@ -90,7 +89,7 @@ func (f *facilitator) listing(start time.Time) ledger.Facilitator {
 	return l
 }
 
-// account names the nth account, before or after the facilitator went over to others.
+// account returns the name of the nth account, before or after the facilitator changed its accounts.
 func (f *facilitator) account(n int, current bool) string {
 	of := f.ID + "/settler/" + strconv.Itoa(n)
 	if !current {
@@ -99,7 +98,7 @@ func (f *facilitator) account(n int, current bool) string {
 	return of
 }
 
-// opened is the UTC day from which it settles with its present accounts, nil when that was always so.
+// opened returns the UTC day from which the current accounts settle, nil if they always did.
 func (f *facilitator) opened(start time.Time) *time.Time {
 	days := max(f.Since, f.Moved)
 	if days == 0 {
@@ -109,12 +108,12 @@ func (f *facilitator) opened(start time.Time) *time.Time {
 	return &at
 }
 
-// settles says whether it settles on r at a time.
+// settles reports whether it settles on r at a time.
 func (f *facilitator) settles(r rail, t, start time.Time) bool {
 	return f.serves(r.network.ID) && (f.Since == 0 || !t.Before(*f.opened(start)))
 }
 
-// settler is the account from which it settles on r at a time, drawn by a number.
+// settler returns the account that settles on r at a time, chosen by a number.
 func (f *facilitator) settler(r rail, t, start time.Time, number int) string {
 	opened := f.opened(start)
 	return r.normal(f.account(number%f.Accounts, opened == nil || !t.Before(*opened)))
@@ -129,7 +128,7 @@ func (f *facilitator) serves(network string) bool {
 	return false
 }
 
-// normal is address in normal form.
+// normal returns an address in normal form.
 func (r rail) normal(of string) string {
 	return x402.NormalizeAddress(r.network.ID, r.address(of))
 }

@@ -12,7 +12,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// verdict is what a visitor makes of an answer, in the five words of the design.
+// verdict is a visitor's verdict on an answer; package probe has the same five.
 type verdict int
 
 const (
@@ -23,19 +23,19 @@ const (
 	failed
 )
 
-// finding is what a visitor sees of an endpoint at some time of the past.
+// finding is what a visitor finds out about an endpoint at a time in the past.
 type finding struct {
 	verdict
 	status   int // 0 without an answer
 	reason   string
 	delay    time.Duration  // to the response headers
-	envelope *x402.Envelope // what it asks, readable or not; nil without
+	envelope *x402.Envelope // the payment terms, payable or not; nil for none
 }
 
-// slowLimit is the median response time beyond which a service counts as degraded.
+// slowLimit is the median response time above which a service is degraded.
 const slowLimit = 5 * time.Second
 
-// look is what a visitor of e finds at t while s behaves so. It is the answer that the world would give, read as the
+// look returns the finding of a visitor of e at t, for a behaviour of s. It is the answer of the world, read as the
 // crawler reads it.
 func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	switch b := behaviours[behaviour]; {
@@ -85,22 +85,22 @@ func (f *finding) read402(s *service, e endpoint, a reply) {
 		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
 		f.verdict, f.reason = broken,
-			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
+			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme "+
+				"and network"
 	default:
 		f.verdict, f.reason = paid, "asks for payment"
 	}
 	f.envelope = c.Envelope
 }
 
-// summarize makes of what the endpoints answered what a check says of the service. The status of an inconclusive visit
-// is left out.
-func summarize(found []finding) postgres.Check {
+// summarize combines the findings of a visit into a check. An inconclusive check has no status.
+func summarize(findings []finding) postgres.Check {
 	var c postgres.Check
 	var times []time.Duration
-	var odd *finding // the first that is not as it should be
+	var odd *finding // the first finding other than paid
 	conclusive, answered := 0, 0
-	for i := range found {
-		f := &found[i]
+	for i := range findings {
+		f := &findings[i]
 		if f.verdict != inconclusive {
 			conclusive++
 		}

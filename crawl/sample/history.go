@@ -14,15 +14,15 @@ import (
 const (
 	day = 24 * time.Hour
 
-	historyDays = 90 // UTC days of history, the start's own included
-	rawDays     = 7  // of them, UTC days before the start's own whose checks are kept one by one
+	historyDays = 90 // UTC days of history, including the day of the start
+	rawDays     = 7  // UTC days before that day whose checks are stored one by one
 
-	cadence    = 15 * time.Minute // of the visits of the past
-	maxOfVisit = 25               // endpoints that one visit reaches
+	cadence    = 15 * time.Minute // between visits in the past
+	maxOfVisit = 25               // endpoints of one visit
 )
 
-// Histories are what the services did in the ninety days before start, by slug: what a visitor would have found who
-// came every quarter of an hour. Equal starts give equal histories. Checks have no service id yet.
+// Histories returns the ninety days of each service before start, by slug: the findings of a visitor every quarter of
+// an hour. Equal starts give equal histories. The checks have no service id yet.
 func Histories(start time.Time) []load.History {
 	list := make([]load.History, 0, len(cast()))
 	for _, s := range cast() {
@@ -31,12 +31,12 @@ func Histories(start time.Time) []load.History {
 	return list
 }
 
-// past is a walk through a service's time, from its first visit to the start.
+// past computes a service's history from its first visit to the start.
 type past struct {
 	s         *service
 	start     time.Time
 	today     time.Time // its UTC day
-	raw       time.Time // since when checks are kept one by one
+	raw       time.Time // from here on checks are stored one by one
 	states    []*service
 	incidents []incident
 	seen      map[lookKey]finding
@@ -45,13 +45,13 @@ type past struct {
 	visits int
 	last   *string // status of the last conclusive visit
 	up     bool
-	fails  int        // offline visits in a row
-	since  *time.Time // first of them
+	fails  int        // consecutive offline visits
+	since  *time.Time // the first of these visits
 
 	h load.History
 }
 
-// lookKey is what a finding depends on, of services whose answers do not follow the clock.
+// lookKey is the input of a finding, for services whose answers do not depend on the time.
 type lookKey struct {
 	behaviour string
 	state     int
@@ -70,8 +70,8 @@ func newPast(s *service, start time.Time) *past {
 	return p
 }
 
-// history walks through the service's time; the checks of the last raw UTC days before the start's own are kept one by
-// one.
+// history computes the service's history. The checks of the last raw UTC days before the day of the start are stored
+// one by one.
 func (s *service) history(start time.Time, raw int) load.History {
 	p := newPast(s, start)
 	start = p.start
@@ -97,7 +97,7 @@ func (s *service) history(start time.Time, raw int) load.History {
 	return p.h
 }
 
-// gap says whether nobody visited at t, and until when.
+// gap reports whether t is in a gap without visits, and returns the end of the gap.
 func (p *past) gap(t time.Time) (to time.Time, ok bool) {
 	for _, g := range p.s.Gaps {
 		from, to := p.today.Add(-time.Duration(g[0])*day), p.today.Add(-time.Duration(g[1]-1)*day)
@@ -108,12 +108,12 @@ func (p *past) gap(t time.Time) (to time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// visit is one check at t, and what it tells of prices.
+// visit adds the check at t, and its payment terms.
 func (p *past) visit(t time.Time) {
 	behaviour, state := p.at(t)
 	endpoints := p.states[state].endpoints
 	n := min(len(endpoints), maxOfVisit)
-	found := make([]finding, n)
+	findings := make([]finding, n)
 	for i := range n {
 		j := (p.visits*maxOfVisit + i) % len(endpoints) // the least recently visited first
 		f := p.look(behaviour, state, j, t)
@@ -124,14 +124,14 @@ func (p *past) visit(t time.Time) {
 			}
 		}
 		p.terms.observe(endpoints[j], f, t)
-		found[i] = f
+		findings[i] = f
 	}
 	p.terms.report(t)
 	p.visits++
-	p.record(summarize(found), t)
+	p.record(summarize(findings), t)
 }
 
-// at is how the service behaved at t, and how many of its changes had happened.
+// at returns the behaviour at t, and the number of changes until then.
 func (p *past) at(t time.Time) (behaviour string, state int) {
 	behaviour = p.s.Behaviour
 	if p.s.Before != "" && t.Before(ago(p.start, p.s.Since)) {
@@ -143,7 +143,7 @@ func (p *past) at(t time.Time) (behaviour string, state int) {
 	return behaviour, state
 }
 
-// look is service.look, done once where only the response time depends on the clock.
+// look is service.look with a cache, for findings in which only the response time depends on the time.
 func (p *past) look(behaviour string, state, endpoint int, t time.Time) finding {
 	s := p.states[state]
 	at := t.Add(time.Duration(endpoint) * time.Second)
@@ -165,10 +165,10 @@ func (p *past) look(behaviour string, state, endpoint int, t time.Time) finding 
 	return f
 }
 
-// checkIDs makes the ids of the past's checks.
+// checkIDs returns the ids of the past's checks.
 var checkIDs = uuid.NewSHA1(uuid.NameSpaceDNS, []byte(Domain))
 
-// record keeps a check, by itself or in its day's sum.
+// record stores a check by itself or in its day's sum.
 func (p *past) record(c postgres.Check, t time.Time) {
 	switch {
 	case !c.Counted:

@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"encoding/json"
 	"math"
 	"reflect"
 	"slices"
@@ -16,15 +15,14 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/load"
-	"tollbook/site/x402"
 )
 
-// past0 is the history before start, made once for all tests.
-var past0 = sync.OnceValue(func() []load.History { return Histories(start) })
+// sharedHistories are the histories before start, computed once for all tests.
+var sharedHistories = sync.OnceValue(func() []load.History { return Histories(start) })
 
 func historyOf(t *testing.T, slug string) load.History {
 	t.Helper()
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		if h.Slug == slug {
 			return h
 		}
@@ -36,12 +34,12 @@ func historyOf(t *testing.T, slug string) load.History {
 func TestHistoriesAreDeterministic(t *testing.T) {
 	t.Parallel()
 	for i, again := range Histories(start) {
-		if !reflect.DeepEqual(past0()[i], again) { // cmp takes a minute for these
+		if !reflect.DeepEqual(sharedHistories()[i], again) { // cmp would take a minute
 			t.Errorf("two calls differ about %s", again.Slug)
 		}
 	}
 	var slugs, want []string
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		slugs = append(slugs, h.Slug)
 	}
 	for _, l := range Listings(start, 0) {
@@ -52,7 +50,7 @@ func TestHistoriesAreDeterministic(t *testing.T) {
 	}
 }
 
-// TestHistoriesAtOddStarts begins the world at times that have tripped calendars before.
+// TestHistoriesAtOddStarts begins the world at dates that are difficult for calendars.
 func TestHistoriesAtOddStarts(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"2026-11-21T00:00:00Z", "2026-11-21T23:59:59.999Z", "2028-02-29T00:00:00.001Z",
@@ -77,7 +75,7 @@ func TestDaysAndChecksCoverTheWindow(t *testing.T) {
 	t.Parallel()
 	today := start.Truncate(day)
 	young, gapped := 0, 0
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		s := bySlug(h.Slug)
 		created := s.created(start)
 		days := map[time.Time]int{}
@@ -120,10 +118,10 @@ func TestDaysAndChecksCoverTheWindow(t *testing.T) {
 
 func TestRollupsAddUp(t *testing.T) {
 	t.Parallel()
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		for _, d := range h.Days {
 			var counted int64
-			var low, high float64 // bounds of the sum that the histogram allows
+			var low, high float64 // bounds of the sum by the histogram
 			for i, n := range d.Histogram {
 				counted += n
 				low += float64(n) * math.Exp2(float64(i)/4)
@@ -145,7 +143,7 @@ func TestRollupsAddUp(t *testing.T) {
 	}
 }
 
-// TestDaysAreSumsOfChecks walks again and keeps every check: the days must be what they add up to.
+// TestDaysAreSumsOfChecks computes the history again with every check. The days must be the sums of these checks.
 func TestDaysAreSumsOfChecks(t *testing.T) {
 	t.Parallel()
 	for _, slug := range []string{"tidewater-weather", "riverbend-hydrology", "scholium-feeds", "almanac-places"} {
@@ -186,10 +184,10 @@ func TestDaysAreSumsOfChecks(t *testing.T) {
 func TestChecksAreConsistent(t *testing.T) {
 	t.Parallel()
 	ids := map[uuid.UUID]bool{}
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		for i, c := range h.Checks {
 			if ids[c.ID] || c.ID == uuid.Nil {
-				t.Errorf("%s: id %v is nil or twice there", h.Slug, c.ID)
+				t.Errorf("%s: id %v is nil or a duplicate", h.Slug, c.ID)
 			}
 			ids[c.ID] = true
 			if c.Counted && c.Status == nil {
@@ -226,8 +224,8 @@ func TestChecksAreConsistent(t *testing.T) {
 	}
 }
 
-// TestStoriesOfServices holds what single services did to what cast.toml says of them.
-func TestStoriesOfServices(t *testing.T) {
+// TestHistoriesOfServices compares the histories of single services with their entries in cast.toml.
+func TestHistoriesOfServices(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		slug, status string
@@ -247,7 +245,8 @@ func TestStoriesOfServices(t *testing.T) {
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
 		{"scholium-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
 		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of a whole amount"},
-		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"}, // what it last was
+		// status of the last conclusive check
+		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"},
 		{"lamplighter-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},
 	} {
 		checks := historyOf(t, test.slug).Checks
@@ -273,16 +272,16 @@ func TestStoriesOfServices(t *testing.T) {
 		}
 	}
 	if turns < len(checks)/5 {
-		t.Errorf("the flapping service turned %d times in %d checks", turns, len(checks))
+		t.Errorf("the flapping service changed %d times in %d checks", turns, len(checks))
 	}
 }
 
-// TestHistoriesAreVaried wants every kind of day that pages must be able to draw.
+// TestHistoriesAreVaried checks that the histories have every kind of day that pages must show.
 func TestHistoriesAreVaried(t *testing.T) {
 	t.Parallel()
 	perfect, broken, changes := 0, 0, map[string]int{}
 	status := map[string]int{}
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		for _, d := range h.Days {
 			if d.Up == d.Counted {
 				perfect++
@@ -307,274 +306,5 @@ func TestHistoriesAreVaried(t *testing.T) {
 	}
 	if status[site.StatusOnline] < 40 || status[site.StatusDegraded] < 4 || status[site.StatusOffline] < 4 {
 		t.Errorf("at the start: %v", status)
-	}
-}
-
-// line is one position of an endpoint's set of prices.
-type line struct {
-	id       uuid.UUID
-	position int
-}
-
-func TestPricesAreContinuous(t *testing.T) {
-	t.Parallel()
-	for _, h := range past0() {
-		sets := map[uuid.UUID]map[time.Time]*time.Time{} // since -> until of each endpoint's sets
-		rows := map[line]time.Time{}
-		for _, p := range h.Prices {
-			if sets[p.EndpointID] == nil {
-				sets[p.EndpointID] = map[time.Time]*time.Time{}
-			}
-			if until, ok := sets[p.EndpointID][p.Since]; ok && !equalTimes(until, p.Until) {
-				t.Errorf("%s: rows of the set of %v end apart", h.Slug, p.Since)
-			}
-			sets[p.EndpointID][p.Since] = p.Until
-			key := line{p.EndpointID, p.Position}
-			if end, ok := rows[key]; ok && p.Since.Before(end) {
-				t.Errorf("%s: position %d overlaps at %v", h.Slug, p.Position, p.Since)
-			}
-			if p.Until != nil {
-				rows[key] = *p.Until
-				if !p.Until.After(p.Since) {
-					t.Errorf("%s: a price from %v to %v", h.Slug, p.Since, *p.Until)
-				}
-			}
-			if p.Amount == "" || p.PayTo == "" || p.Asset == "" || p.NetworkCAIP2 == nil ||
-				p.Until == nil && p.Since.After(start) {
-				t.Errorf("%s: unusable price %+v", h.Slug, p)
-			}
-		}
-		for id, set := range sets {
-			current := 0
-			for since, until := range set {
-				if until == nil {
-					current++
-				} else if _, ok := set[*until]; !ok {
-					t.Errorf("%s: nothing follows the prices of %v at %v (%s)", h.Slug, since, *until, id)
-				}
-			}
-			if current != 1 {
-				t.Errorf("%s: %d current sets of %s", h.Slug, current, id)
-			}
-		}
-	}
-}
-
-func equalTimes(a, b *time.Time) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
-}
-
-// TestEndpointsMatchTheWorld compares what history says an endpoint asks with what the world answers at the start.
-func TestEndpointsMatchTheWorld(t *testing.T) {
-	t.Parallel()
-	for _, h := range past0() {
-		s := bySlug(h.Slug)
-		if len(h.Endpoints) != len(s.endpoints) {
-			t.Errorf("%s: %d endpoints, want %d", h.Slug, len(h.Endpoints), len(s.endpoints))
-			continue
-		}
-		for i, e := range s.endpoints {
-			got := h.Endpoints[i]
-			if got.Method != e.declared || got.Path != e.path || got.FirstSeenAt.Before(s.created(start)) {
-				t.Errorf("%s: %s %s first seen %v", h.Slug, got.Method, got.Path, got.FirstSeenAt)
-			}
-			found := s.look(s.Behaviour, e, start)
-			if found.verdict != paid || behaviours[s.Behaviour].varies && s.Behaviour != "flapping" {
-				continue
-			}
-			if got.LastPaidAt == nil || start.Sub(*got.LastPaidAt) > time.Hour {
-				t.Errorf("%s: %s is paid at the start, in history last at %v", h.Slug, e.key(), got.LastPaidAt)
-				continue
-			}
-			if *got.Fingerprint != found.envelope.Fingerprint() {
-				t.Errorf("%s: %s has another fingerprint at the start", h.Slug, e.key())
-			}
-			var want, current []postgres.Price
-			id := postgres.EndpointID(h.Slug, e.declared, e.path)
-			for position, r := range found.envelope.Accepts {
-				if r.Usable() {
-					want = append(want, priceOf(id, time.Time{}, position, r, found.envelope.Version))
-				}
-			}
-			for _, p := range h.Prices {
-				if p.EndpointID == id && p.Until == nil {
-					p.Since = time.Time{}
-					current = append(current, p)
-				}
-			}
-			if diff := cmp.Diff(want, current); diff != "" {
-				t.Errorf("%s: %s costs otherwise at the start (-want +got):\n%s", h.Slug, e.key(), diff)
-			}
-		}
-	}
-}
-
-func TestServicesThatCannotBePaid(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		slug   string
-		prices int  // rows that somebody could pay by, were they not in the wrong place
-		asked  bool // it said something
-	}{
-		{"larkspur-recipes", 0, false},
-		{"hedgerow-games", 0, false},
-		{"pennyfarthing-tax", 0, true},
-		{"cabinet-essays", 1, true},
-	} {
-		h := historyOf(t, test.slug)
-		e := h.Endpoints[0]
-		if len(h.Prices) != test.prices || e.LastPaidAt != nil || (e.Fingerprint != nil) != test.asked {
-			t.Errorf("%s: %d prices, last paid %v, fingerprint %v", test.slug, len(h.Prices), e.LastPaidAt,
-				e.Fingerprint)
-		}
-	}
-}
-
-// record is a change record with its parts decoded.
-type record struct {
-	postgres.Change
-	Schema site.SchemaSummary
-	Price  site.PriceSummary
-	PayTo  site.PayToSummary
-	Old    []site.SnapshotEntry
-	New    []site.SnapshotEntry
-}
-
-func decode(t *testing.T, c postgres.Change) record {
-	t.Helper()
-	r := record{Change: c}
-	summary := map[string]any{site.SchemaChanged: &r.Schema, site.PriceChanged: &r.Price,
-		site.PayToChanged: &r.PayTo}[c.Type]
-	for text, into := range map[*json.RawMessage]any{&c.Summary: summary, &c.OldSnapshot: &r.Old,
-		&c.NewSnapshot: &r.New} {
-		if err := json.Unmarshal(*text, into); err != nil {
-			t.Fatalf("decode %s: %v", *text, err)
-		}
-	}
-	return r
-}
-
-// priceAt is what an endpoint asked on a network at a time, by the rows of prices.
-func priceAt(h load.History, endpoint, network string, at time.Time) (amounts, payTos []string) {
-	s := bySlug(h.Slug)
-	for _, e := range s.endpoints {
-		if e.key() != endpoint {
-			continue
-		}
-		for _, p := range h.Prices {
-			if p.EndpointID == postgres.EndpointID(h.Slug, e.declared, e.path) && *p.NetworkCAIP2 == network &&
-				!p.Since.After(at) && (p.Until == nil || p.Until.After(at)) {
-				amounts, payTos = append(amounts, p.Amount), append(payTos, p.PayTo)
-			}
-		}
-	}
-	return amounts, payTos
-}
-
-func TestChangesAgreeWithPrices(t *testing.T) {
-	t.Parallel()
-	for _, h := range past0() {
-		last := map[string]time.Time{}
-		for _, c := range h.Changes {
-			r := decode(t, c)
-			if before := last[c.Type]; c.ObservedAt.Sub(before) < folding || !c.ObservedAt.Before(start) {
-				t.Errorf("%s: %s at %v, the one before at %v", h.Slug, c.Type, c.ObservedAt, before)
-			}
-			last[c.Type] = c.ObservedAt
-			if len(r.Schema.SchemaAdded)+len(r.Schema.SchemaRemoved)+len(r.Price.PriceChanges)+
-				len(r.PayTo.PayToAdded) == 0 {
-				t.Errorf("%s: %s at %v says nothing", h.Slug, c.Type, c.ObservedAt)
-			}
-			for _, p := range r.Price.PriceChanges {
-				amounts, _ := priceAt(h, p.Endpoint, p.Network, c.ObservedAt)
-				if !slices.Contains(amounts, p.NewPrice) || p.OldPrice == p.NewPrice {
-					t.Errorf("%s: %s cost %s from %v on by the record, %v by the rows", h.Slug, p.Endpoint, p.NewPrice,
-						c.ObservedAt, amounts)
-				}
-			}
-			for _, e := range r.New {
-				amounts, payTos := priceAt(h, e.Endpoint, e.Network, c.ObservedAt)
-				if !slices.Contains(amounts, e.Price) || !slices.ContainsFunc(payTos, func(to string) bool {
-					return site.Abbreviate(to) == e.PayTo
-				}) {
-					t.Errorf("%s: at %v the snapshot has %s for %s on %s, the rows %v to %v", h.Slug, c.ObservedAt,
-						e.Endpoint, e.Price, e.Network, amounts, payTos)
-				}
-			}
-			for _, to := range r.PayTo.PayToAdded {
-				if !slices.ContainsFunc(r.New, func(e site.SnapshotEntry) bool { return e.PayTo == to }) {
-					t.Errorf("%s: %s was added, but is not in the new snapshot", h.Slug, to)
-				}
-			}
-		}
-	}
-}
-
-// TestChangesAreWorded holds one record of each type to the contract's words.
-func TestChangesAreWorded(t *testing.T) {
-	t.Parallel()
-	first := func(slug, kind string) record {
-		for _, c := range historyOf(t, slug).Changes {
-			if c.Type == kind {
-				return decode(t, c)
-			}
-		}
-		t.Fatalf("%s has no record of %s", slug, kind)
-		return record{}
-	}
-	price := first("lychgate-email", site.PriceChanged)
-	want := site.PriceSummary{PriceChanges: []site.PriceChange{{
-		Network: "eip155:8453", Endpoint: "GET /check", NewPrice: "1500", OldPrice: "1000", AssetName: "USDC",
-	}}}
-	if diff := cmp.Diff(want, price.Price); diff != "" {
-		t.Errorf("price_changed (-want +got):\n%s", diff)
-	}
-	schema := first("weathervane-signals", site.SchemaChanged)
-	extra := `{"feePayer":"8ys275XU2RyYiEoVDDt3gb7DEGD987vuCH1QqBbdoX16"}`
-	const tail = " exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v USDC 2  "
-	if diff := cmp.Diff(site.SchemaSummary{
-		SchemaAdded:    []string{"GET /signals" + tail + "300 " + extra, "GET /signals/all" + tail + "300 " + extra},
-		SchemaRemoved:  []string{"GET /signals" + tail + "60 " + extra, "GET /signals/all" + tail + "60 " + extra},
-		EndpointsAdded: []string{}, EndpointsRemoved: []string{},
-	}, schema.Schema); diff != "" {
-		t.Errorf("schema_changed (-want +got):\n%s", diff)
-	}
-	added := first("harborlight-search", site.SchemaChanged)
-	if diff := cmp.Diff([]string{"POST /v1/search/deep"}, added.Schema.EndpointsAdded); diff != "" {
-		t.Errorf("endpoints added (-want +got):\n%s", diff)
-	}
-	if len(added.New)-len(added.Old) != 3 || !strings.Contains(added.Schema.SchemaAdded[0], "USD%20Coin") {
-		t.Errorf("%d entries became %d, by the line %s", len(added.Old), len(added.New), added.Schema.SchemaAdded[0])
-	}
-	moved := first("inkwell-vision", site.PayToChanged)
-	s := bySlug("inkwell-vision")
-	entry := moved.New[0]
-	wantEntry := site.SnapshotEntry{
-		Asset: s.endpoints[0].rails[0].asset.Address, Extra: textOrNull(`{"name":"USD Coin","version":"2"}`),
-		PayTo: site.Abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact",
-		Network:  "eip155:8453",
-		Endpoint: "POST /describe", MimeType: textOrNull("application/json"),
-		Resource:  textOrNull("https://inkwell-vision.sample.test/describe"),
-		AssetName: "USDC", X402Version: 2, MaxTimeoutSeconds: &s.endpoints[0].timeout,
-	}
-	if diff := cmp.Diff(wantEntry, entry); diff != "" {
-		t.Errorf("snapshot (-want +got):\n%s", diff)
-	}
-	if len(moved.PayTo.PayToAdded) != 1 || len(moved.PayTo.PayToRemoved) != 1 {
-		t.Errorf("payto_changed: %+v", moved.PayTo) // one address for both EVM networks
-	}
-	if x402.CheckAddress("eip155:8453", entry.PayTo) == nil {
-		t.Error("the snapshot's recipient is in full")
-	}
-}
-
-func TestAddedEndpointIsYoung(t *testing.T) {
-	t.Parallel()
-	h := historyOf(t, "harborlight-search")
-	created := bySlug("harborlight-search").created(start)
-	for _, e := range h.Endpoints {
-		if isNew := e.Path == "/v1/search/deep"; e.FirstSeenAt.Equal(created) == isNew {
-			t.Errorf("%s was first seen at %v, the service at %v", e.Path, e.FirstSeenAt, created)
-		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// incident is a stretch of the past in which a service was not itself.
+// incident is a period in the past in which a service had a fault.
 type incident struct {
 	from, to time.Time
 	kind     string
 }
 
-// temper says how many incidents befall a service in ninety days, and how long one lasts at most.
+// tempers maps a service's temper to its number of incidents in ninety days and the longest duration of one.
 var tempers = map[string]struct {
 	incidents int
 	longest   time.Duration
@@ -22,14 +22,15 @@ var tempers = map[string]struct {
 	"shaky":  {22, 9 * time.Hour},
 }
 
-// kinds of incidents; those that befall more often stand there more often.
+// Kinds of incidents. Frequent kinds are listed several times.
 var incidentKinds = []string{"bad-gateway", "bad-gateway", "partial", "partial", "sluggish", "sluggish", "unreachable",
 	"unreachable", "timeout", "busy"}
 
-// quiet is how long before the start nothing befalls anybody: the present begins undisturbed.
+// quiet is the time before the start without incidents, so that the world starts undisturbed.
 const quiet = 3 * time.Hour
 
-// incidents are what befell the service in the ninety days before start: the same for the same service and start.
+// incidents returns the service's incidents in the ninety days before start. Equal services and starts give equal
+// incidents.
 func (s *service) incidents(start time.Time) []incident {
 	r := rand.New(rand.NewPCG(s.seed, 1))
 	temper := tempers[s.Temper]
@@ -45,7 +46,7 @@ func (s *service) incidents(start time.Time) []incident {
 	return list
 }
 
-// afflict is what a visitor finds instead of f, at endpoint i of n.
+// afflict returns the finding during the incident instead of f, at endpoint i of n.
 func (x incident) afflict(f finding, i, n int) finding {
 	switch {
 	case x.kind == "bad-gateway", x.kind == "partial" && i == 0 && n > 1:

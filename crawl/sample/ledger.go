@@ -15,30 +15,30 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// Ledger holds what was ever paid in the world: ninety days of it before the start, and all that comes after. It keeps
-// nothing that it could not draw again. Its methods serve any number of goroutines.
+// Ledger returns all payments of the world: of the ninety days before the start, and of the time after it. It caches
+// some hours and can compute each again. Several goroutines may use it.
 type Ledger struct {
 	start   time.Time
-	genesis time.Time // the UTC midnight with which every network of the world begins
+	genesis time.Time // the UTC midnight at which every network of the world begins
 	chains  map[string]*chain
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	shops []*shop
 	hours map[int]map[string][]transaction // by number since genesis, then network
-	order []int                            // of hours, as they came
+	order []int                            // of hours, in the order they were added
 }
 
-// keptHours are so many that a reader who walks over them finds each again, and a demo's memory stays small.
+// keptHours is the number of cached hours: enough for a reader that walks over them, few enough for a demo's memory.
 const keptHours = 64
 
-// chain is a network of the world, as a list of blocks.
+// chain is a network of the world as a list of blocks.
 type chain struct {
 	ledger  *Ledger
 	network string
-	step    time.Duration // between two blocks; an hour is a whole number of them
+	step    time.Duration // between two blocks; an hour has a whole number of blocks
 }
 
-// The networks that have a chain, with the time between two blocks. Base goes on after the start; the others have only
+// Networks with a chain, and the time between two blocks. Base continues after the start; the others only have a past.
 // their past.
 var steps = map[string]time.Duration{
 	Network:        2 * time.Second,
@@ -47,18 +47,18 @@ var steps = map[string]time.Duration{
 	"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp": 400 * time.Millisecond,
 }
 
-// Network is the one that the world runs a node of. It goes by the name of a real network, since that is where the
-// services ask to be paid; what it holds is made up, and it is to be found on loopback alone.
+// Network is the network that the world runs a node of. It has the id of a real network, because services ask to be
+// paid there. Its content is invented, and the node listens on loopback alone.
 const Network = "eip155:8453"
 
-// A reorganisation every now and then replaces the newest blocks. The payments that stood in them stand in the new ones
-// too, but one: it is gone, and another has come.
+// A reorganisation replaces the newest blocks from time to time. The new blocks contain the same payments but one,
+// which another payment replaces.
 const (
-	reorganised = 7 * time.Minute // between two of them, counted from the start
-	depth       = 4               // blocks that each replaces
+	reorganised = 7 * time.Minute // between two reorganisations, counted from the start
+	depth       = 4               // number of blocks that each replaces
 )
 
-// branch says on which side of a reorganisation something is.
+// branch is the side of a reorganisation.
 type branch int
 
 const (
@@ -67,16 +67,16 @@ const (
 	after
 )
 
-// transaction is what a settler sent: one payment, or several that it collected.
+// transaction is a transaction of a settler, with one payment or several.
 type transaction struct {
 	block    int64
-	hash     string // as the network writes it
+	hash     string // in the network's format
 	settler  string
 	branch   branch
 	payments []payment
 }
 
-// NewLedger is that of the world that started then.
+// NewLedger returns the ledger of the world that began at start.
 func NewLedger(start time.Time) *Ledger {
 	start = start.UTC().Truncate(time.Second)
 	l := &Ledger{
@@ -92,23 +92,23 @@ func NewLedger(start time.Time) *Ledger {
 	return l
 }
 
-// hour is what was settled in the nth hour since genesis, by network, each in the order of its chain.
+// hour returns the transactions of the nth hour since genesis, by network, in the order of the chain.
 func (l *Ledger) hour(n int) map[string][]transaction {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if found, ok := l.hours[n]; ok {
-		return found
+	if cached, ok := l.hours[n]; ok {
+		return cached
 	}
 	from := l.genesis.Add(time.Duration(n) * time.Hour)
 	to := from.Add(time.Hour)
 	var list []payment
 	for _, e := range l.eras() {
-		if from, to := later(from, e.from), earlier(to, e.to); from.Before(to) {
+		if from, to := maxTime(from, e.from), minTime(to, e.to); from.Before(to) {
 			list = append(list, l.trade(from, to, e.times)...)
 		}
 	}
 	if l.start.Before(to) {
-		list = append(list, l.disputed(later(from, l.start), to)...)
+		list = append(list, l.disputed(maxTime(from, l.start), to)...)
 		list = slices.DeleteFunc(list, func(p payment) bool {
 			return p.at.After(l.start) && p.rail.network.ID != Network
 		})
@@ -130,19 +130,19 @@ func (l *Ledger) hour(n int) map[string][]transaction {
 	return hour
 }
 
-// era is a time of even pace.
+// era is a period with one rate of trade.
 type era struct {
 	from, to time.Time
-	times    float64 // the rate of the past
+	times    float64 // multiple of the past's rate
 }
 
-// eras are the past, the day after the start, and what comes then.
+// eras returns the past, the day after the start, and the time after that.
 func (l *Ledger) eras() []era {
 	tomorrow := l.start.Add(day)
 	return []era{{l.genesis, l.start, 1}, {l.start, tomorrow, pace}, {tomorrow, tomorrow.AddDate(100, 0, 0), laterPace}}
 }
 
-// disputed are, for each reorganisation in [from, to), the payment that it takes back and the one that it brings.
+// disputed returns, for each reorganisation in [from, to), the payment that it drops and the one that it adds.
 func (l *Ledger) disputed(from, to time.Time) []payment {
 	var list []payment
 	c := l.chains[Network]
@@ -157,7 +157,7 @@ func (l *Ledger) disputed(from, to time.Time) []payment {
 		}
 		r := rand.New(rand.NewPCG(47, uint64(k)))
 		for _, side := range []branch{before, after} {
-			for range 100 { // draws until somebody sells something on Base, which most do
+			for range 100 { // draws until a service sells something on Base, as most do
 				t := first.Add(1 + time.Duration(r.Int64N(int64((depth-1)*c.step))))
 				p, ok := l.shops[r.IntN(len(l.shops))].sale(l, r, t)
 				if ok && p.rail.network.ID == Network && !p.by.Unlisted {
@@ -170,8 +170,8 @@ func (l *Ledger) disputed(from, to time.Time) []payment {
 	}
 }
 
-// send puts an hour's payments into transactions. A settler that gets another payment to settle soon after one may have
-// waited for it, and settles both in one transaction.
+// send groups an hour's payments into transactions. If a settler gets another payment soon after one, it may have
+// waited and settle both in one transaction.
 func (c *chain) send(hour int, list []payment) []transaction {
 	r := rand.New(rand.NewPCG(uint64(hour), uint64(c.step)))
 	var sent []transaction
@@ -197,8 +197,8 @@ func (c *chain) send(hour int, list []payment) []transaction {
 	return sent
 }
 
-// name is the hash of an hour's nth transaction, on Solana its signature. The last bytes say which it is, so that it is
-// found without a list of all.
+// name returns the hash of an hour's nth transaction, on Solana its signature. The last bytes encode hour and n, so
+// that a transaction is found without a list.
 func (c *chain) name(hour, n int) string {
 	of := []byte("transaction " + strconv.Itoa(hour) + "/" + strconv.Itoa(n))
 	a := c.digest(of)
@@ -210,8 +210,8 @@ func (c *chain) name(hour, n int) string {
 	return "0x" + hex.EncodeToString(a[:])
 }
 
-// named finds a transaction by its hash, on the branch that is seen at now.
-func (c *chain) named(hash string, now time.Time) (transaction, bool) {
+// transactionByHash returns a transaction by its hash, on the branch that is visible at now.
+func (c *chain) transactionByHash(hash string, now time.Time) (transaction, bool) {
 	b, err := hex.DecodeString(strings.TrimPrefix(hash, "0x"))
 	if err != nil || len(b) != 32 {
 		return transaction{}, false
@@ -225,7 +225,7 @@ func (c *chain) named(hash string, now time.Time) (transaction, bool) {
 	return transaction{}, false
 }
 
-// digest is the hash of something on this chain.
+// digest returns the hash of something on this chain.
 func (c *chain) digest(of []byte) (sum [32]byte) {
 	h := sha3.NewLegacyKeccak256()
 	h.Write([]byte(Domain + "/" + c.network + "/"))
@@ -235,36 +235,36 @@ func (c *chain) digest(of []byte) (sum [32]byte) {
 	return sum
 }
 
-// at is the first block at or after t.
+// at returns the first block at or after t.
 func (c *chain) at(t time.Time) int64 {
 	return int64((t.Sub(c.ledger.genesis) + c.step - 1) / c.step)
 }
 
-// head is the newest block at t.
+// head returns the newest block at t.
 func (c *chain) head(t time.Time) int64 { return int64(t.Sub(c.ledger.genesis) / c.step) }
 
-// time is when a block was made.
+// time returns the time of a block.
 func (c *chain) time(block int64) time.Time {
 	return c.ledger.genesis.Add(time.Duration(block) * c.step)
 }
 
-// stamp is the time that a block says of itself, in whole seconds.
+// stamp returns a block's own timestamp, in whole seconds.
 func (c *chain) stamp(block int64) time.Time { return c.time(block).Truncate(time.Second) }
 
-// perHour is how many blocks an hour has: the first is made a step after it began, the last with its end.
+// perHour returns the number of blocks in an hour. The first is one step after the hour begins, the last at its end.
 func (c *chain) perHour() int64 { return int64(time.Hour / c.step) }
 
-// branch is the side of its reorganisation on which the block is seen at now; always for one that stays as it was made.
+// branch returns the side of its reorganisation on which a block is visible at now; always if none affects it.
 func (c *chain) branch(block int64, now time.Time) branch {
-	made := c.time(block)
-	since := made.Sub(c.ledger.start)
+	minedAt := c.time(block)
+	since := minedAt.Sub(c.ledger.start)
 	if c.network != Network || since <= 0 {
 		return always
 	}
 	k := (since + reorganised - 1) / reorganised
 	strikes := c.ledger.start.Add(k * reorganised)
-	switch { // it strikes between two blocks: the new branch is as long as the old one was
-	case !made.After(strikes.Add(-depth * c.step)):
+	switch { // it happens between two blocks, so the new branch is as long as the old one
+	case !minedAt.After(strikes.Add(-depth * c.step)):
 		return always
 	case now.Before(strikes.Add(c.step / 2)):
 		return before
@@ -272,15 +272,15 @@ func (c *chain) branch(block int64, now time.Time) branch {
 	return after
 }
 
-// hash names a block of a branch. The last bytes are its number, so that it is found without a list of all.
+// hash returns the hash of a block on a branch. The last bytes are its number, so that a block is found without a list.
 func (c *chain) hash(block int64, b branch) string {
 	sum := c.digest([]byte("block " + strconv.FormatInt(block, 10) + "/" + strconv.Itoa(int(b))))
 	binary.BigEndian.PutUint64(sum[24:], uint64(block))
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// hashed finds a block by its hash, on the branch that is seen at now.
-func (c *chain) hashed(hash string, now time.Time) (block int64, ok bool) {
+// blockByHash returns a block by its hash, on the branch that is visible at now.
+func (c *chain) blockByHash(hash string, now time.Time) (block int64, ok bool) {
 	b, err := hex.DecodeString(strings.TrimPrefix(hash, "0x"))
 	if err != nil || len(b) != 32 {
 		return 0, false
@@ -289,7 +289,7 @@ func (c *chain) hashed(hash string, now time.Time) (block int64, ok bool) {
 	return block, block >= 0 && block <= c.head(now) && c.hash(block, c.branch(block, now)) == hash
 }
 
-// sent are the transactions of the blocks [first, last] as they are seen at now, in their order.
+// sent returns the transactions of the blocks [first, last] that are visible at now, in order.
 func (c *chain) sent(first, last int64, now time.Time) []transaction {
 	var list []transaction
 	last = min(last, c.head(now))
@@ -305,14 +305,14 @@ func (c *chain) sent(first, last int64, now time.Time) []transaction {
 	return list
 }
 
-func earlier(a, b time.Time) time.Time {
+func minTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
 }
 
-func later(a, b time.Time) time.Time {
+func maxTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

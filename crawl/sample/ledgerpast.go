@@ -11,16 +11,16 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// margin is how long before the start the written past ends, in blocks of Network: what comes after is read from the
-// node, which by then calls it confirmed.
+// margin is the number of blocks of Network between the end of the written past and the start. Later blocks are read
+// from the node, which then reports them as confirmed.
 const margin = 30
 
-// Genesis is when every network of the world began, with its first block.
+// Genesis returns the time of the first block of every network of the world.
 func (l *Ledger) Genesis() time.Time { return l.genesis }
 
-// Past is what indexers would have committed that had read each network by the start, by network and then block: of one
-// with scans, a range that goes back to the first block, and the one block that is then the newest. Their scans are
-// left open. Of Solana, which has no such ranges, the settlements are meant.
+// Past returns what indexers that had read each network until the start would have committed, by network and block. For
+// a network with scans there are two ranges: one back to the first block, and the newest block; the scans stay open.
+// Solana has no ranges: its Range only carries the settlements.
 func (l *Ledger) Past() []ledger.Range {
 	var all []*reading
 	for _, network := range slices.Sorted(maps.Keys(l.chains)) {
@@ -44,17 +44,17 @@ func (l *Ledger) Past() []ledger.Range {
 	}
 	list := make([]ledger.Range, len(all))
 	for i, r := range all {
-		list[i] = r.found()
+		list[i] = r.result()
 	}
 	return list
 }
 
-// reading is a part of a network's past while it is read.
+// reading is the state of reading a part of a network's past.
 type reading struct {
 	c           *chain
 	first, last int64
-	block       int64 // of the newest transaction
-	logs        int   // in it
+	block       int64 // block of the newest transaction
+	logs        int   // number of logs in that block
 	settlements []ledger.Settlement
 	seen        map[ledger.AuthorizationDay]int64
 	senders     map[ledger.SenderDay]*sending
@@ -90,17 +90,17 @@ func (r *reading) read(t transaction) {
 	r.logs += 2 * len(t.payments)
 }
 
-func (r *reading) found() ledger.Range {
-	found := ledger.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last),
+func (r *reading) result() ledger.Range {
+	result := ledger.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last),
 		Settlements: r.settlements}
 	if !r.c.solana() {
-		found.Hash = r.c.hash(r.last, always)
-		found.Authorizations, found.Senders = sums(r.seen, r.senders)
+		result.Hash = r.c.hash(r.last, always)
+		result.Authorizations, result.Senders = sums(r.seen, r.senders)
 	}
-	return found
+	return result
 }
 
-// settlement is the ith payment of a transaction as an index keeps it.
+// settlement returns the ith payment of a transaction as an index stores it.
 func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
 	p := t.payments[i]
 	s := ledger.Settlement{
@@ -109,7 +109,7 @@ func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settl
 		Token:   p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
 	}
 	switch {
-	case c.solana(): // two instructions set the price of computing, then come the transfers
+	case c.solana(): // two instructions set the compute price before the transfers
 		s.Method, s.LogIndex = "spl", 1000*(2+i)
 	default:
 		s.BlockHash = c.hash(t.block, always)
@@ -122,7 +122,7 @@ func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settl
 
 func (c *chain) solana() bool { return strings.HasPrefix(c.network, "solana:") }
 
-// sending sums what an account that nobody listed sent to known recipients on a day.
+// sending sums the payments of an unlisted account to known recipients on a day.
 type sending struct {
 	payments int64
 	amount   big.Int
@@ -130,13 +130,14 @@ type sending struct {
 }
 
 func (s *sending) add(p payment) {
-	n, _ := new(big.Int).SetString(p.amount, 10) // x402 and partly write nothing but digits
+	n, _ := new(big.Int).SetString(p.amount, 10) // amounts consist of digits
 	s.payments++
 	s.amount.Add(&s.amount, n)
 	s.to[p.payee] = true
 }
 
-func sums(seen map[ledger.AuthorizationDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.AuthorizationDay,
+func sums(seen map[ledger.AuthorizationDay]int64,
+	senders map[ledger.SenderDay]*sending) (days []ledger.AuthorizationDay,
 	list []ledger.SenderDay) {
 	for d, n := range seen {
 		d.Authorizations = n

@@ -15,7 +15,7 @@ import (
 	"github.com/creachadair/jrpc2/jhttp"
 )
 
-// node answers JSON-RPC as a node of an EVM chain does: the methods that readers of settlements ask, with the limits of
+// node answers JSON-RPC like a node of an EVM chain: the methods that readers of settlements call, with the limits of
 // public nodes.
 type node struct {
 	chain *chain
@@ -23,14 +23,14 @@ type node struct {
 }
 
 const (
-	maxRange  = 10_000  // blocks that one eth_getLogs may ask for
-	maxAsked  = 1 << 20 // bytes of a request
-	safety    = 6       // blocks behind the head that are called safe
-	finality  = 12      // and final
+	maxRange  = 10_000  // most blocks of one eth_getLogs
+	maxAsked  = 1 << 20 // most bytes of a request
+	safety    = 6       // blocks from the head to the safe block
+	finality  = 12      // blocks from the head to the finalized block
 	codeRange = -32614
 )
 
-// serveNode is the node as an HTTP handler; end ends it.
+// serveNode returns the node as an HTTP handler; end stops it.
 func serveNode(c *chain, now func() time.Time) (h http.Handler, end func() error) {
 	n := &node{c, now}
 	bridge := jhttp.NewBridge(handler.Map{
@@ -55,7 +55,7 @@ func serveNode(c *chain, now func() time.Time) (h http.Handler, end func() error
 	return http.MaxBytesHandler(bridge, maxAsked), bridge.Close
 }
 
-// answer makes a method of a function of so many parameters or more.
+// answer returns a handler for a method with at least least parameters.
 func (n *node) answer(least int, f func([]json.RawMessage) (any, error)) handler.Func {
 	return func(_ context.Context, req *jrpc2.Request) (any, error) {
 		var params []json.RawMessage
@@ -79,7 +79,7 @@ func (n *node) chainID() string {
 
 func quantity(n int64) string { return "0x" + strconv.FormatInt(n, 16) }
 
-// number reads a block's number or tag; beyond is a block that is not made yet.
+// number parses a block's number or tag. beyond means that the block does not exist yet.
 func (n *node) number(param json.RawMessage, now time.Time) (block int64, beyond bool, err error) {
 	var text string
 	if err := json.Unmarshal(param, &text); err != nil {
@@ -119,18 +119,17 @@ func (n *node) blockByHash(params []json.RawMessage) (any, error) {
 	if err := json.Unmarshal(params[0], &hash); err != nil {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "invalid block hash")
 	}
-	block, ok := n.chain.hashed(hash, now)
+	block, ok := n.chain.blockByHash(hash, now)
 	if !ok {
 		return nil, nil
 	}
 	return n.block(block, full(params), now), nil
 }
 
-// full says whether whole transactions are asked for.
+// full reports whether the call asks for whole transactions.
 func full(params []json.RawMessage) bool { return len(params) > 1 && string(params[1]) == "true" }
 
-// blockJSON is a block as nodes write it. Roots and the like are hashes of the right shape: nothing can be proved by
-// them.
+// blockJSON is a block in the format of nodes. Roots and the like are hashes of the right length that prove nothing.
 type blockJSON struct {
 	Number           string `json:"number"`
 	Hash             string `json:"hash"`
@@ -154,7 +153,7 @@ type blockJSON struct {
 	Uncles           []any  `json:"uncles"`
 }
 
-const gasOf = 85_000 // that a payment takes
+const gasOf = 85_000 // of a payment
 
 func (n *node) block(block int64, full bool, now time.Time) *blockJSON {
 	c := n.chain
@@ -234,13 +233,13 @@ func (n *node) transactionByHash(params []json.RawMessage) (any, error) {
 	return n.transaction(t, index, n.chain.hash(t.block, n.chain.branch(t.block, now))), nil
 }
 
-// find finds a transaction, with its place in its block and that of its first log.
+// find returns a transaction with its index in its block and the index of its first log.
 func (n *node) find(param json.RawMessage, now time.Time) (t transaction, index, firstLog int, ok bool, err error) {
 	var hash string
 	if err := json.Unmarshal(param, &hash); err != nil {
 		return t, 0, 0, false, jrpc2.Errorf(jrpc2.InvalidParams, "invalid transaction hash")
 	}
-	if t, ok = n.chain.named(hash, now); !ok {
+	if t, ok = n.chain.transactionByHash(hash, now); !ok {
 		return t, 0, 0, false, nil
 	}
 	for _, other := range n.chain.sent(t.block, t.block, now) {
@@ -265,7 +264,7 @@ type logJSON struct {
 	Removed          bool     `json:"removed"`
 }
 
-// placed are the logs of a transaction that lies there in its block.
+// placed returns the logs of a transaction at a position in its block.
 func (n *node) placed(t transaction, index, firstLog int, blockHash string) []*logJSON {
 	events := t.settling()
 	list := make([]*logJSON, len(events))
@@ -314,7 +313,7 @@ func (n *node) blockReceipts(params []json.RawMessage) (any, error) {
 	now := n.now()
 	var hash string
 	if json.Unmarshal(params[0], &hash) == nil && len(hash) == 66 {
-		block, ok := n.chain.hashed(hash, now)
+		block, ok := n.chain.blockByHash(hash, now)
 		if !ok {
 			return nil, nil
 		}

@@ -18,7 +18,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// chainAt starts a world with a chain whose clock the test moves, and a way to ask its node.
+// chainAt starts a world with a chain. The test moves its clock; ask calls its node.
 func chainAt(t *testing.T, now time.Time) (clock *atomic.Int64, ask func(method, params string, result any) string) {
 	t.Helper()
 	clock = &atomic.Int64{}
@@ -81,8 +81,8 @@ func hexNumber(t *testing.T, text string) int64 {
 	return n
 }
 
-// TestNodeIsOfOnePiece reads a stretch of the chain in every way there is and holds the answers against each other.
-func TestNodeIsOfOnePiece(t *testing.T) {
+// TestNodeIsConsistent reads a part of the chain by every method and compares the answers.
+func TestNodeIsConsistent(t *testing.T) {
 	t.Parallel()
 	now := start.Add(time.Hour)
 	_, ask := chainAt(t, now)
@@ -186,7 +186,7 @@ func TestNodeIsOfOnePiece(t *testing.T) {
 	}
 }
 
-func TestNodeSaysWhatItHasNot(t *testing.T) {
+func TestNodeErrors(t *testing.T) {
 	t.Parallel()
 	_, ask := chainAt(t, start.Add(time.Minute))
 	var text string
@@ -222,7 +222,8 @@ func TestNodeSaysWhatItHasNot(t *testing.T) {
 	}
 }
 
-// TestNodeReorganises: at its hour the newest blocks are others at the same height; all but two payments stand in both.
+// TestNodeReorganises checks that a reorganisation replaces the newest blocks at the same height, with the same
+// payments except two.
 func TestNodeReorganises(t *testing.T) {
 	t.Parallel()
 	strikes := start.Truncate(time.Second).Add(3 * reorganised)
@@ -256,7 +257,7 @@ func TestNodeReorganises(t *testing.T) {
 			t.Errorf("block %d: %s, then %s", head-int64(len(hashes)-1-i), hashes[i], hashes2[i])
 		}
 	}
-	var lost, found []string
+	var lost, added []string
 	for x := range transactions {
 		if !transactions2[x] {
 			lost = append(lost, x)
@@ -264,19 +265,19 @@ func TestNodeReorganises(t *testing.T) {
 	}
 	for x := range transactions2 {
 		if !transactions[x] {
-			found = append(found, x)
+			added = append(added, x)
 		}
 	}
-	if len(lost) != 1 || len(found) != 1 {
-		t.Fatalf("lost %v, found %v; want one each", lost, found)
+	if len(lost) != 1 || len(added) != 1 {
+		t.Fatalf("lost %v, found %v; want one each", lost, added)
 	}
 	var gone, orphan json.RawMessage
 	ask("eth_getTransactionReceipt", `["`+lost[0]+`"]`, &gone)
 	ask("eth_getBlockByHash", `["`+hashes[len(hashes)-1]+`",false]`, &orphan)
 	if string(gone) != "null" || string(orphan) != "null" {
-		t.Errorf("what was taken back is still there: %s %s", gone, orphan)
+		t.Errorf("dropped transaction or block is still served: %s %s", gone, orphan)
 	}
-	clock.Store(strikes.Add(time.Hour).UnixNano()) // what came after stands on the new branch
+	clock.Store(strikes.Add(time.Hour).UnixNano()) // later blocks are on the new branch
 	for i, want := range hashes2 {
 		var b blockJSON
 		ask("eth_getBlockByNumber", fmt.Sprintf(`["%#x",false]`, head-int64(len(hashes2)-1-i)), &b)
@@ -286,8 +287,8 @@ func TestNodeReorganises(t *testing.T) {
 	}
 }
 
-// TestNodeGoesOn: a node of the same world that is started again has the same chain.
-func TestNodeGoesOn(t *testing.T) {
+// TestNodeRestarts checks that a restarted node of the same world has the same chain.
+func TestNodeRestarts(t *testing.T) {
 	t.Parallel()
 	now := start.Add(3 * day)
 	const batch = `[{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["latest",true]},{"jsonrpc":"2.0","id":2,"method":"eth_getLogs","params":[{"fromBlock":"0x1e8480","toBlock":"0x1e9c00"}]}]`
@@ -307,9 +308,9 @@ func TestNodeGoesOn(t *testing.T) {
 	}
 }
 
-// TestPastIsWhatTheNodeTells reads the last days before the start from the node, pairs each authorisation with its
-// transfer, and finds the settlements that are written down as the past.
-func TestPastIsWhatTheNodeTells(t *testing.T) {
+// TestPastAgreesWithNode reads the last days before the start from the node, pairs each authorisation with its
+// transfer, and compares the settlements with those of Past.
+func TestPastAgreesWithNode(t *testing.T) {
 	t.Parallel()
 	_, ask := chainAt(t, start)
 	var past ledger.Range
@@ -372,6 +373,6 @@ func TestPastIsWhatTheNodeTells(t *testing.T) {
 		t.Errorf("%d settlements; the past against the node (-want +got):\n%.3000s", len(want), diff)
 	}
 	if foreign < 20 {
-		t.Errorf("%d settlements by an account that no list names, want some", foreign)
+		t.Errorf("%d settlements by an unlisted account, want some", foreign)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/creachadair/jrpc2"
 )
 
-// filter is what eth_getLogs is asked.
+// filter is the parameter of eth_getLogs.
 type filter struct {
 	FromBlock json.RawMessage   `json:"fromBlock"`
 	ToBlock   json.RawMessage   `json:"toBlock"`
@@ -18,7 +18,7 @@ type filter struct {
 	Topics    []json.RawMessage `json:"topics"`
 }
 
-// oneOrMore is a text or a list of them.
+// oneOrMore is a string or a list of strings.
 type oneOrMore []string
 
 func (o *oneOrMore) UnmarshalJSON(raw []byte) error {
@@ -32,7 +32,7 @@ func (o *oneOrMore) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(o))
 }
 
-// any says whether text is one of them, or nothing was said.
+// any reports whether o contains text or is empty.
 func (o oneOrMore) any(text string) bool {
 	return len(o) == 0 || slices.ContainsFunc(o, func(s string) bool { return strings.EqualFold(s, text) })
 }
@@ -83,10 +83,10 @@ func (n *node) logs(params []json.RawMessage) (any, error) {
 	return list, nil
 }
 
-// span is the range of blocks that a filter asks for.
+// span returns the range of blocks of a filter.
 func (n *node) span(f filter, now time.Time) (first, last int64, err error) {
 	if f.BlockHash != "" {
-		block, ok := n.chain.hashed(f.BlockHash, now)
+		block, ok := n.chain.blockByHash(f.BlockHash, now)
 		if !ok {
 			return 0, 0, jrpc2.Errorf(-32000, "unknown block")
 		}

@@ -16,7 +16,7 @@ func TestFlapsDown(t *testing.T) {
 			down += time.Second
 		}
 		if flapsDown(period.Add(s)) != flapsDown(period.Add(s+5*flapPeriod)) {
-			t.Fatalf("%v into the period, the fifth period is another", s)
+			t.Fatalf("%v into the period, the fifth period differs", s)
 		}
 	}
 	if want := flapPeriod - flapUp; down != want {
@@ -62,7 +62,7 @@ func TestResponseTime(t *testing.T) {
 		at := start.Add(time.Duration(i) * 15 * time.Second)
 		d := s.responseTime(at)
 		if d != s.responseTime(at) {
-			t.Fatalf("at %v it is two things", at)
+			t.Fatalf("two different response times at %v", at)
 		}
 		if d <= 0 || d > time.Duration(10*s.Latency)*time.Millisecond {
 			t.Errorf("at %v it takes %v", at, d)

@@ -11,7 +11,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// visit is what the real prober finds of a service.
+// visit is the real prober's result for a service.
 type visit struct {
 	paid       int
 	status     int // of the first paid answer, else of the first
@@ -42,10 +42,9 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 	return v
 }
 
-// grades are those of the services that do not keep all rules, "unknown" where nothing is answered that could be
-// graded.
+// grades are the grades of the services with defects, "unknown" for services without an answer to grade.
 var grades = map[string]string{
-	"treadmill-jobs": "F", // accepts is no list
+	"treadmill-jobs": "F", // accepts is not a list
 	"attic-archive":  "F", "cabinet-essays": "F", "glasswing-census": "F", "hedgerow-games": "F", "hourglass-cron": "F",
 	"larkspur-recipes": "F", "scholium-feeds": "F", "millstone-grain": "F", "oldgate-sanctions": "F",
 	"windlass-transcode":  "F",
@@ -58,9 +57,9 @@ var grades = map[string]string{
 	"tinderbox-tokens": "C",
 }
 
-// TestHistoryIsWhatTheProberFinds goes through the world with the real prober. What it finds must be how history ends,
-// so that the first visit of a demo surprises nobody; and the compliant services must earn their A.
-func TestHistoryIsWhatTheProberFinds(t *testing.T) {
+// TestHistoryAgreesWithProber probes every service with the real prober. The results must equal the end of the history,
+// so that a demo's first visits change nothing. Services without defects must have grade A.
+func TestHistoryAgreesWithProber(t *testing.T) {
 	t.Parallel()
 	const timeout = 10 * time.Second
 	now := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
@@ -79,22 +78,22 @@ func TestHistoryIsWhatTheProberFinds(t *testing.T) {
 		if l.Slug == "riverbend-hydrology" { // up and down
 			continue
 		}
-		found := probeAll(t, p, l)
+		got := probeAll(t, p, l)
 		last := histories[i].Checks[len(histories[i].Checks)-1]
-		if want := min(len(l.Endpoints), 25) * min(found.paid, 1); last.EndpointsFound != want ||
-			last.Counted != found.conclusive {
-			t.Errorf("%s: %d paid, conclusive %v; history ends with %d, counted %v", l.Slug, found.paid,
-				found.conclusive, last.EndpointsFound, last.Counted)
+		if want := min(len(l.Endpoints), 25) * min(got.paid, 1); last.EndpointsFound != want ||
+			last.Counted != got.conclusive {
+			t.Errorf("%s: %d paid, conclusive %v; history ends with %d, counted %v", l.Slug, got.paid,
+				got.conclusive, last.EndpointsFound, last.Counted)
 		}
 		status := 0
 		if last.StatusCode != nil {
 			status = *last.StatusCode
 		}
-		// the prober may choose its words anew
-		if status != found.status || (last.ErrorMessage == nil) != (found.reason == "") {
-			t.Errorf("%s: answers %d, %q; history ends with %+v", l.Slug, found.status, found.reason, last)
+		// The wording of reasons may differ.
+		if status != got.status || (last.ErrorMessage == nil) != (got.reason == "") {
+			t.Errorf("%s: answers %d, %q; history ends with %+v", l.Slug, got.status, got.reason, last)
 		}
-		assessed := x402.Assess(found.evidence)
+		assessed := x402.Assess(got.evidence)
 		if want := cmp.Or(grades[l.Slug], "A"); assessed.Grade != want {
 			t.Errorf("%s: grade %s (%d of %d), want %s: %+v", l.Slug, assessed.Grade, assessed.Passed, assessed.Total,
 				want, failures(assessed))

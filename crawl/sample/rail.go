@@ -14,10 +14,10 @@ import (
 	"tollbook/site/x402"
 )
 
-// rail is a way to pay: a scheme and a token on a network. Networks and tokens are those of the real tables.
+// rail is a way to pay: a scheme and a token on a network. Networks and tokens are real ones, from the tables of x402.
 type rail struct {
 	scheme  string
-	word    string // the network's short name, as version 1 writes it
+	word    string // the network's name in version 1
 	network x402.Network
 	asset   x402.Asset
 }
@@ -34,7 +34,7 @@ func parseRails(texts []string) ([]rail, error) {
 	return list, nil
 }
 
-// parseRail reads "scheme network [token]"; the token is USDC when not said.
+// parseRail parses "scheme network [token]". The default token is USDC.
 func parseRail(text string) (rail, error) {
 	parts := strings.Fields(text)
 	if len(parts) == 2 {
@@ -43,8 +43,8 @@ func parseRail(text string) (rail, error) {
 	if len(parts) != 3 {
 		return rail{}, fmt.Errorf("want scheme network [token]")
 	}
-	id, known := x402.ResolveNetwork(parts[1])
-	if !known {
+	id, ok := x402.ResolveNetwork(parts[1])
+	if !ok {
 		return rail{}, fmt.Errorf("unknown network %q", parts[1])
 	}
 	n, _ := x402.NetworkByID(id)
@@ -58,7 +58,7 @@ func parseRail(text string) (rail, error) {
 
 func (r rail) evm() bool { return strings.HasPrefix(r.network.ID, "eip155:") }
 
-// atomic turns a decimal price into the token's smallest units, exactly. No price of the cast is finer than a token is.
+// atomic converts a decimal price to atomic units, exactly. No price of the cast is finer than its token.
 func (r rail) atomic(price string) string {
 	whole, fraction, _ := strings.Cut(price, ".")
 	fraction += strings.Repeat("0", max(0, r.asset.Decimals-len(fraction)))
@@ -68,8 +68,8 @@ func (r rail) atomic(price string) string {
 	return "0"
 }
 
-// recipient is an address of the rail's network that belongs to owner: a hash in the right shape, with the right
-// checksum and, for all that anybody knows, without a key.
+// recipient returns an address of owner on the rail's network: a hash in the right format with a valid checksum. Nobody
+// has a key of it.
 func (r rail) recipient(owner string, number int) string {
 	return r.address(owner + "/recipient/" + strconv.Itoa(number))
 }
@@ -88,7 +88,7 @@ func (r rail) address(of string) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// checksummed writes an EVM address in the mixed case of EIP-55.
+// checksummed returns an EVM address in the mixed case of EIP-55.
 func checksummed(address []byte) string {
 	text := []byte(hex.EncodeToString(address))
 	h := sha3.NewLegacyKeccak256()
@@ -114,7 +114,7 @@ func nobleAddress(address []byte) string {
 	return text
 }
 
-// extra is what the scheme's clients need beside the price.
+// extra returns what the scheme's clients need in addition to the price.
 func (r rail) extra(owner string) map[string]any {
 	extra := map[string]any{}
 	if r.evm() && r.asset.Name != "" {

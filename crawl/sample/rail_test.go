@@ -9,7 +9,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// TestChecksummed holds the mixed case to the vectors of EIP-55.
+// TestChecksummed checks the mixed case with the test vectors of EIP-55.
 func TestChecksummed(t *testing.T) {
 	t.Parallel()
 	for _, want := range []string{
@@ -46,8 +46,7 @@ func TestAtomic(t *testing.T) {
 	}
 }
 
-// TestAddresses holds everything that looks like an address to the shape rules of its network, and recipients to one
-// owner each.
+// TestAddresses checks the format of every address on its network, and that each recipient has one owner.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	owners := map[string]string{}
@@ -69,7 +68,7 @@ func TestAddresses(t *testing.T) {
 				}
 				for _, key := range []string{"facilitatorAddress", "receiverAuthorizer", "feePayer", "facilitator"} {
 					if at, ok := r.extra(s.Owner)[key].(string); ok && x402.CheckAddress(r.network.ID, at) != nil {
-						t.Errorf("%s: %s %s on %s is no address", s.Slug, key, at, r.network.ID)
+						t.Errorf("%s: %s %s on %s is not an address", s.Slug, key, at, r.network.ID)
 					}
 				}
 			}
@@ -103,7 +102,7 @@ func TestExtraHasWhatTheSchemeNeeds(t *testing.T) {
 	}
 }
 
-// address is the facilitator's on a rail's network.
+// address returns the facilitator's address on a rail's network.
 func address(t *testing.T, text string) string {
 	t.Helper()
 	r, err := parseRail(text)

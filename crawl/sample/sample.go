@@ -1,13 +1,13 @@
-// Package sample is a small world to show everything offline: services that answer 402 over real HTTP on loopback,
-// each a name under sample.test, what they did in the ninety days before they were first visited, what they were paid,
-// and a chain that goes on paying them.
+// Package sample is a small world that shows everything offline. Its services answer 402 over real HTTP on loopback,
+// each at a name below sample.test. They have a history of ninety days before the first visit, with payments, and a
+// chain on which the payments continue.
 //
-// It owns cast.toml and facilitators.toml, the tables of who there is. What a service answers is a pure function of the
-// request and the time (answer), what it did is that function looked at backwards (Histories); what was paid in an hour
-// is a function of the start and that hour (Ledger). The World only carries answers to sockets.
-// Nothing here is real but the networks and the tokens: names are invented, recipients are hashes that nobody has the
-// key of. The package must never know how visits are made (crawl, crawl/probe), stored or shown: whoever wants to visit
-// the world takes Dial and RootCAs from it.
+// The package owns cast.toml and facilitators.toml, the tables of services and facilitators. An answer is a pure
+// function of the request and the time (answer). The past is the same function at earlier times (Histories). The
+// payments of an hour are a function of the start and that hour (Ledger). The World only serves these over sockets.
+//
+// Networks and tokens are real. Everything else is invented: names, and recipients, which are hashes without keys. The
+// package must never know how visits are made, stored or shown. A visitor of the world uses its Dial and RootCAs.
 package sample
 
 import (
@@ -17,17 +17,17 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Domain holds every name of the world. It lies under .test, which no resolver of the Internet answers for.
+// Domain is the domain of all names of the world. It is below .test, which public resolvers do not answer for.
 const Domain = "sample.test"
 
-// Source is the provenance of every service here.
+// Source is the source of every listing here.
 const Source = "imported:sample"
 
-// Notice says on pages what these services are.
+// Notice is the text that tells readers of pages that these services are not real.
 const Notice = "Sample data: these services, their addresses and their history are made up to show how Tollbook works."
 
-// Listings are the services as somebody would have listed them before start, each to be visited every interval, by
-// slug. Equal arguments give equal listings.
+// Listings returns the services as if they had been listed before start, each with a visit every interval, by slug.
+// Equal arguments give equal listings.
 func Listings(start time.Time, interval time.Duration) []postgres.Listing {
 	list := make([]postgres.Listing, 0, len(cast()))
 	for _, s := range cast() {
@@ -57,23 +57,23 @@ func (s *service) listing(start time.Time, interval time.Duration) postgres.List
 	return l
 }
 
-// created is when the service was listed: its age before start, at an hour of its own.
+// created returns the time at which the service was listed: its age before start, at an hour that depends on the slug.
 func (s *service) created(start time.Time) time.Time {
 	return ago(start, s.Age).Add(-time.Duration(s.seed%(8*3600)) * time.Second)
 }
 
-// changed is when the service's nth change happened: some days before start, at an hour of its own.
+// changed returns the time of the service's nth change: days before start, at an hour that depends on the slug.
 func (s *service) changed(n int, start time.Time) time.Time {
 	return ago(start, s.Change[n].Days).Add(-time.Duration((s.seed>>8+uint64(n)*7919)%86400) * time.Second)
 }
 
-// ago counts days back from start, to the millisecond that the contract knows.
+// ago returns the time some days before start, to the millisecond.
 func ago(start time.Time, days float64) time.Time {
 	return start.UTC().Truncate(time.Millisecond).
 		Add(-time.Duration(days * 24 * float64(time.Hour)).Truncate(time.Millisecond))
 }
 
-// slugOf is the slug of a host name of the world, whatever its case; false for any other name.
+// slugOf returns the slug of a host name of the world, in any case; false for other names.
 func slugOf(host string) (string, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	slug, ok := strings.CutSuffix(host, "."+Domain)

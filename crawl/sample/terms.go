@@ -14,31 +14,31 @@ import (
 	"tollbook/site/x402"
 )
 
-// terms follow what a service asked to be paid: rows of prices, and the records of their changes.
+// terms records a service's payment terms over time: rows of prices, and records of their changes.
 type terms struct {
-	s        *service
-	created  time.Time
-	original map[string]bool // keys of the endpoints that were there from the beginning
-	order    []string        // keys of endpoints in the order they were first seen
-	asked    map[string]*asked
-	dirty    bool // something changed that report has not looked at
-	reports  map[string]*report
-	changes  []postgres.Change
+	s          *service
+	created    time.Time
+	original   map[string]bool // keys of the endpoints that existed from the beginning
+	order      []string        // keys of endpoints in the order they were first seen
+	byEndpoint map[string]*endpointTerms
+	dirty      bool // something changed since report ran
+	reports    map[string]*report
+	changes    []postgres.Change
 }
 
-// asked is what one endpoint asks.
-type asked struct {
+// endpointTerms are the terms of one endpoint.
+type endpointTerms struct {
 	id          uuid.UUID
-	first       time.Time      // seen asking
-	paid        *time.Time     // last seen asking for what somebody could pay
-	envelope    *x402.Envelope // that was last looked at
+	first       time.Time      // first time with terms
+	paid        *time.Time     // last time with payable terms
+	envelope    *x402.Envelope // the last envelope
 	fingerprint string         // of envelope
 	current     []postgres.Price
 	closed      []postgres.Price
 	ways        ways
 }
 
-// ways are ways to pay at a time, as change records show them, with the recipients that they abbreviate.
+// ways are the ways to pay at a time, as in change records, with the full recipients.
 type ways struct {
 	entries    []site.SnapshotEntry
 	recipients []site.Recipient
@@ -48,20 +48,20 @@ func (w ways) with(more ways) ways {
 	return ways{slices.Concat(w.entries, more.entries), slices.Concat(w.recipients, more.recipients)}
 }
 
-// report is the state that the last record of a type led to.
+// report is the state that the last record of a type ended with.
 type report struct {
-	at    time.Time
-	known ways
+	at       time.Time
+	reported ways
 }
 
-// folding is how much time lies between two records of a type: what changes meanwhile is folded into the next.
+// folding is the time between two records of a type. Changes meanwhile are folded into the next record.
 const folding = time.Hour
 
-// kindsOfChange in the order of their records.
+// kindsOfChange are the types of changes in the order of their records.
 var kindsOfChange = []string{site.SchemaChanged, site.PriceChanged, site.PayToChanged}
 
 func newTerms(s *service, created time.Time) *terms {
-	t := &terms{s: s, created: created, original: map[string]bool{}, asked: map[string]*asked{},
+	t := &terms{s: s, created: created, original: map[string]bool{}, byEndpoint: map[string]*endpointTerms{},
 		reports: map[string]*report{}}
 	for _, e := range s.asOf(0).endpoints {
 		t.original[e.key()] = true
@@ -72,26 +72,26 @@ func newTerms(s *service, created time.Time) *terms {
 	return t
 }
 
-// observe takes note of what an endpoint asked at a time, and whether it could be paid.
+// observe records the terms of an endpoint at a time, and whether they are payable.
 func (t *terms) observe(e endpoint, f finding, at time.Time) {
 	if f.envelope == nil {
 		return
 	}
-	a := t.asked[e.key()]
+	a := t.byEndpoint[e.key()]
 	fresh := a == nil
 	if fresh {
-		a = &asked{id: postgres.EndpointID(t.s.Slug, e.declared, e.path), first: at}
+		a = &endpointTerms{id: postgres.EndpointID(t.s.Slug, e.declared, e.path), first: at}
 		if t.original[e.key()] {
 			a.first = t.created
 		}
-		t.asked[e.key()] = a
+		t.byEndpoint[e.key()] = a
 		t.order = append(t.order, e.key())
 	}
 	if f.verdict == paid {
 		a.paid = &at
 	}
 	if a.envelope == f.envelope {
-		return // the very answer that was looked at before
+		return // the same answer as before
 	}
 	a.envelope = f.envelope
 	fingerprint := f.envelope.Fingerprint()
@@ -103,17 +103,17 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 		since = a.first
 	}
 	a.ask(e, fingerprint, since)
-	if fresh && t.original[e.key()] { // the first look is no change
+	if fresh && t.original[e.key()] { // the first terms are no change
 		for _, r := range t.reports {
-			r.known = r.known.with(a.ways)
+			r.reported = r.reported.with(a.ways)
 		}
 		return
 	}
 	t.dirty = true
 }
 
-// ask replaces the whole set of prices by that of the envelope.
-func (a *asked) ask(e endpoint, fingerprint string, since time.Time) {
+// ask replaces the prices by those of the envelope.
+func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time) {
 	for _, p := range a.current {
 		p.Until = &since
 		a.closed = append(a.closed, p)
@@ -153,7 +153,7 @@ func priceOf(id uuid.UUID, since time.Time, position int, r x402.Requirement, ve
 	}
 }
 
-// report writes the records that are due at a time.
+// report adds the records that are due at a time.
 func (t *terms) report(at time.Time) {
 	if !t.dirty {
 		return
@@ -163,31 +163,31 @@ func (t *terms) report(at time.Time) {
 	for _, kind := range kindsOfChange {
 		r := t.reports[kind]
 		if at.Sub(r.at) < folding {
-			t.dirty = true // looked at again by the next visit
+			t.dirty = true // the next visit checks again
 			continue
 		}
-		if len(r.known.entries) == 0 { // nothing was asked before: that is no change either
-			r.known = now
+		if len(r.reported.entries) == 0 { // without terms before there is no change
+			r.reported = now
 			continue
 		}
-		for _, set := range site.Compare(r.known.entries, now.entries, r.known.recipients, now.recipients) {
+		for _, set := range site.Compare(r.reported.entries, now.entries, r.reported.recipients, now.recipients) {
 			if set.Type == kind {
 				t.changes = append(t.changes, postgres.Change{
-					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.known.entries),
+					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.reported.entries),
 					NewSnapshot: encode(now.entries),
 				})
 				r.at = at
 			}
 		}
-		r.known = now
+		r.reported = now
 	}
 }
 
-// ways is every way to pay the service now, by endpoint as first seen and position.
+// ways returns every way to pay the service, ordered by the endpoint's first appearance and position.
 func (t *terms) ways() ways {
 	var w ways
 	for _, key := range t.order {
-		w = w.with(t.asked[key].ways)
+		w = w.with(t.byEndpoint[key].ways)
 	}
 	return w
 }
@@ -197,7 +197,7 @@ func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.C
 	var endpoints []load.EndpointHistory
 	for _, e := range t.s.endpoints {
 		h := load.EndpointHistory{Method: e.declared, Path: e.path, FirstSeenAt: t.created}
-		if a := t.asked[e.key()]; a != nil {
+		if a := t.byEndpoint[e.key()]; a != nil {
 			h.FirstSeenAt, h.LastPaidAt, h.Fingerprint = a.first, a.paid, &a.fingerprint
 			prices = append(append(prices, a.closed...), a.current...)
 		}
@@ -207,7 +207,7 @@ func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.C
 	return prices, endpoints, t.changes
 }
 
-// sortPrices puts prices into their order: endpoint, since, position.
+// sortPrices sorts prices by endpoint, since and position.
 func sortPrices(list []postgres.Price) {
 	slices.SortFunc(list, func(a, b postgres.Price) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),

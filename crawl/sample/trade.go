@@ -13,39 +13,39 @@ import (
 	"tollbook/site/x402"
 )
 
-// Trade is a function of time like everything else here: who bought what in some hour follows from the start of the
-// world and that hour alone. So the past that is written down once and the chain that is read later tell one story.
+// Trade is a function of time too: the payments of an hour follow from the start of the world and that hour alone. So
+// the past that is written at once agrees with the chain that is read later.
 
 const (
-	// pace is how much faster trade goes on after the start, so that somebody who looks on sees it go on: an hour
-	// brings what a day brought before. laterPace is that from the second day on, so that a demo which was left for
-	// weeks has caught up soon.
+	// pace multiplies the rate of trade on the day after the start, so that a viewer sees payments. An hour brings as
+	// many as a day did before. laterPace applies from the second day on, so that a demo that ran for weeks has few to
+	// catch up.
 	pace, laterPace = 24, 6
 
-	agents     = 1400            // that buy anything at all
-	strangers  = 14.0            // payments a day to sellers that nobody listed, through the settler that nobody listed
-	quickBatch = 3 * time.Minute // within which a settler waits for more payments to settle in one transaction
+	agents     = 1400            // number of buyers
+	strangers  = 14.0            // payments a day to unlisted sellers, through the unlisted facilitator
+	quickBatch = 3 * time.Minute // longest wait of a settler for more payments in one transaction
 )
 
-// payment is what one buyer paid for one call.
+// payment is one buyer's payment for one call.
 type payment struct {
 	at time.Time
-	// its scheme says how: upto goes through a contract that buyers gave leave to, the others by authorisation
+	// The scheme decides the way: upto uses a contract that buyers approved, the others an authorisation.
 	rail    rail
 	by      *facilitator
-	settler string // account that sends it, in normal form like those below
+	settler string // account that sends it; addresses are in normal form
 	payer   string
 	payee   string
 	token   string
 	amount  string
 	listed  bool   // the payee is a service of the cast
-	branch  branch // of the chain that has it
+	branch  branch // on which branch of the chain it is
 }
 
-// shop is a service as one that sells.
+// shop is a service as a seller.
 type shop struct {
 	past *past
-	asks map[*x402.Envelope][]offer // of envelopes that look gives again and again
+	asks map[*x402.Envelope][]offer // offers of each envelope, since look returns the same ones
 }
 
 // offer is one way to pay for a call.
@@ -56,7 +56,7 @@ type offer struct {
 	amount string
 }
 
-// settled is what is settled, by network: USDC where the world has facilitators.
+// settled maps networks to the token that is settled there: USDC where the world has facilitators.
 var settled = sync.OnceValue(func() map[string]rail {
 	on := map[string]rail{}
 	for _, f := range facilitators() {
@@ -71,10 +71,10 @@ func newShop(s *service, start time.Time) *shop {
 	return &shop{past: newPast(s, start), asks: map[*x402.Envelope][]offer{}}
 }
 
-// rate is how many payments a day the service takes around t.
+// rate returns the service's payments a day around t.
 func (s *shop) rate(t time.Time) float64 {
 	sales := s.past.s.Sales
-	if sales == nil { // the long tail: some grow, some shrink
+	if sales == nil { // a long tail: some grow, some shrink
 		base := 0.4 + float64(s.past.s.seed>>16%100)/50
 		sales = &[2]float64{base, base * (0.5 + float64(s.past.s.seed>>24%100)/60)}
 	}
@@ -83,10 +83,10 @@ func (s *shop) rate(t time.Time) float64 {
 	if d := t.Weekday(); d == time.Saturday || d == time.Sunday {
 		rate *= 0.6
 	}
-	return rate * (1 - 0.4*math.Cos(2*math.Pi*(float64(t.Hour())-3)/24)) // agents sleep less than people, but they do
+	return rate * (1 - 0.4*math.Cos(2*math.Pi*(float64(t.Hour())-3)/24)) // trade is lower at night
 }
 
-// sell draws what the service sells in [from, to), at so many times the rate.
+// sell returns the service's payments in [from, to), at a multiple of its rate.
 func (s *shop) sell(l *Ledger, from, to time.Time, times float64) []payment {
 	of := s.past.s
 	r := rand.New(rand.NewPCG(of.seed, uint64(from.UnixNano())))
@@ -100,7 +100,7 @@ func (s *shop) sell(l *Ledger, from, to time.Time, times float64) []payment {
 	return list
 }
 
-// sale draws one payment at t; false when nobody could pay then.
+// sale returns a random payment at t; false if the service can't be paid then.
 func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	of := s.past.s
 	which, way, who, by, account, part := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.IntN(1<<16),
@@ -112,10 +112,10 @@ func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	if len(offers) == 0 {
 		return payment{}, false
 	}
-	o := offers[int(float64(len(offers))*way*way)] // the first way to pay is the most used
+	o := offers[int(float64(len(offers))*way*way)] // the first way to pay is used most
 	p := payment{at: t, rail: o.rail, token: o.token, payee: o.payee, amount: o.amount, listed: true}
 	if o.rail.scheme == "upto" {
-		p.amount = partly(o.amount, 10+part)
+		p.amount = fraction(o.amount, 10+part)
 	}
 	if p.by = l.drawFacilitator(of.seed, o.rail, t, by); p.by == nil {
 		return payment{}, false
@@ -125,8 +125,7 @@ func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	return p, true
 }
 
-// offers are the ways to pay that a buyer finds at t, at an endpoint drawn by a number in [0, 1). Nobody buys while the
-// service is in trouble.
+// offers returns the ways to pay at t, at an endpoint chosen by a number in [0, 1). A service in trouble has none.
 func (s *shop) offers(t time.Time, which float64) []offer {
 	behaviour, state := s.past.at(t)
 	for _, x := range s.past.incidents {
@@ -135,7 +134,7 @@ func (s *shop) offers(t time.Time, which float64) []offer {
 		}
 	}
 	endpoints := s.past.states[state].endpoints
-	f := s.past.look(behaviour, state, int(float64(len(endpoints))*which*which), t) // the first is the most wanted
+	f := s.past.look(behaviour, state, int(float64(len(endpoints))*which*which), t) // the first is bought most
 	if f.verdict != paid {
 		return nil
 	}
@@ -154,7 +153,7 @@ func (s *shop) offers(t time.Time, which float64) []offer {
 	return offers
 }
 
-// payable reads a requirement as one who would pay it; false where it can't be paid, or where nobody settles.
+// payable converts a requirement to an offer; false if it can't be paid or no facilitator settles it.
 func payable(want x402.Requirement) (offer, bool) {
 	r, ok := settled()[want.NetworkCAIP2]
 	if !ok || !want.Usable() || want.AssetName != "USDC" || x402.CheckAddress(want.NetworkCAIP2, want.PayTo) != nil {
@@ -167,16 +166,16 @@ func payable(want x402.Requirement) (offer, bool) {
 	return offer{rail: r, token: want.AssetNorm, payee: want.PayToNorm, amount: want.Amount}, true
 }
 
-// partly is so many hundredths of an amount, 1 at least.
-func partly(amount string, hundredths int64) string {
+// fraction returns some hundredths of an amount, at least 1.
+func fraction(amount string, hundredths int64) string {
 	n, err := strconv.ParseInt(amount, 10, 64)
 	if err != nil {
-		return amount // beyond what any price of the cast is
+		return amount // no price of the cast is that large
 	}
 	return strconv.FormatInt(max(1, n*hundredths/100), 10)
 }
 
-// buyer is who pays, drawn by a number in [0, 1): few buy much, most now and then.
+// buyer returns the buyer chosen by a number in [0, 1): few buy often, most rarely.
 func (s *shop) buyer(o offer, who float64) string {
 	of := s.past.s
 	if who < of.Own {
@@ -194,15 +193,15 @@ func (s *shop) buyer(o offer, who float64) string {
 	return o.rail.buyer(of.seed, int(float64(buyers)*math.Pow(who, 2.2)))
 }
 
-// buyer is the address of a service's nth buyer: one of the world's agents, who buy at several services.
+// buyer returns the address of a service's nth buyer, one of the world's agents, who buy from several services.
 func (r rail) buyer(seed uint64, n int) string {
 	h := fnv.New64a()
 	h.Write(strconv.AppendInt(strconv.AppendUint(nil, seed, 16), int64(n), 10))
 	return r.normal("agent/" + strconv.FormatUint(h.Sum64()%agents, 10))
 }
 
-// drawFacilitator is who settles for a service on r at t: mostly one that it has chosen, sometimes another; nil when
-// nobody does.
+// drawFacilitator returns the facilitator that settles for a service on r at t: mostly its usual one, sometimes
+// another; nil for none.
 func (l *Ledger) drawFacilitator(seed uint64, r rail, t time.Time, by float64) *facilitator {
 	var there []*facilitator
 	var total float64
@@ -211,7 +210,7 @@ func (l *Ledger) drawFacilitator(seed uint64, r rail, t time.Time, by float64) *
 			there, total = append(there, f), total+f.Weight
 		}
 	}
-	at := float64(seed>>8%1000) / 1000 * total // its own choice
+	at := float64(seed>>8%1000) / 1000 * total // the service's usual one
 	if by < 0.2 {
 		at = by * 5 * total
 	}
@@ -223,8 +222,8 @@ func (l *Ledger) drawFacilitator(seed uint64, r rail, t time.Time, by float64) *
 	return nil
 }
 
-// strange draws payments between people that this directory knows nothing of.
-func (l *Ledger) strange(from, to time.Time, times float64) []payment {
+// strangerTrade returns payments between accounts that the directory does not list.
+func (l *Ledger) strangerTrade(from, to time.Time, times float64) []payment {
 	r := rand.New(rand.NewPCG(31, uint64(from.UnixNano())))
 	var list []payment
 	for range poisson(r, strangers*times*to.Sub(from).Hours()/24) {
@@ -246,18 +245,18 @@ func (l *Ledger) strange(from, to time.Time, times float64) []payment {
 	return list
 }
 
-// trade is everything that was paid in [from, to), oldest first, at so many times the rate.
+// trade returns all payments in [from, to), oldest first, at a multiple of the rate.
 func (l *Ledger) trade(from, to time.Time, times float64) []payment {
 	var list []payment
 	for _, s := range l.shops {
 		list = append(list, s.sell(l, from, to, times)...)
 	}
-	list = append(list, l.strange(from, to, times)...)
+	list = append(list, l.strangerTrade(from, to, times)...)
 	slices.SortStableFunc(list, func(a, b payment) int { return a.at.Compare(b.at) })
 	return list
 }
 
-// poisson draws how often what happens so often on average does.
+// poisson returns a random number of events with the given mean.
 func poisson(r *rand.Rand, mean float64) int {
 	n := 0
 	for p := r.Float64(); p > math.Exp(-mean); p *= r.Float64() {

@@ -15,8 +15,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// paid0 is all that was paid before start, made once for all tests.
-var paid0 = sync.OnceValue(func() []payment {
+// sharedTrade are all payments before start, computed once for all tests.
+var sharedTrade = sync.OnceValue(func() []payment {
 	l := NewLedger(start)
 	var list []payment
 	for n := range historyDays * 24 {
@@ -38,7 +38,7 @@ func TestLedgerIsDeterministic(t *testing.T) {
 	t.Parallel()
 	one, other := NewLedger(start), NewLedger(start)
 	for n := historyDays*24 + 30; n > historyDays*24-100; n-- {
-		one.hour(n) // fills and empties what is kept, in another order
+		one.hour(n) // fills and empties the cache, in another order
 	}
 	for n := historyDays*24 - 60; n < historyDays*24+20; n++ {
 		if !reflect.DeepEqual(one.hour(n), other.hour(n)) {
@@ -47,9 +47,9 @@ func TestLedgerIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestTradeIsOfASizeToShow(t *testing.T) {
+func TestTradeSize(t *testing.T) {
 	t.Parallel()
-	list := paid0()
+	list := sharedTrade()
 	if n := len(list); n < 20_000 || n > 50_000 {
 		t.Errorf("%d payments in ninety days, want some tens of thousands", n)
 	}
@@ -76,13 +76,13 @@ func TestTradeIsOfASizeToShow(t *testing.T) {
 	}
 }
 
-// TestPaymentsAreWhatWasAsked holds every payment against the prices that the history tells, which a visitor saw a
-// little later than they were.
-func TestPaymentsAreWhatWasAsked(t *testing.T) {
+// TestPaymentsMatchTerms compares every payment with the prices of the history, which visitors recorded a little after
+// they changed.
+func TestPaymentsMatchTerms(t *testing.T) {
 	t.Parallel()
 	type ask struct{ network, token, payee, amount string }
 	type span struct{ since, until time.Time }
-	asked, upTo := map[ask][]span{}, map[[2]string]bool{}
+	offered, upTo := map[ask][]span{}, map[[2]string]bool{}
 	owner := map[uuid.UUID]*service{}
 	for _, s := range cast() {
 		for _, e := range s.endpoints {
@@ -90,7 +90,7 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 		}
 	}
 	follows := map[string]bool{} // recipients of services whose prices or recipients move faster than visits
-	for _, h := range past0() {
+	for _, h := range sharedHistories() {
 		for _, p := range h.Prices {
 			a := ask{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.Asset),
 				x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo), p.Amount}
@@ -98,8 +98,8 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 			if p.Until != nil {
 				until = *p.Until
 			}
-			// a gap or an outage may lie between
-			asked[a] = append(asked[a], span{p.Since.Add(-2 * day), until.Add(2 * day)})
+			// There may be a gap or an incident in between.
+			offered[a] = append(offered[a], span{p.Since.Add(-2 * day), until.Add(2 * day)})
 			upTo[[2]string{a.network, a.payee}] = upTo[[2]string{a.network, a.payee}] || p.Scheme == "upto"
 			if behaviours[owner[p.EndpointID].Behaviour].varies {
 				follows[a.payee] = true
@@ -107,13 +107,13 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 		}
 	}
 	followed := 0
-	for _, p := range paid0() {
+	for _, p := range sharedTrade() {
 		if err := x402.CheckAddress(p.rail.network.ID, p.payer); err != nil {
 			t.Fatalf("payer: %v", err)
 		}
 		switch {
 		case !p.listed:
-			if len(asked[ask{p.rail.network.ID, p.token, p.payee, p.amount}]) > 0 {
+			if len(offered[ask{p.rail.network.ID, p.token, p.payee, p.amount}]) > 0 {
 				t.Errorf("a stranger is paid at a service's address %s", p.payee)
 			}
 			continue
@@ -126,24 +126,24 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 			}
 			continue
 		}
-		spans := asked[ask{p.rail.network.ID, p.token, p.payee, p.amount}]
+		spans := offered[ask{p.rail.network.ID, p.token, p.payee, p.amount}]
 		if !slices.ContainsFunc(spans, func(s span) bool { return !p.at.Before(s.since) && p.at.Before(s.until) }) {
-			t.Errorf("%v: %s of %s to %s on %s was never asked then", p.at, p.amount, p.token, p.payee,
+			t.Errorf("%v: %s of %s to %s on %s was not asked for then", p.at, p.amount, p.token, p.payee,
 				p.rail.network.ID)
 		}
 	}
 	if followed == 0 {
-		t.Error("nobody pays the services whose prices move")
+		t.Error("no payments to the services whose prices change")
 	}
 }
 
-// moves says whether a payment goes to the service whose recipient moves between two visits.
+// moves reports whether a payment goes to the service whose recipient changes between two visits.
 func moves(p payment) bool {
 	s := bySlug("saltmarsh-yields")
 	return p.payee == x402.NormalizeAddress(p.rail.network.ID, p.rail.recipient(s.Owner, moved(p.at)))
 }
 
-// paidTo are the payments at any recipient that the service ever had.
+// paidTo returns the payments to any recipient that the service ever had.
 func paidTo(slug string) []payment {
 	recipients := map[string]bool{}
 	for network, r := range settled() {
@@ -152,7 +152,7 @@ func paidTo(slug string) []payment {
 		}
 	}
 	var list []payment
-	for _, p := range paid0() {
+	for _, p := range sharedTrade() {
 		if recipients[p.payee] {
 			list = append(list, p)
 		}
@@ -160,7 +160,7 @@ func paidTo(slug string) []payment {
 	return list
 }
 
-// TestTradePatterns: what the figures of a directory are there to tell apart is there to be told.
+// TestTradePatterns checks that the patterns that a directory's figures distinguish occur in the trade.
 func TestTradePatterns(t *testing.T) {
 	t.Parallel()
 	share := func(list []payment, of func(payment) bool) float64 {
@@ -213,10 +213,10 @@ func TestTradePatterns(t *testing.T) {
 	}
 	for _, slug := range []string{"driftwood-treasury", "bramble-testbed", "cabinet-essays", "brasshorn-speech"} {
 		if n := len(paidTo(slug)); n > 0 {
-			t.Errorf("%d payments to %s, which nobody can pay here", n, slug)
+			t.Errorf("%d payments to %s, which can't be paid here", n, slug)
 		}
 	}
-	weekend := share(paid0(), func(p payment) bool {
+	weekend := share(sharedTrade(), func(p payment) bool {
 		return p.at.Weekday() == time.Saturday || p.at.Weekday() == time.Sunday
 	})
 	if weekend > 0.25 {
@@ -230,7 +230,7 @@ func TestFacilitators(t *testing.T) {
 	if diff := cmp.Diff(list, Facilitators(start)); diff != "" {
 		t.Errorf("two calls differ:\n%s", diff)
 	}
-	known := map[[2]string]string{}
+	owners := map[[2]string]string{}
 	deprecated, dated := 0, 0
 	for _, f := range list {
 		if !strings.HasPrefix(f.ID, "sample-") || !strings.HasSuffix(f.Name, "(sample)") ||
@@ -239,10 +239,10 @@ func TestFacilitators(t *testing.T) {
 		}
 		for _, s := range f.Settlers {
 			key := [2]string{s.Network, s.Address}
-			if known[key] != "" || x402.CheckAddress(s.Network, s.Address) != nil {
-				t.Errorf("%s: account %v is none, or that of %s too", f.ID, key, known[key])
+			if owners[key] != "" || x402.CheckAddress(s.Network, s.Address) != nil {
+				t.Errorf("%s: account %v is invalid, or also that of %s", f.ID, key, owners[key])
 			}
-			known[key] = f.ID
+			owners[key] = f.ID
 			if s.Deprecated {
 				deprecated++
 			}
@@ -255,8 +255,8 @@ func TestFacilitators(t *testing.T) {
 		t.Errorf("%d accounts deprecated, %d with a first day; want some", deprecated, dated)
 	}
 	used := map[string]bool{}
-	for _, p := range paid0() {
-		id, listed := known[[2]string{p.rail.network.ID, p.settler}]
+	for _, p := range sharedTrade() {
+		id, listed := owners[[2]string{p.rail.network.ID, p.settler}]
 		if listed == p.by.Unlisted || listed && id != p.by.ID {
 			t.Errorf("%s settled with the account %s of %q", p.by.ID, p.settler, id)
 		}
@@ -269,7 +269,7 @@ func TestFacilitators(t *testing.T) {
 		}
 		used[p.settler] = true
 	}
-	for key, id := range known {
+	for key, id := range owners {
 		if !used[key[1]] {
 			t.Errorf("account %v of %s never settled anything", key, id)
 		}
@@ -289,9 +289,9 @@ func TestReadFacilitatorsRefuses(t *testing.T) {
 	}
 }
 
-// TestTradeGoesOnFaster: after the start there is something to see within a minute, and weeks later not too much to
-// read.
-func TestTradeGoesOnFaster(t *testing.T) {
+// TestTradeSpeedsUp checks that a demo shows payments within a minute of its start, and that weeks later there are not
+// too many to catch up.
+func TestTradeSpeedsUp(t *testing.T) {
 	t.Parallel()
 	l := NewLedger(start)
 	count := func(from time.Time) (n int) {
@@ -309,7 +309,7 @@ func TestTradeGoesOnFaster(t *testing.T) {
 	for n := range 3 * 24 {
 		for network, list := range l.hour(historyDays*24 + n) {
 			if len(list) > 0 && network != Network {
-				t.Errorf("%s has payments after the start, and no node that would tell them", network)
+				t.Errorf("%s has payments after the start but no node", network)
 			}
 		}
 	}

@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// Options of a World. The zero value is one in real time that logs nowhere.
+// Options are the settings of a World. The zero value is a world in real time without a log.
 type Options struct {
 	Now    func() time.Time // time.Now when nil
-	Logger *slog.Logger     // told at debug level of broken handshakes and the like; none when nil
+	Logger *slog.Logger     // gets broken handshakes and the like at debug level; may be nil
 
-	// Pace multiplies every wait of the services: response times and the six seconds of the slow one. 0 means 1; a test
-	// that must not wait says 0.001.
+	// Pace multiplies every wait of the services: response times, and the six seconds of the slow one. 0 means 1. A
+	// test that must not wait uses 0.001.
 	Pace float64
 
-	// Start is when the world began: its chain follows from it. Without one the world has no chain.
+	// Start is the time at which the world began; its chain follows from it. Without it the world has no chain.
 	Start time.Time
 }
 
-// World carries the services' answers over loopback: one listener for https, one for http, and one for the node of its
-// chain. Its methods serve any number of goroutines.
+// World serves the services' answers on loopback: one listener for https, one for http, and one for the node of its
+// chain. Several goroutines may use it.
 type World struct {
 	opts    Options
 	ca      *authority
@@ -46,7 +46,7 @@ type World struct {
 	closed  error
 }
 
-// Start opens the world. It ends with Close or with ctx, whichever is first.
+// Start opens the world. It ends with Close or when ctx ends.
 func Start(ctx context.Context, opts Options) (*World, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -88,10 +88,10 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 	return w, nil
 }
 
-// Ledger is what is paid in the world, nil without a chain.
+// Ledger returns the world's payments, nil without a chain.
 func (w *World) Ledger() *Ledger { return w.ledger }
 
-// RPC is the address of the node that answers for Network.
+// RPC returns the URL of the node of Network.
 func (w *World) RPC() string { return "http://" + w.node.Addr().String() + "/" }
 
 func (w *World) serve(ctx context.Context, l net.Listener, h http.Handler, config *tls.Config) {
@@ -112,13 +112,13 @@ func (w *World) serve(ctx context.Context, l net.Listener, h http.Handler, confi
 			run = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
 		}
 		if err := run(l); !errors.Is(err, http.ErrServerClosed) {
-			w.opts.Logger.Error("sample world stopped listening", "addr", l.Addr().String(), "err", err)
+			w.opts.Logger.Error("sample world: accept connections", "addr", l.Addr().String(), "err", err)
 		}
 	}()
 }
 
-// count keeps track of connections, so that Close can wait for the last. New ones are counted by the accept loop, which
-// ends before Close waits for them.
+// count counts connections, so that Close can wait for the last one. The accept loop counts new ones; it ends before
+// Close waits for them.
 func (w *World) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -128,7 +128,7 @@ func (w *World) count(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Close ends every connection and waits until nothing of the world runs. It may be called more than once.
+// Close closes every connection and waits until the world's goroutines end. It may be called more than once.
 func (w *World) Close() error {
 	w.once.Do(func() {
 		w.cancel()
@@ -143,16 +143,15 @@ func (w *World) Close() error {
 	return w.closed
 }
 
-// RootCAs holds the world's own authority and no other.
+// RootCAs returns a pool with the world's own authority alone.
 func (w *World) RootCAs() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(w.ca.root)
 	return pool
 }
 
-// Dial connects to "host:port" when the host is a name of the world; for any other name mine is false and nothing was
-// done. Port 443 is https, 80 http, and nothing listens on others. A name of the world that nobody has is a
-// net.DNSError that says so, as a resolver's would.
+// Dial connects to "host:port" if the host is a name of the world; otherwise mine is false. Port 443 is https, 80 is
+// http; other ports refuse. An unknown name of the world is a net.DNSError with IsNotFound, as from a resolver.
 func (w *World) Dial(ctx context.Context, network, addr string) (conn net.Conn, mine bool, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -183,7 +182,7 @@ func (w *World) Dial(ctx context.Context, network, addr string) (conn net.Conn, 
 	return conn, true, err
 }
 
-// maxBody is as much of a request's body as an answer may depend on.
+// maxBody is the most that is read of a request's body, in bytes.
 const maxBody = 64 << 10
 
 func (w *World) answerSecure(rw http.ResponseWriter, r *http.Request) {
@@ -196,7 +195,7 @@ func (w *World) answerSecure(rw http.ResponseWriter, r *http.Request) {
 	w.write(rw, r, a)
 }
 
-// answerPlain serves what has no https, and sends everybody else there.
+// answerPlain serves services without https, and redirects requests for the others.
 func (w *World) answerPlain(rw http.ResponseWriter, r *http.Request) {
 	slug, _ := slugOf(hostname(r.Host))
 	if s := bySlug(slug); s != nil && !s.Plain {
@@ -206,8 +205,8 @@ func (w *World) answerPlain(rw http.ResponseWriter, r *http.Request) {
 	w.answerSecure(rw, r)
 }
 
-// write waits as long as the answer says and sends it, unless the caller or the world is gone first: then the
-// connection breaks, since a handler that merely returned would have said 200.
+// write sends an answer after its delay, unless the client or the world goes first: then it breaks the connection,
+// since a handler that merely returned would send 200.
 func (w *World) write(rw http.ResponseWriter, r *http.Request, a reply) {
 	var ready <-chan time.Time // never, for an answer that hangs
 	if !a.hang {
@@ -222,7 +221,7 @@ func (w *World) write(rw http.ResponseWriter, r *http.Request, a reply) {
 		rw.Header()[name] = values
 	}
 	rw.WriteHeader(a.status)
-	rw.Write(a.body) // a reader that left is no concern of ours
+	rw.Write(a.body) // an error means that the client has gone
 }
 
 func hostname(host string) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startWorld starts a world in which nothing takes time and the flapping service is up, and a client that can go
-// nowhere else.
+// startWorld starts a world in which nothing takes time and the flapping service is up. It returns a client that can
+// only reach the world.
 func startWorld(t *testing.T) (*World, *http.Client) {
 	t.Helper()
 	period := int64(flapPeriod / time.Second)
@@ -73,7 +73,7 @@ func do(t *testing.T, c *http.Client, method, url, body string) (*http.Response,
 	return resp, got, nil
 }
 
-// TestEveryServiceOverTheWire asks every endpoint of the world over loopback and TLS, and looks at what came.
+// TestEveryServiceOverTheWire requests every endpoint of the world over loopback and TLS, and checks the answers.
 func TestEveryServiceOverTheWire(t *testing.T) {
 	t.Parallel()
 	_, c := startWorld(t)
@@ -101,15 +101,15 @@ func TestEveryServiceOverTheWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, ok := seenOf(s.Behaviour, len(e.rails))
+				want, ok := wantSeen(s.Behaviour, len(e.rails))
 				if !ok {
-					t.Fatalf("nothing is expected of %s", s.Behaviour)
+					t.Fatalf("no expected answer for %s", s.Behaviour)
 				}
 				if diff := cmp.Diff(want, capture(resp.StatusCode, resp.Header, body, url)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", e.key(), diff)
 				}
 				if wantProto := map[bool]int{true: 1, false: 2}[s.Plain]; resp.ProtoMajor != wantProto {
-					t.Errorf("%s came by %s", e.key(), resp.Proto)
+					t.Errorf("%s was sent by %s", e.key(), resp.Proto)
 				}
 			}
 		})
@@ -179,7 +179,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsForTheWorldAlone tries the world's root for other names, and no root for the world's.
+// TestAuthorityIsForTheWorldAlone tries the world's root for other names, and the world's names without the root.
 func TestAuthorityIsForTheWorldAlone(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t)
@@ -192,10 +192,10 @@ func TestAuthorityIsForTheWorldAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := cert.Verify(x509.VerifyOptions{DNSName: "example.com", Roots: w.RootCAs()}); err == nil {
-		t.Error("the authority vouches for example.com")
+		t.Error("the authority is valid for example.com")
 	}
 	if _, err := w.ca.certificate(&tls.ClientHelloInfo{ServerName: "example.com"}); err == nil {
-		t.Error("the authority issues for example.com when asked by a client")
+		t.Error("the authority issues a certificate for example.com")
 	}
 	conn, _, err := w.Dial(t.Context(), "tcp", "harborlight-search.sample.test:443")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestAuthorityIsForTheWorldAlone(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreKept(t *testing.T) {
+func TestCertificatesAreReused(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t)
 	hello := &tls.ClientHelloInfo{ServerName: "harborlight-search.sample.test"}
@@ -257,8 +257,8 @@ func TestLargeBodyIsRefused(t *testing.T) {
 	}
 }
 
-// TestCloseEndsEverything closes a world while a request hangs in it, by Close and by its context, and counts
-// goroutines. It is not parallel, so that nobody else's are among them.
+// TestCloseEndsEverything closes a world during a request, by Close and by its context, and counts goroutines. It is
+// not parallel, so that no other test's goroutines are counted.
 func TestCloseEndsEverything(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -298,15 +298,15 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Errorf("%s: the closed world can be dialled", test.name)
 		}
 		cancel()
-		if after := settle(before); after > before {
+		if after := waitForGoroutines(before); after > before {
 			t.Errorf("%s: %d goroutines before, %d after", test.name, before, after)
 		}
 	}
 }
 
-// settle waits until no more than n goroutines run, for a minute at most, and counts them. The client's own end a
-// moment after their connections, and tell nobody.
-func settle(n int) int {
+// waitForGoroutines waits until at most n goroutines run, for a minute at most, and returns their number. The client's
+// own goroutines end a moment after their connections, without a signal.
+func waitForGoroutines(n int) int {
 	for range 6000 {
 		if runtime.NumGoroutine() <= n {
 			break

@@ -15,13 +15,13 @@ import (
 
 // Names of settings in the database.
 const (
-	// when the sample world began: its history ends then, and its chain goes on from there
+	// the time at which the sample world began: its history ends and its chain continues there
 	startSetting   = "sample_start"
-	settledSetting = "sample_settled" // said once all that was settled before is written
+	settledSetting = "sample_settled" // set when all previous settlements are written
 )
 
-// Begin returns when the sample world of a database began; a fresh one begins now. A database that contains a real
-// directory is refused.
+// Begin returns the time at which a database's sample world began; in a fresh database it begins now. Begin refuses a
+// database with a real directory.
 func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, err error) {
 	source, err := db.Setting(ctx, "source")
 	if err != nil {
@@ -35,29 +35,29 @@ func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, e
 		if len(listed) > 0 {
 			return began, false,
 				errors.New(
-					"this database holds a real directory: give the demo another --data folder, and no DATABASE_URL")
+					"this database contains a real directory: give the demo another --data folder, and no DATABASE_URL")
 		}
 	}
-	kept, err := db.Setting(ctx, startSetting)
+	stored, err := db.Setting(ctx, startSetting)
 	if err != nil {
 		return began, false, err
 	}
-	if source != "" && kept != "" {
-		began, err = time.Parse(time.RFC3339, kept)
+	if source != "" && stored != "" {
+		began, err = time.Parse(time.RFC3339, stored)
 		return began, false, err
 	}
 	began = time.Now().UTC().Truncate(time.Second)
 	return began, source == "", db.SetSetting(ctx, startSetting, began.Format(time.RFC3339))
 }
 
-// Write stores the sample services with their history in a fresh database, and what they were paid. Run again after an
-// interruption, it goes on.
+// Write stores the sample services with their history in a fresh database, and their payments. After an interruption,
+// the next call continues.
 func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, fresh bool,
 	interval time.Duration) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if fresh {
 		g.Go(func() error {
-			histories, err := made(ctx, func() []load.History { return Histories(began) })
+			histories, err := wait(ctx, func() []load.History { return Histories(began) })
 			if err != nil {
 				return err
 			}
@@ -79,13 +79,13 @@ func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, 
 	return g.Wait()
 }
 
-// writeSettled keeps what was settled before the sample world began, once, as indexers would have committed it.
+// writeSettled stores the settlements before the sample world began, once, as indexers would have committed them.
 func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 	written, err := db.Setting(ctx, settledSetting)
 	if err != nil || written != "" {
 		return err
 	}
-	past, err := made(ctx, chain.Past)
+	past, err := wait(ctx, chain.Past)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 	return db.SetSetting(ctx, settledSetting, "yes")
 }
 
-// writeScanned commits a part of a network's past to the scan that counts it, unless that was done before. With the
-// first part it opens the scans.
+// writeScanned commits a part of a network's past to the scan that counts it, unless it was committed before. The first
+// part opens the scans.
 func writeScanned(ctx context.Context, db *postgres.DB, past ledger.Range, genesis time.Time) error {
 	if past.First == 0 {
 		settlers, err := db.NewSettlers(ctx, past.Network)
@@ -131,7 +131,7 @@ func writeScanned(ctx context.Context, db *postgres.DB, past ledger.Range, genes
 	return nil
 }
 
-// writeWalked commits the past of a Solana network to the walk of each settler, unless that was done before.
+// writeWalked commits the past of a Solana network to the walk of each settler, unless it was committed before.
 func writeWalked(ctx context.Context, db *postgres.DB, past ledger.Range, genesis time.Time) error {
 	walks, err := db.Walks(ctx, past.Network)
 	if err != nil {
@@ -157,8 +157,8 @@ func writeWalked(ctx context.Context, db *postgres.DB, past ledger.Range, genesi
 	return nil
 }
 
-// made is what f makes, which takes seconds on a slow machine, unless ctx ends before.
-func made[T any](ctx context.Context, f func() T) (it T, err error) {
+// wait returns the result of f, which may take seconds on a slow machine. It returns early if ctx ends.
+func wait[T any](ctx context.Context, f func() T) (it T, err error) {
 	done := make(chan T, 1)
 	go func() { done <- f() }()
 	select {

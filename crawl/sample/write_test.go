@@ -29,15 +29,15 @@ func openTest(t *testing.T) *postgres.DB {
 	return db
 }
 
-// settledFacts is all that a build reads of a network's settlements, but for what depends on when and in which portions
-// they were read.
+// settledFacts are the facts that a build reads about a network's settlements, without those that depend on when and in
+// which ranges they were read.
 type settledFacts struct {
 	Facilitators []ledger.FacilitatorFacts
 	Chains       []ledger.ChainFacts
-	Takings      *ledger.Revenue
+	Revenue      *ledger.Revenue
 }
 
-// exported leaves out how takings are kept until they are packed.
+// exported ignores unexported fields of revenue, the intermediate results.
 var exported = cmpopts.IgnoreUnexported(ledger.Revenue{}, ledger.PayeeFacts{})
 
 func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (f settledFacts) {
@@ -47,15 +47,16 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 		if err != nil {
 			return err
 		}
-		var flows []ledger.CountedToken
+		var counted []ledger.CountedToken
 		for _, one := range facts.Facilitators {
 			all := one.Tokens
 			one.Tokens = nil
 			for _, flow := range all {
 				if flow.Network == network {
 					one.Tokens = append(one.Tokens, flow)
-					flows = append(flows, ledger.CountedToken{Facilitator: one.ID, Network: network, Token: flow.Token,
-						Unit: "0.000001"})
+					counted = append(counted, ledger.CountedToken{Facilitator: one.ID, Network: network,
+						Token: flow.Token,
+						Unit:  "0.000001"})
 				}
 			}
 			f.Facilitators = append(f.Facilitators, one)
@@ -64,12 +65,12 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 			if c.Network == network {
 				c.PolledAt = nil
 				for i := range c.Candidates {
-					c.Candidates[i].Recipients = 0 // of the portion that had the most
+					c.Candidates[i].Recipients = 0 // the maximum over ranges depends on their cut
 				}
 				f.Chains = append(f.Chains, c)
 			}
 		}
-		f.Takings, err = r.ReadRevenue(t.Context(), now, recipientsOn(facts.Services, network), flows)
+		f.Revenue, err = r.ReadRevenue(t.Context(), now, recipientsOn(facts.Services, network), counted)
 		return err
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 	return f
 }
 
-// recipientsOn are all addresses on a network that services ever asked to be paid to.
+// recipientsOn returns all addresses on a network that services ever asked to pay to.
 func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Recipient {
 	var list []ledger.Recipient
 	seen := map[ledger.Recipient]bool{}
@@ -100,8 +101,8 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Rec
 	return list
 }
 
-// TestSampleChainIsIndexed writes the sample past, lets the real indexer go on from it, through a reorganisation, and
-// holds what it has against a fresh index of the whole chain.
+// TestSampleChainIsIndexed writes the sample past and lets the real indexer continue from it, through a reorganisation.
+// The result must equal a fresh index of the whole chain.
 func TestSampleChainIsIndexed(t *testing.T) {
 	testgate.All(t)
 	began := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
@@ -144,15 +145,15 @@ func TestSampleChainIsIndexed(t *testing.T) {
 		t.Errorf("written twice (-once +twice):\n%s", diff)
 	}
 	if r := index(db); r.RolledBack != 0 || r.Blocks == 0 || r.Blocks > 60 {
-		t.Errorf("the indexer goes on from the past with %+v, want the blocks since it alone", r)
+		t.Errorf("the indexer continues after the past with %+v, want only the blocks since then", r)
 	}
 	clock.Store(began.Add(7 * time.Minute).UnixNano())
 	if r := index(db); r.RolledBack != 0 || r.Settlements < 5 {
-		t.Errorf("seven minutes bring %+v, want settlements", r)
+		t.Errorf("seven minutes add %+v, want settlements", r)
 	}
 	clock.Store(began.Add(7*time.Minute + 12*time.Second).UnixNano())
 	if r := index(db); r.RolledBack == 0 {
-		t.Errorf("a reorganisation brings %+v, want some settlements rolled back", r)
+		t.Errorf("after a reorganisation: %+v, want some settlements rolled back", r)
 	}
 
 	fresh := openTest(t)
@@ -168,14 +169,14 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	}
 	index(fresh)
 	got, want := readSettled(t, db, sample.Network, now()), readSettled(t, fresh, sample.Network, now())
-	if len(got.Takings.Services) < 40 {
-		t.Errorf("%d services take anything, want most", len(got.Takings.Services))
+	if len(got.Revenue.Services) < 40 {
+		t.Errorf("%d services have revenue, want most", len(got.Revenue.Services))
 	}
 	if len(got.Chains) != 1 || len(got.Chains[0].Candidates) != 1 ||
 		got.Chains[0].Authorizations[0].Authorizations <= got.Chains[0].Authorizations[0].Attributed {
 		t.Errorf("chains %+v, want Base alone, with a candidate and authorisations that nobody listed sent", got.Chains)
 	}
 	if diff := gocmp.Diff(want, got, exported); diff != "" {
-		t.Errorf("a fresh index against the one that went on (-fresh +went on):\n%s", diff)
+		t.Errorf("fresh and continued index (-fresh +continued):\n%s", diff)
 	}
 }
