@@ -332,7 +332,7 @@ func TestImport(t *testing.T) {
 	}
 	for address, fault := range map[string]string{
 		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404",
-		"http://10.0.0.1/x": "refused", "ftp://x": "must begin with",
+		"http://10.0.0.1/x": "refused", "ftp://x": "must start with",
 		"http://facilitator.com/list.toml": "already listed",
 	} {
 		if _, err := c.Import(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), fault) {

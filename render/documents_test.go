@@ -363,7 +363,7 @@ func TestReference(t *testing.T) {
 			HasText("a page above 1,000,000"), HasText("is an empty list, not an error"),
 			HasText("an empty list with the true meta"), In("code", IsText("+"))),
 		In("section[aria-labelledby=errors]", HasText(`"field": "per_page"`),
-			HasText(`got \"101\", may be an integer from 1 to 100`), HasText("not_found"), HasText("405")),
+			HasText(`must be an integer from 1 to 100; got \"101\"`), HasText("not_found"), HasText("405")),
 		In("section[aria-labelledby=verify]", HasText("sha256sum -c --ignore-missing SHA256SUMS"),
 			HasText("https://tollbook.example/SHA256SUMS")),
 		In("#type-ServiceListItem", HasText("uptime_24h"), HasText("number or null")),

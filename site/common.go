@@ -48,7 +48,7 @@ func (p *Param) checkSnapshot(v string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be the id of a snapshot, such as 20261120T234501Z-3f2a9c",
+	return "", &ParamError{p.Name, fmt.Sprintf("must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got %s",
 		quoteShort(v))}
 }
 

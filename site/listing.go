@@ -24,9 +24,9 @@ func CheckText(s string, most int) error {
 	case strings.TrimSpace(s) == "":
 		return errors.New("is missing")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		return errors.New("holds control characters")
+		return errors.New("must not contain control characters")
 	case n > most:
-		return fmt.Errorf("has %d characters, may have %d", n, most)
+		return fmt.Errorf("must have at most %d characters; got %d", most, n)
 	}
 	return nil
 }
@@ -38,11 +38,11 @@ func ParseURL(s string) (*url.URL, error) {
 	case s == "":
 		return nil, errors.New("is missing")
 	case err != nil || len(s) > MaxURL:
-		return nil, fmt.Errorf("%.60q is no address", s)
+		return nil, fmt.Errorf("must be a URL of at most %d bytes; got %.60q", MaxURL, s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
-		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)
+		return nil, fmt.Errorf("must start with https:// or http:// and a host; got %.60q", s)
 	case u.User != nil:
-		return nil, errors.New("must hold no user name or password")
+		return nil, errors.New("must not contain a user name or password")
 	}
 	return u, nil
 }
@@ -55,7 +55,7 @@ func BaseURL(s string) (string, error) {
 		return "", err
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		return "", fmt.Errorf("%.60q must hold no query and no fragment", s)
+		return "", fmt.Errorf("must not contain a query or fragment; got %.60q", s)
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Scheme == "https" {
@@ -75,7 +75,7 @@ func (d DeclaredPath) String() string { return strings.TrimSpace(d.Method + " " 
 // ParsePaths parses a list of endpoints, each "/x" or "POST /x".
 func ParsePaths(list []string) ([]DeclaredPath, error) {
 	if len(list) == 0 || len(list) > MaxEndpoints {
-		return nil, fmt.Errorf("are %d, may be 1 to %d", len(list), MaxEndpoints)
+		return nil, fmt.Errorf("must be a list of 1 to %d paths; got %d", MaxEndpoints, len(list))
 	}
 	seen := map[DeclaredPath]bool{}
 	var out []DeclaredPath
@@ -87,19 +87,19 @@ func ParsePaths(list []string) ([]DeclaredPath, error) {
 		u, err := url.Parse(path)
 		switch {
 		case declared && !strings.Contains(" GET POST PUT PATCH DELETE ", " "+method+" "):
-			return nil, fmt.Errorf("%.60q: method may be GET, POST, PUT, PATCH or DELETE", s)
+			return nil, fmt.Errorf("%.60q: the method must be GET, POST, PUT, PATCH or DELETE", s)
 		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" ||
 			u.Fragment != "":
-			return nil, fmt.Errorf("%.60q: want \"/path\" or \"POST /path\"", s)
+			return nil, fmt.Errorf("%.60q: must be like \"/path\" or \"POST /path\"", s)
 		case len(path) > MaxPath || strings.ContainsFunc(path, func(r rune) bool {
 			return unicode.IsControl(r) || unicode.IsSpace(r)
 		}):
-			return nil, fmt.Errorf("%.60q: a path may have %d characters, no blanks and no control characters", s,
+			return nil, fmt.Errorf("%.60q: a path must have at most %d bytes, without spaces and control characters", s,
 				MaxPath)
 		}
 		d := DeclaredPath{Method: method, Path: path}
 		if seen[d] {
-			return nil, fmt.Errorf("%.60q stands twice", s)
+			return nil, fmt.Errorf("%.60q appears twice", s)
 		}
 		seen[d] = true
 		out = append(out, d)

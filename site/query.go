@@ -89,7 +89,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		if route != nil && len(route.Params) > 0 {
 			field = route.Params[0].Name
 		}
-		return nil, &ParamError{field, fmt.Sprintf("the query is longer than %d bytes", maxQuery)}
+		return nil, &ParamError{field, fmt.Sprintf("the query string must have at most %d bytes", maxQuery)}
 	}
 	values := map[string]string{}
 	for pair := range strings.SplitSeq(rawQuery, "&") {
@@ -105,7 +105,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		value, err := url.QueryUnescape(rawValue)
 		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
 			return nil,
-				&ParamError{name, fmt.Sprintf("got %s, which is not percent-encoded UTF-8", quoteShort(rawValue))}
+				&ParamError{name, fmt.Sprintf("must be percent-encoded UTF-8; got %s", quoteShort(rawValue))}
 		}
 		if value, err = p.check(value); err != nil {
 			return nil, err
@@ -126,12 +126,13 @@ func (p *Param) check(v string) (string, error) {
 				return v, nil
 			}
 		}
-		return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be %s", quoteShort(v), strings.Join(p.Values, ", "))}
+		return "",
+			&ParamError{p.Name, fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Values, ", "), quoteShort(v))}
 	case KindInteger:
 		n, err := strconv.Atoi(v)
 		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
-			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be an integer from %d to %d", quoteShort(v), p.Min,
-				p.Max)}
+			return "", &ParamError{p.Name, fmt.Sprintf("must be an integer from %d to %d; got %s", p.Min, p.Max,
+				quoteShort(v))}
 		}
 		return strconv.Itoa(n), nil
 	case KindSet:
@@ -141,7 +142,8 @@ func (p *Param) check(v string) (string, error) {
 	default:
 		if utf8.RuneCountInString(v) > MaxText {
 			return "",
-				&ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}
+				&ParamError{p.Name, fmt.Sprintf("must have at most %d characters; got %d", MaxText,
+					utf8.RuneCountInString(v))}
 		}
 		return v, nil
 	}
@@ -153,8 +155,8 @@ func (p *Param) checkSet(v string) (string, error) {
 	for part := range strings.SplitSeq(v, ",") {
 		if part != "" && !slices.Contains(p.Values, part) {
 			return "",
-				&ParamError{p.Name, fmt.Sprintf("got %s, may be any of %s, separated by commas", quoteShort(part),
-					strings.Join(p.Values, ", "))}
+				&ParamError{p.Name, fmt.Sprintf("must be any of %s, separated by commas; got %s",
+					strings.Join(p.Values, ", "), quoteShort(part))}
 		}
 		if part != "" && !slices.Contains(set, part) {
 			set = append(set, part)

@@ -299,7 +299,7 @@ func TestNoSubmissions(t *testing.T) {
 	p := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")
 	a := post(t, base+"/v1/submit", jsonBody, submission("acme"))
-	if a.status != 405 || !strings.Contains(a.body, "takes no submissions") ||
+	if a.status != 405 || !strings.Contains(a.body, "does not accept submissions") ||
 		a.header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}

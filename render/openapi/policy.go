@@ -81,12 +81,12 @@ var failures = []failure{
 		"A parameter, or a field of a submission, has a value that it may not have; each is named in fields.", nil,
 		exampleBadRequest},
 	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil,
-		said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
+		said(http.StatusNotFound, site.ErrorNotFound, "nothing was found at this path")},
 	{http.StatusTooManyRequests, "RateLimited",
 		"Too many requests from this client; Retry-After says when to come back.",
 		[]string{headerRetry, "RateLimit-Policy", "RateLimit"},
 		said(http.StatusTooManyRequests, site.ErrorRateLimited,
-			"too many requests from this address; Retry-After says in how many seconds there are more")},
+			"too many requests from this client; wait for the number of seconds in Retry-After")},
 	{http.StatusInternalServerError, "InternalError",
 		"Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
 		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
@@ -94,7 +94,7 @@ var failures = []failure{
 		said(http.StatusServiceUnavailable, site.ErrorUnavailable, "nothing is published yet")},
 	{http.StatusMethodNotAllowed, otherError,
 		"Any other error, such as 405 for a method that is not GET, HEAD or OPTIONS.", nil,
-		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be GET, HEAD, OPTIONS")},
+		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "method not allowed; use GET, HEAD, OPTIONS")},
 }
 
 // submitFailures lists those that only submissions get.
@@ -104,7 +104,7 @@ var submitFailures = []failure{
 	{http.StatusRequestEntityTooLarge, "TooLarge",
 		fmt.Sprintf("A submission has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
 		said(http.StatusRequestEntityTooLarge, site.ErrorTooLarge,
-			fmt.Sprintf("a submission may have %d bytes", site.MaxSubmission))},
+			fmt.Sprintf("the body is too large: at most %d bytes are allowed", site.MaxSubmission))},
 	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "A submission is not sent as application/json in UTF-8.",
 		nil,
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},

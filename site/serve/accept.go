@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// acceptsGzip reads Accept-Encoding: gzip has a weight above zero, by its own name or by *, and identity none above it.
+// acceptsGzip parses Accept-Encoding (RFC 9110, section 12.5.3). It reports whether gzip, by name or by *, has a weight
+// above zero that is not lower than that of identity.
 func acceptsGzip(values []string) bool {
 	gzip, identity, other := -1.0, -1.0, 0.0
 	for _, value := range values {
@@ -29,7 +30,7 @@ func acceptsGzip(values []string) bool {
 	return gzip > 0 && gzip >= identity
 }
 
-// weight is the q of an item, 1 without one, 0 where it can't be read.
+// weight returns the q parameter of an item: 1 if absent, 0 if invalid.
 func weight(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(param), "=")
@@ -45,8 +46,8 @@ func weight(params string) float64 {
 	return 1
 }
 
-// notModified says whether the reader already has the form that has this tag. If-Modified-Since counts only without
-// If-None-Match.
+// notModified reports whether the client already has the form with this ETag. If-Modified-Since counts only without
+// If-None-Match (RFC 9110, section 13.1.3).
 func notModified(header http.Header, tag string, built time.Time) bool {
 	if tags := header.Values("If-None-Match"); len(tags) > 0 {
 		return matches(tags, tag)
@@ -59,7 +60,7 @@ func notModified(header http.Header, tag string, built time.Time) bool {
 	return err == nil && !built.Truncate(time.Second).After(since)
 }
 
-// matches compares a list of tags weakly, as If-None-Match wants it; "*" is any.
+// matches compares a list of ETags with the weak comparison of If-None-Match; "*" matches any.
 func matches(values []string, tag string) bool {
 	for _, list := range values {
 		for {
@@ -72,7 +73,7 @@ func matches(values []string, tag string) bool {
 			}
 			list = strings.TrimPrefix(list, "W/")
 			if list == "" || list[0] != '"' {
-				break // no list of tags
+				break // not a list of ETags
 			}
 			end := strings.IndexByte(list[1:], '"')
 			if end < 0 {

@@ -11,10 +11,6 @@ import (
 	"tollbook/site"
 )
 
-// net/http answers by itself, in plain text and before any handler, a request that it can't read: a malformed line, a
-// path that does not decode, a header that is too large, a missing Host. It has no hook for that, but it writes such an
-// answer by one Write on the connection. The connections of an errorListener write the contract's error in its place.
-// Should net/http change what it writes, its own text goes through; TestBadRequest says so.
 type errorListener struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -28,7 +24,7 @@ func (l errorListener) Accept() (net.Conn, error) {
 
 type errorConn struct{ net.Conn }
 
-// CloseWrite ends what is sent, so that the client reads an error before the connection breaks.
+// CloseWrite closes the sending side, so that the client reads the error before the connection is reset.
 func (c errorConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -38,11 +34,11 @@ func (c errorConn) CloseWrite() error {
 
 // Write implements net.Conn.
 func (c errorConn) Write(p []byte) (int, error) {
-	answer, ok := jsonError(p)
+	response, ok := jsonError(p)
 	if !ok {
 		return c.Conn.Write(p)
 	}
-	if _, err := c.Conn.Write(answer); err != nil {
+	if _, err := c.Conn.Write(response); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -50,14 +46,14 @@ func (c errorConn) Write(p []byte) (int, error) {
 
 const statusPrefix = "HTTP/1.1 "
 
-// plainHead follows the status in an answer that net/http makes by itself. No answer of a handler has such a header: it
-// has a date, at least.
+// plainHead follows the status in a response that net/http sends itself. A handler's response never has this header,
+// because it contains at least a Date.
 const plainHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// maxPlain is the largest text of such an answer, in bytes.
+// maxPlain is the maximum length of the text of such a response in bytes.
 const maxPlain = 200
 
-// jsonError returns the contract's error in place of one that net/http made by itself, and false for other bytes.
+// jsonError returns the JSON error for a response that net/http sends itself, and false for any other bytes.
 func jsonError(p []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(p, []byte(statusPrefix))
 	if !ok || len(rest) < 3 || rest[0] != '4' && rest[0] != '5' {
@@ -72,7 +68,7 @@ func jsonError(p []byte) ([]byte, bool) {
 	if err != nil || http.StatusText(code) == "" {
 		return nil, false
 	}
-	body, err := json.Marshal(site.ErrorBody{Error: badRequest(code)})
+	body, err := json.Marshal(site.ErrorBody{Error: badRequestError(code)})
 	if err != nil {
 		return nil, false
 	}
@@ -81,16 +77,16 @@ func jsonError(p []byte) ([]byte, bool) {
 		statusPrefix, code, http.StatusText(code), len(body)+1, typeJSON, body), true
 }
 
-// badRequest says what is wrong with a request that could not be read.
-func badRequest(code int) site.Error {
-	e := site.Error{Code: code, Type: site.ErrorBadRequest, Message: "this can't be read as an HTTP request"}
+// badRequestError returns the error for a request that net/http cannot parse.
+func badRequestError(code int) site.Error {
+	e := site.Error{Code: code, Type: site.ErrorBadRequest, Message: "this is not a valid HTTP request"}
 	switch code {
 	case http.StatusRequestHeaderFieldsTooLarge:
-		e.Message = fmt.Sprintf("the request's line and header may have %d bytes", maxHeader)
+		e.Message = fmt.Sprintf("the request line and header are too large: at most %d bytes are allowed", maxHeader)
 	case http.StatusNotImplemented:
-		e.Message = "this transfer encoding is not known"
+		e.Message = "this transfer encoding is not supported"
 	case http.StatusHTTPVersionNotSupported:
-		e.Message = "this version of HTTP is not spoken here"
+		e.Message = "this version of HTTP is not supported"
 	}
 	return e
 }

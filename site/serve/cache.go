@@ -8,21 +8,21 @@ import (
 	"tollbook/output/archive"
 )
 
-// cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry
-// never changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so
-// unchanged files stay when a snapshot replaces another.
+// cache stores finished responses, and the rows and indexes that they are cut from, up to a number of bytes. An entry
+// never changes: its key contains the checksum of a file, or the id of a snapshot or pack, which never change either.
+// So entries of unchanged files stay valid when a new snapshot replaces the old one.
 type cache struct {
-	mu    sync.Mutex
-	limit int
-	bytes int
-	order *list.List // of *entry, the last used first
-	byKey map[cacheKey]*list.Element
+	mu      sync.Mutex
+	limit   int
+	bytes   int
+	order   *list.List // of *entry, most recently used first
+	entries map[cacheKey]*list.Element
 
-	seed  maphash.Seed
-	asked [1 << 14]uint64 // hashes of keys of answers that were asked for lately
+	seed      maphash.Seed
+	requested [1 << 14]uint64 // hashes of the keys of recent requests
 }
 
-// cacheKey names a file by its sum, and something cut out of files by its snapshot or pack and its name there.
+// cacheKey identifies a file by its checksum, or something cut out of files by its snapshot or pack and its name in it.
 type cacheKey struct {
 	sum      archive.Sum
 	snapshot string
@@ -36,17 +36,18 @@ type entry struct {
 }
 
 func newCache(limit int) *cache {
-	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}, seed: maphash.MakeSeed()}
+	return &cache{limit: limit, order: list.New(), entries: map[cacheKey]*list.Element{}, seed: maphash.MakeSeed()}
 }
 
 const (
-	cacheBytes = 96 << 20 // bound of what one handler keeps
-	entryBytes = 300      // of an entry beside its value
-	entryPart  = 2        // the largest entry has this part of the limit: a search shard of 20,000 services fits
+	cacheBytes = 96 << 20 // limit of one handler's cache
+	entryBytes = 300      // overhead of an entry
+	entryPart  = 2        // the largest entry is 1/entryPart of the limit: a search shard of 20,000 services fits
 )
 
-// cached returns the value of a key, made if need be. Two requests that miss at once both make it; errors are not kept.
-func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, error)) (T, error) {
+// getCached returns the value of a key and computes it if necessary. Two simultaneous misses compute it twice. Errors
+// are not stored.
+func getCached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, error)) (T, error) {
 	if v, ok := c.get(key); ok {
 		return v.(T), nil
 	}
@@ -57,26 +58,26 @@ func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, err
 	return v, err
 }
 
-// cachedAnswer is cached for finished answers. They are kept from the second request on: most of the many answers that
-// readers can ask for are wanted once, and would drive out the rows that all are cut from.
-func cachedAnswer(c *cache, key cacheKey, make func() (*body, error)) (*body, error) {
+// getCachedBody is getCached for finished responses. A response is stored from its second request on: most of the many
+// possible responses are requested once, and would evict the rows that all responses are cut from.
+func getCachedBody(c *cache, key cacheKey, make func() (*body, error)) (*body, error) {
 	if v, ok := c.get(key); ok {
 		return v.(*body), nil
 	}
 	b, err := make()
-	if err == nil && c.askedBefore(key) {
+	if err == nil && c.requestedBefore(key) {
 		c.put(key, b, b.size()+entryBytes)
 	}
 	return b, err
 }
 
-// askedBefore notes that a key is asked for, and returns whether it was before. Where two keys share a slot the later
-// one stays. Should two keys have the same hash, one is taken for asked before; nothing else depends on it.
-func (c *cache) askedBefore(key cacheKey) bool {
+// requestedBefore records a request for a key and reports whether it was recorded before. A new key overwrites another
+// one in the same slot. Two keys with the same hash are confused; then one response is stored at its first request.
+func (c *cache) requestedBefore(key cacheKey) bool {
 	hash := maphash.Comparable(c.seed, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slot := &c.asked[hash%uint64(len(c.asked))]
+	slot := &c.requested[hash%uint64(len(c.requested))]
 	before := *slot == hash
 	*slot = hash
 	return before
@@ -85,7 +86,7 @@ func (c *cache) askedBefore(key cacheKey) bool {
 func (c *cache) get(key cacheKey) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.byKey[key]
+	e, ok := c.entries[key]
 	if !ok {
 		return nil, false
 	}
@@ -93,31 +94,31 @@ func (c *cache) get(key cacheKey) (any, bool) {
 	return e.Value.(*entry).value, true
 }
 
-// put keeps a value in place of an earlier one, unless it alone would take too large a part of the cache.
+// put stores a value and replaces an older one. It ignores values that are larger than 1/entryPart of the cache.
 func (c *cache) put(key cacheKey, value any, bytes int) {
 	if bytes > c.limit/entryPart {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, ok := c.byKey[key]; ok {
+	if old, ok := c.entries[key]; ok {
 		c.drop(old)
 	}
-	c.byKey[key] = c.order.PushFront(&entry{key, value, bytes})
+	c.entries[key] = c.order.PushFront(&entry{key, value, bytes})
 	c.bytes += bytes
 	for c.bytes > c.limit {
 		c.drop(c.order.Back())
 	}
 }
 
-// drop forgets an entry. It needs mu.
+// drop removes an entry. The caller must hold mu.
 func (c *cache) drop(at *list.Element) {
 	e := c.order.Remove(at).(*entry)
-	delete(c.byKey, e.key)
+	delete(c.entries, e.key)
 	c.bytes -= e.bytes
 }
 
-// usage returns the bytes that are kept, and how many may be.
+// usage returns the bytes that are stored, and their limit.
 func (c *cache) usage() (used, limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ func TestCacheIsBounded(t *testing.T) {
 	size := func(int) int { return 1000 }
 	fill := func(from, to int) (made int) {
 		for i := from; i < to; i++ {
-			v, err := cached(c, cacheKey{name: fmt.Sprint(i)}, size, func() (int, error) { made++; return i, nil })
+			v, err := getCached(c, cacheKey{name: fmt.Sprint(i)}, size, func() (int, error) { made++; return i, nil })
 			if v != i || err != nil {
 				t.Fatalf("%d: %d, %v", i, v, err)
 			}
@@ -28,8 +28,8 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range 500 {
 		fill(1000+i, 1001+i)
 		fill(0, 1) // used all the time
-		if c.bytes > c.limit || len(c.byKey) != c.order.Len() || len(c.byKey)*(1000+entryBytes) != c.bytes {
-			t.Fatalf("%d bytes of %d, %d keys, %d in order", c.bytes, c.limit, len(c.byKey), c.order.Len())
+		if c.bytes > c.limit || len(c.entries) != c.order.Len() || len(c.entries)*(1000+entryBytes) != c.bytes {
+			t.Fatalf("%d bytes of %d, %d keys, %d in order", c.bytes, c.limit, len(c.entries), c.order.Len())
 		}
 	}
 	if made := fill(0, 2); made != 1 {
@@ -42,17 +42,17 @@ func TestCacheLeavesOut(t *testing.T) {
 	c := newCache(entryPart * 1000)
 	fault := errors.New("fault")
 	for range 2 {
-		if _, err := cached(c, cacheKey{name: "a"}, func(int) int { return 1 },
+		if _, err := getCached(c, cacheKey{name: "a"}, func(int) int { return 1 },
 			func() (int, error) { return 0, fault }); !errors.Is(err, fault) {
 			t.Errorf("got %v", err)
 		}
-		if v, err := cached(c, cacheKey{name: "b"}, func(int) int { return 1001 },
+		if v, err := getCached(c, cacheKey{name: "b"}, func(int) int { return 1001 },
 			func() (int, error) { return 7, nil }); v != 7 || err != nil {
 			t.Errorf("got %d, %v", v, err)
 		}
 	}
-	if c.bytes != 0 || len(c.byKey) != 0 {
-		t.Errorf("%d bytes, %d keys: errors and what is too large are not kept", c.bytes, len(c.byKey))
+	if c.bytes != 0 || len(c.entries) != 0 {
+		t.Errorf("%d bytes, %d keys: errors and what is too large are not kept", c.bytes, len(c.entries))
 	}
 }
 
@@ -64,7 +64,7 @@ func TestAskedAgain(t *testing.T) {
 	bodies := func() (n int) {
 		h.cache.mu.Lock()
 		defer h.cache.mu.Unlock()
-		for _, e := range h.cache.byKey {
+		for _, e := range h.cache.entries {
 			if _, ok := e.Value.(*entry).value.(*body); ok {
 				n++
 			}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxHops is how many proxies are looked through.
+// maxHops is the maximum number of proxies that are followed.
 const maxHops = 32
 
-// clientAddr is the address that a request came from: the peer's, or, behind trusted proxies, the last one that they
-// were told by somebody they do not trust themselves. Both forwarding headers are read. Where both are there and
-// disagree, one of them was sent by the client, and nobody knows which: then he is who the proxy is. It is the zero
-// Addr for a peer without an address.
+// clientAddr returns the address of a request's client. Without trusted proxies it is the peer's address. Behind
+// trusted proxies it is the last forwarded address that is not itself trusted, from X-Forwarded-For or Forwarded. If
+// both headers are present and disagree, the client may have sent one of them; then the proxy counts as the client. The
+// zero Addr is returned for a peer without an IP address.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -42,8 +42,8 @@ func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// lastUntrusted reads the hops of a forwarding header from the end, where the nearest proxy wrote. What can't be read
-// was not written by a proxy that is trusted to: the walk ends with the hop that it came from.
+// lastUntrusted reads the hops of a forwarding header from the end, where the nearest proxy writes. A trusted proxy
+// does not write an invalid hop, so the walk ends before it.
 func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Addr, bool),
 	trusted []netip.Prefix) netip.Addr {
 	rest := strings.Join(values, ",")
@@ -51,7 +51,7 @@ func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Add
 		if rest == "" {
 			break
 		}
-		at := strings.LastIndexByte(rest, ',') // no address has a comma, quoted or not
+		at := strings.LastIndexByte(rest, ',') // an address contains no comma, even if quoted
 		addr, ok := hop(strings.TrimSpace(rest[at+1:]))
 		if !ok {
 			break
@@ -65,7 +65,7 @@ func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Add
 	return peer
 }
 
-// listedHop reads an element of X-Forwarded-For: an address, with a port or without.
+// listedHop parses an element of X-Forwarded-For: an address with or without a port.
 func listedHop(s string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
@@ -75,7 +75,7 @@ func listedHop(s string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), err == nil
 }
 
-// forwardedHop reads an element of Forwarded (RFC 7239): for="[2001:db8::1]:4711";proto=https.
+// forwardedHop parses an element of Forwarded (RFC 7239): for="[2001:db8::1]:4711";proto=https.
 func forwardedHop(s string) (netip.Addr, bool) {
 	for pair := range strings.SplitSeq(s, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
@@ -89,7 +89,7 @@ func forwardedHop(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// clientName is who is counted under an address, as text: an IPv4 address, or an IPv6 network of 64 bits.
+// clientName returns the client of an address as text: an IPv4 address, or an IPv6 network of 64 bits.
 func clientName(addr netip.Addr) string {
 	if addr = addr.Unmap(); !addr.IsValid() || addr.Is4() {
 		return addr.String()

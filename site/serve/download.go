@@ -18,29 +18,30 @@ import (
 	"tollbook/site"
 )
 
-// What of a publication is handed out beside the files of its snapshots: the pointer, and zips as they lie there.
+// checkpointPath is the path of the pointer to the current snapshot. Zips are served at the paths that they have in the
+// publication.
 const checkpointPath = "/checkpoint.json"
 
-// Of downloads. A line that takes less than slowest bytes a second on the whole, or nothing for a while, is given up.
+// Limits of slow downloads. A download is aborted if its average is below slowest bytes per second, or if nothing is
+// sent for stalled.
 const (
 	stalled       = 30 * time.Second
 	slowest       = 32 << 10
-	downloadTries = 3 // of a body that breaks off, in a row
+	downloadTries = 3 // consecutive attempts to continue a broken body
 )
 
 var (
 	errDownloads = errors.New("too many downloads")
-	errRange     = errors.New("no such range")
+	errRange     = errors.New("range outside the file")
 
 	headerPointer   = []string{"public, max-age=5"}
-	headerForGood   = []string{"public, max-age=31536000, immutable"}
 	headerZip       = []string{"application/zip"}
 	headerExposeZip = []string{"Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After, X-Request-Id"}
 )
 
-// download answers one of the two below; what is not there is answered as any path of which that is so.
-func (h *handler) download(w *reply, r *http.Request, answer func(*reply, *http.Request) error) {
-	err := answer(w, r)
+// download serves a checkpoint or a zip. If there is none, the response is that of any unknown path.
+func (h *handler) download(w *responseWriter, r *http.Request, serve func(*responseWriter, *http.Request) error) {
+	err := serve(w, r)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
 		h.get(w, r)
@@ -53,9 +54,9 @@ func (h *handler) download(w *reply, r *http.Request, answer func(*reply, *http.
 	}
 }
 
-// tellCheckpoint answers with the checkpoint of the snapshot that is served; there is none of a tree that nothing
-// names. It has no Last-Modified: a rollback goes back in time.
-func (h *handler) tellCheckpoint(w *reply, r *http.Request) error {
+// sendCheckpoint sends the checkpoint of the current snapshot. A tree without a publication has none. The response has
+// no Last-Modified, because a rollback goes back in time.
+func (h *handler) sendCheckpoint(w *responseWriter, r *http.Request) error {
 	snap, err := h.source.Current()
 	if err != nil {
 		return err
@@ -87,16 +88,16 @@ func (h *handler) tellCheckpoint(w *reply, r *http.Request) error {
 	return h.write(w, r, http.StatusOK, typeJSON, gzipped, b)
 }
 
-// sendZip answers with a zip or a range of it. Requests for several ranges get the whole. An error comes before
-// anything was written; what fails later ends the connection short of its Content-Length.
-func (h *handler) sendZip(w *reply, r *http.Request) error {
-	leave, err := h.gate.enter(r.Context(), clientOf(clientAddr(r, h.trusted)))
+// sendZip sends a zip or a range of it. Requests for several ranges get the whole file. It returns an error only before
+// anything was written. After a later error the connection closes short of its Content-Length.
+func (h *handler) sendZip(w *responseWriter, r *http.Request) error {
+	leave, err := h.gate.enter(r.Context(), newClient(clientAddr(r, h.trusted)))
 	if err != nil {
 		w.route = routeDownload
 		return err
 	}
 	defer leave()
-	// The server's time for a request is one for requests: at its end this one would be cancelled.
+	// The server's read timeout would cancel a long download.
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set read deadline: %w", err)
@@ -112,7 +113,7 @@ func (h *handler) sendZip(w *reply, r *http.Request) error {
 	header := w.Header()
 	header["Access-Control-Expose-Headers"] = headerExposeZip
 	header["Content-Type"] = headerZip
-	header["Cache-Control"] = headerForGood
+	header["Cache-Control"] = headerForever
 	if tag := d.ETag; tag != "" && !strings.ContainsFunc(tag, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || c == '"'
 	}) {
@@ -121,7 +122,7 @@ func (h *handler) sendZip(w *reply, r *http.Request) error {
 	if strings.Contains(r.Header.Get("Range"), ",") {
 		r.Header.Del("Range")
 	}
-	from := &content{ctx: r.Context(), of: d}
+	from := &downloadReader{ctx: r.Context(), of: d}
 	defer from.close()
 	to := &transfer{ResponseWriter: w, control: control, from: from, pace: h.pace, began: time.Now()}
 	http.ServeContent(to, r, "", d.Modified, from)
@@ -129,21 +130,21 @@ func (h *handler) sendZip(w *reply, r *http.Request) error {
 		return errRange
 	}
 	if from.err != nil && r.Context().Err() == nil {
-		h.logger.Error("download broken off", "url", r.URL.RequestURI(), "err", from.err)
+		h.logger.Error("download aborted", "url", r.URL.RequestURI(), "err", from.err)
 	}
 	return nil
 }
 
-// transfer sends what http.ServeContent reads. It tells the reader how much that will be, so that no more is asked of a
-// store than is sent, and gives the line up when it is too slow.
+// transfer is the ResponseWriter for http.ServeContent. It limits what is read from the store to what will be sent, and
+// aborts slow connections.
 type transfer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	from    *content
+	from    *downloadReader
 	pace    *pace
 	began   time.Time
 	sent    int64
-	refused bool // no such range: nothing was written
+	refused bool // the range is outside the file; nothing was written
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -165,12 +166,12 @@ func (t *transfer) Write(p []byte) (int, error) {
 	if t.refused {
 		return len(p), nil
 	}
-	came := time.Now()
+	start := time.Now()
 	if err := t.pace.wait(t.from.ctx, len(p)); err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	t.began = t.began.Add(now.Sub(came)) // that was not the line's doing
+	t.began = t.began.Add(now.Sub(start)) // waiting for pace does not count as slowness
 	t.sent += int64(len(p))
 	end := t.began.Add(stalled + time.Duration(t.sent/slowest)*time.Second)
 	if soon := now.Add(stalled); soon.Before(end) {
@@ -182,18 +183,18 @@ func (t *transfer) Write(p []byte) (int, error) {
 	return t.ResponseWriter.Write(p)
 }
 
-// content is a download as http.ServeContent wants it. Nothing is opened before it is read.
-type content struct {
+// downloadReader is the io.ReadSeeker for http.ServeContent. It opens the download when it is first read.
+type downloadReader struct {
 	ctx  context.Context
 	of   *output.Download
 	at   int64
-	left int64 // bytes that will be wanted
+	left int64 // bytes that will be read
 	body io.ReadCloser
 	err  error
 }
 
 // Seek implements io.Seeker.
-func (c *content) Seek(offset int64, whence int) (int64, error) {
+func (c *downloadReader) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
 		offset += c.at
@@ -205,8 +206,8 @@ func (c *content) Seek(offset int64, whence int) (int64, error) {
 	return c.at, nil
 }
 
-// Read implements io.Reader. A body that breaks off is opened again where it did.
-func (c *content) Read(p []byte) (n int, err error) {
+// Read implements io.Reader. It reopens a broken body at the same position.
+func (c *downloadReader) Read(p []byte) (n int, err error) {
 	if c.left <= 0 || c.at >= c.of.Size {
 		return 0, io.EOF
 	}
@@ -237,7 +238,7 @@ func (c *content) Read(p []byte) (n int, err error) {
 	return 0, c.err
 }
 
-func (c *content) close() {
+func (c *downloadReader) close() {
 	if c.body != nil {
 		c.body.Close()
 		c.body = nil

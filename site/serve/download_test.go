@@ -349,7 +349,7 @@ func TestDownloadFromStore(t *testing.T) {
 		t.Errorf("nothing comes: %d, %d bytes, %v, want %v", code, len(data), err, io.ErrUnexpectedEOF)
 	}
 	server.Close() // and the handler has ended
-	if !strings.Contains(log.String(), "download broken off") {
+	if !strings.Contains(log.String(), "download aborted") {
 		t.Errorf("logged %s", &log)
 	}
 }

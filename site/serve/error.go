@@ -15,17 +15,17 @@ import (
 
 var errRateLimited = errors.New("too many requests")
 
-// methodError is a method that an address does not have.
+// methodError reports a method that a path does not support.
 type methodError struct {
 	allowed string
-	note    string // more to say of it
+	note    string // appended to the message
 }
 
-func (e *methodError) Error() string { return "the method may be " + e.allowed + e.note }
+func (e *methodError) Error() string { return "method not allowed; use " + e.allowed + e.note }
 
-var errMethod = &methodError{allowed: allowed} // one that readers do not have
+var errMethod = &methodError{allowed: allowed}
 
-// errorOf is the one place where an error becomes a status.
+// errorOf is the only function that converts an error to a status and a response.
 func errorOf(err error) site.Error {
 	var param *site.ParamError
 	var unready *notReadyError
@@ -40,27 +40,28 @@ func errorOf(err error) site.Error {
 			Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}},
 		}
 	case errors.Is(err, site.ErrNotFound):
-		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "nothing is at this address"}
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
+			Message: "nothing was found at this path"}
 	case errors.As(err, &method):
 		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: method.Error()}
 	case errors.Is(err, output.ErrNotRetained):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
-			Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
+			Message: "this snapshot is not available; omit the parameter snapshot to read the newest one"}
 	case errors.Is(err, errRateLimited):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
-			Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
+			Message: "too many requests from this client; wait for the number of seconds in Retry-After"}
 	case errors.Is(err, errDownloads):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
-			Message: "as many downloads as there may be are under way"}
+			Message: "too many downloads are in progress; try again later"}
 	case errors.Is(err, errRange):
 		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest,
-			Message: "the range lies outside the file"}
+			Message: "the range is outside the file"}
 	case errors.Is(err, output.ErrEmpty):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "nothing is published yet"}
 	case errors.Is(err, archive.ErrUnreachable):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
-			Message: "the store that holds this can't be reached now"}
+			Message: "the store can't be reached; try again later"}
 	case errors.As(err, &unready):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "no snapshot can be opened"}
@@ -69,20 +70,20 @@ func errorOf(err error) site.Error {
 	}
 }
 
-// fail answers an error. The cause of a 500 goes to the log, under an id that the reader is told.
+// fail sends an error response. The cause of a 500 is logged under an id that the response contains.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := errorOf(err)
 	header := w.Header()
 	for _, name := range []string{"Etag", "Last-Modified", "Link"} {
-		header.Del(name) // of a file that could not be sent after all
+		header.Del(name) // set for a file that could not be sent
 	}
-	if header.Get("Cache-Control") != headerNoStore[0] { // as of what is one client's business
+	if header.Get("Cache-Control") != headerNoStore[0] { // set for responses that concern one client
 		header.Set("Cache-Control", "public, max-age=10")
 	}
-	h.tellLimit(header, err)
+	h.setRetryAfter(header, err)
 	switch e.Code {
 	case http.StatusTooManyRequests, http.StatusRequestedRangeNotSatisfiable:
-		header["Cache-Control"] = headerNoStore // it is one client's
+		header["Cache-Control"] = headerNoStore // concerns one client
 	case http.StatusInternalServerError:
 		id := newRequestID()
 		header.Set("Cache-Control", "no-store")
@@ -97,14 +98,14 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	data, err := json.Marshal(site.ErrorBody{Error: e})
 	if err != nil {
-		panic(err) // strings and a number
+		panic(err) // cannot fail: strings and a number
 	}
 	header.Set("Content-Type", typeJSON)
 	writeBody(w, r, e.Code, append(data, '\n'))
 }
 
-// sendFailurePage tells who asked for a page that something failed, in the current snapshot's own page for that. It is
-// false, and nothing was sent, for programs, and where there is no such page or it is what failed.
+// sendFailurePage sends the current snapshot's page for internal errors. It returns false and sends nothing for API
+// requests, if there is no such page, or if that page is what failed.
 func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
 	if isAPI(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -114,7 +115,7 @@ func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	defer snap.Release()
-	page, ok := h.ownPage(snap, failurePage)
+	page, ok := h.errorPage(snap, failurePage)
 	if !ok {
 		return false
 	}
@@ -122,8 +123,8 @@ func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
 	return h.write(w, r, http.StatusInternalServerError, typeHTML, gzipped, page) == nil
 }
 
-// tellLimit says when to come back, where one submission too many is the fault.
-func (h *handler) tellLimit(header http.Header, err error) {
+// setRetryAfter sets Retry-After if the error is a submission over a limit.
+func (h *handler) setRetryAfter(header http.Header, err error) {
 	var over *site.SubmissionLimitError
 	if errors.As(err, &over) {
 		h.metrics.countLimited()
@@ -133,6 +134,6 @@ func (h *handler) tellLimit(header http.Header, err error) {
 
 func newRequestID() string {
 	var b [8]byte
-	rand.Read(b[:]) // never fails
+	rand.Read(b[:]) // never returns an error
 	return hex.EncodeToString(b[:])
 }

@@ -6,79 +6,79 @@ import (
 	"time"
 )
 
-// Of downloads, which are large: so many at a time, so that they leave room for those who read.
+// Limits of simultaneous downloads, so that they leave room for other requests.
 const (
 	downloadsAtOnce   = 32
 	downloadsByClient = 8
-	downloadsWaiting  = 64 // of one client, those under way among them
+	downloadsWaiting  = 64 // of one client, including those in progress
 	downloadPatience  = 10 * time.Second
 )
 
-// gate lets so many in at a time, and of each client so many. Others wait a while, in front of their own number first:
-// who has many waiting keeps nobody else out.
+// gate limits the number of simultaneous downloads, in all and by client. Others wait for a while, first for a slot of
+// their own client, so that a client with many waiting downloads does not block other clients.
 type gate struct {
 	all chan struct{}
 
 	mu      sync.Mutex
-	clients map[client]*guests
+	clients map[client]*clientQueue
 }
 
-// guests are those of one client.
-type guests struct {
-	seats chan struct{}
-	n     int // in seats, and waiting
+// clientQueue contains the downloads of one client.
+type clientQueue struct {
+	slots chan struct{}
+	n     int // in progress and waiting
 }
 
 func newGate() *gate {
-	return &gate{all: make(chan struct{}, downloadsAtOnce), clients: map[client]*guests{}}
+	return &gate{all: make(chan struct{}, downloadsAtOnce), clients: map[client]*clientQueue{}}
 }
 
-// enter waits for a place, which leave gives back. It is errRateLimited where the client himself has too many under
-// way, errDownloads where all together have.
+// enter waits for a slot, which leave releases. It returns errRateLimited if the client has too many downloads in
+// progress, and errDownloads if all clients together have.
 func (g *gate) enter(ctx context.Context, c client) (leave func(), err error) {
-	of := g.come(c)
+	of := g.join(c)
 	if of == nil {
 		return nil, errRateLimited
 	}
 	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
 	defer cancel()
-	if !sit(ctx, of.seats) {
-		g.goAway(c)
+	if !acquire(ctx, of.slots) {
+		g.leave(c)
 		return nil, errRateLimited
 	}
-	if !sit(ctx, g.all) {
-		<-of.seats
-		g.goAway(c)
+	if !acquire(ctx, g.all) {
+		<-of.slots
+		g.leave(c)
 		return nil, errDownloads
 	}
 	return func() {
 		<-g.all
-		<-of.seats
-		g.goAway(c)
+		<-of.slots
+		g.leave(c)
 	}, nil
 }
 
-// sit takes a seat that is free, or the first that is before ctx ends.
-func sit(ctx context.Context, seats chan struct{}) bool {
+// acquire takes a free slot, or the first that becomes free before ctx ends.
+func acquire(ctx context.Context, slots chan struct{}) bool {
 	select {
-	case seats <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	default:
 	}
 	select {
-	case seats <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (g *gate) come(c client) *guests {
+func (g *gate) join(c client) *clientQueue {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of := g.clients[c]
 	if of == nil {
-		of = &guests{seats: make(chan struct{}, downloadsByClient)}
+		of = &clientQueue{slots: make(chan struct{}, downloadsByClient)}
 		g.clients[c] = of
 	}
 	if of.n == downloadsWaiting {
@@ -88,7 +88,7 @@ func (g *gate) come(c client) *guests {
 	return of
 }
 
-func (g *gate) goAway(c client) {
+func (g *gate) leave(c client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of := g.clients[c]

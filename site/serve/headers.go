@@ -12,11 +12,11 @@ const (
 	typeHTML = site.TypeHTML
 )
 
-// contentPolicy holds pages to what this server itself sends.
+// contentPolicy allows pages to load only what this server sends.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Header values that never change, ready for http.Header; nobody writes into them.
+// Constant header values, ready for http.Header. They must not be modified.
 var (
 	headerNosniff = []string{"nosniff"}
 	headerAny     = []string{"*"}
@@ -29,10 +29,10 @@ var (
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
-	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or not even looked for
+	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or the store can't be reached
 )
 
-// headerTypes are the types of all files as header values.
+// headerTypes contains the content types of all files as header values.
 var headerTypes = func() map[string][]string {
 	types := map[string][]string{}
 	for _, t := range append(slices.Collect(maps.Values(site.ContentTypes())), site.ContentType("")) {

@@ -11,18 +11,18 @@ import (
 	"tollbook/site"
 )
 
-// Addresses that tell of the process, not of a snapshot.
+// Paths that report the state of the process.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
 )
 
-// health says that the process answers.
+// health is the body of healthPath.
 type health struct {
 	Status string `json:"status"`
 }
 
-// readiness says what readers get.
+// readiness is the body of readyPath.
 type readiness struct {
 	Status     string    `json:"status"`
 	Snapshot   string    `json:"snapshot"`
@@ -31,7 +31,7 @@ type readiness struct {
 	Warning    string    `json:"warning,omitempty"`
 }
 
-// ready says which snapshot is open, or why none is. The cause of a newer one that can't be opened is in the log.
+// ready returns which snapshot is open, or why none is. The log contains the reason why a newer one can't be opened.
 func ready(source Source, now time.Time) (readiness, error) {
 	snap, err := source.Current()
 	if err != nil {
@@ -45,32 +45,32 @@ func ready(source Source, now time.Time) (readiness, error) {
 	return r, nil
 }
 
-// warning says why there may be a newer snapshot than the one that is served, "" for nil.
+// warning describes why a newer snapshot may exist than the one that is served; "" for nil.
 func warning(err error) string {
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, archive.ErrUnreachable):
-		return "the store can't be reached; this snapshot, from before, is served"
+		return "the store can't be reached; an older snapshot is served"
 	default:
-		return "the newest snapshot can't be opened; this one, from before, is served"
+		return "the newest snapshot can't be opened; an older one is served"
 	}
 }
 
-// tellHealth answers an address of this file.
-func (h *handler) tellHealth(w http.ResponseWriter, r *http.Request) {
+// sendHealth serves healthPath and readyPath.
+func (h *handler) sendHealth(w http.ResponseWriter, r *http.Request) {
 	var v any = health{"ok"}
 	if r.URL.Path == readyPath {
-		told, err := ready(h.source, h.now())
+		state, err := ready(h.source, h.now())
 		if err != nil {
 			h.fail(w, r, &notReadyError{err})
 			return
 		}
-		v = told
+		v = state
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings, a time and a number
+		panic(err) // cannot fail: strings, a time and a number
 	}
 	header := w.Header()
 	header["Cache-Control"] = headerNoStore
@@ -78,7 +78,7 @@ func (h *handler) tellHealth(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, r, http.StatusOK, append(data, '\n'))
 }
 
-// notReadyError is why nothing can be answered: a 503 even where a reader would be told a 500.
+// notReadyError reports why no snapshot can be served: a 503 even if the cause would be a 500 elsewhere.
 type notReadyError struct{ err error }
 
 func (e *notReadyError) Error() string { return e.err.Error() }

@@ -27,7 +27,7 @@ func (h *handler) log(snap *output.Snapshot, q site.Query) (*body, error) {
 }
 
 // changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
-// listed is whether v1/index.json has a log of q's scope: a service without records, or an unknown one, has none.
+// listed is whether v1/index.json lists a log of q's scope: a service without records, or an unknown one, has none.
 func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, listed bool) (*body, error) {
 	index := &site.LogIndex{}
 	if listed {
@@ -44,7 +44,7 @@ func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, 
 	return newPage(q.Route.Framing, rows, meta, meta.Total)
 }
 
-// newestRows reads spans of q's log, which name the newest rows first.
+// newestRows reads the rows of spans of q's log, newest first.
 func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.BlockSpan) ([][]byte, error) {
 	var rows [][]byte
 	for _, s := range spans {
@@ -55,7 +55,7 @@ func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.B
 		}
 		end := of.first + int64(len(of.rows))
 		if s.From < of.first || s.To > end {
-			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d",
+			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d; according to the index it must have %d to %d",
 				key, archive.ErrDamaged, of.first, end, s.From, s.To)
 		}
 		rows = append(rows, of.rows[end-s.To:end-s.From]...)
@@ -63,22 +63,22 @@ func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.B
 	return rows, nil
 }
 
-// logIndex reads the index of a log. Every service has its logs, empty ones too.
+// logIndex reads the index of a log. Every service has its logs, even empty ones.
 func (h *handler) logIndex(snap *output.Snapshot, key string) (*site.LogIndex, error) {
-	index, err := parsed[site.LogIndex](h, snap, key)
+	index, err := readJSON[site.LogIndex](h, snap, key)
 	if err == nil && (index.First < 0 || index.Next < index.First) {
 		err = fmt.Errorf("log %s: %w: rows %d to %d", key, archive.ErrDamaged, index.First, index.Next)
 	}
 	return index, err
 }
 
-// block reads a block of a log from the pack of an hour, or from the snapshot where hour is "".
+// block reads a block of a log from an hour's pack, or from the snapshot if hour is "".
 func (h *handler) block(snap *output.Snapshot, key, hour string) (*fileRows, error) {
 	if hour == "" {
-		return cachedFile(h, snap, key, "block", parseBlock)
+		return readCachedFile(h, snap, key, "block", parseBlock)
 	}
 	at := cacheKey{snapshot: snap.PackVersion(hour), name: key}
-	return cached(h.cache, at, (*fileRows).size, func() (*fileRows, error) {
+	return getCached(h.cache, at, (*fileRows).size, func() (*fileRows, error) {
 		data, err := snap.ReadPack(hour, key)
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (h *handler) block(snap *output.Snapshot, key, hour string) (*fileRows, err
 	})
 }
 
-// parseBlock is the rows of a block, the newest first, and the number of the oldest.
+// parseBlock returns the rows of a block, newest first, and the number of the oldest.
 func parseBlock(data []byte) (*fileRows, error) {
 	rows, meta, err := site.Framing{}.Split(data)
 	var m site.BlockMeta
@@ -99,7 +99,7 @@ func parseBlock(data []byte) (*fileRows, error) {
 		err = json.Unmarshal(meta, &m)
 	}
 	if err == nil && m.First < 0 {
-		err = errors.New("its first row has a negative number")
+		err = errors.New("the number of its first row is negative")
 	}
 	slices.Reverse(rows)
 	return &fileRows{rows: rows, first: m.First, bytes: len(data)}, err

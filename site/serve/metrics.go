@@ -15,38 +15,39 @@ import (
 	"tollbook/site"
 )
 
-// Metrics counts what a handler does, and tells it in the text format of Prometheus. As an http.Handler it answers
-// /metrics, /healthz and /readyz, on an address that readers do not reach.
+// Metrics counts the responses of a handler and exports them in the text format of Prometheus. As an http.Handler it
+// serves /metrics, /healthz and /readyz, on an address that is not public.
 //
-// It is written out here because that is all there is to it: the client library (client_golang 1.25.0) would add eight
-// modules, 3.8 MB of binary and ten seconds of a core to a first build. A nil *Metrics counts nothing.
+// The format is written by hand because the client library (client_golang 1.25.0) would add eight modules, 3.8 MB of
+// binary and ten CPU-seconds to a first build. A nil *Metrics counts nothing.
 type Metrics struct {
 	handler *handler
-	routes  map[string]*routeMetrics // by label; never written to after NewMetrics
+	routes  map[string]*routeMetrics // by label; not modified after NewMetrics
 	labels  []string
 	limited atomic.Int64
 	started time.Time
 }
 
-// Labels of answers that no route gives.
+// Labels of responses that belong to no route.
 const (
-	routeFile     = "file"     // named by its own path
-	routeDownload = "download" // the pointer, a zip
-	routeHealth   = "health"   // about the process
-	routeNone     = "none"     // nothing is there, or a method that nobody has
+	routeFile     = "file"     // a file, requested by its own path
+	routeDownload = "download" // the checkpoint or a zip
+	routeHealth   = "health"   // healthPath or readyPath
+	routeNone     = "none"     // an unknown path or method
 )
 
-// routeMetrics is what is counted of one route.
+// routeMetrics contains the counters of one route.
 type routeMetrics struct {
-	codes   [len(codes) + 1]atomic.Int64   // by codes; the last is any other
-	buckets [len(buckets) + 1]atomic.Int64 // durations up to each of buckets; the last is any longer
-	nanos   atomic.Int64                   // of all durations
+	codes   [len(codes) + 1]atomic.Int64   // by code; the last counts all other codes
+	buckets [len(buckets) + 1]atomic.Int64 // durations up to each bound; the last counts all longer ones
+	nanos   atomic.Int64                   // sum of all durations
 }
 
-// codes are the statuses that are told apart.
+// codes are the status codes that are counted separately.
 var codes = [...]int{200, 201, 204, 304, 400, 404, 405, 429, 500, 503}
 
-// buckets are upper bounds of durations in seconds: an answer from memory takes microseconds, a cold one milliseconds.
+// buckets are upper bounds of durations in seconds: a response from memory takes microseconds, one from disk
+// milliseconds.
 var buckets = [...]float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
 var bounds = func() (of [len(buckets)]time.Duration) {
@@ -56,7 +57,7 @@ var bounds = func() (of [len(buckets)]time.Duration) {
 	return of
 }()
 
-// NewMetrics counts for one handler, to which Options give it.
+// NewMetrics returns metrics for one handler. Pass them in its Options.
 func NewMetrics() *Metrics {
 	m := &Metrics{routes: map[string]*routeMetrics{}, started: time.Now()}
 	for _, r := range site.Routes {
@@ -70,8 +71,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// of is what is counted of a route.
-func (m *Metrics) of(route string) *routeMetrics {
+// forRoute returns the counters of a route.
+func (m *Metrics) forRoute(route string) *routeMetrics {
 	if m == nil {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (m *Metrics) of(route string) *routeMetrics {
 	return m.routes[routeNone]
 }
 
-// count takes in one answer.
+// count counts one response.
 func (r *routeMetrics) count(code int, took time.Duration) {
 	if r == nil {
 		return
@@ -91,7 +92,7 @@ func (r *routeMetrics) count(code int, took time.Duration) {
 		i = len(codes)
 	}
 	r.codes[i].Add(1)
-	b := 0 // most are of the first
+	b := 0 // most durations are in the first bucket
 	for b < len(bounds) && took > bounds[b] {
 		b++
 	}
@@ -99,14 +100,14 @@ func (r *routeMetrics) count(code int, took time.Duration) {
 	r.nanos.Add(int64(took))
 }
 
-// countLimited takes in a request that was refused for the rate of its client.
+// countLimited counts a request that was refused because of a rate limit.
 func (m *Metrics) countLimited() {
 	if m != nil {
 		m.limited.Add(1)
 	}
 }
 
-// ServeHTTP implements http.Handler. It is no use before Options have given m to a handler.
+// ServeHTTP implements http.Handler. It may be called after NewHandler received m in its Options.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := m.handler
 	header := w.Header()
@@ -116,7 +117,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Allow", "GET, HEAD")
 		h.fail(w, r, errMethod)
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
-		h.tellHealth(w, r)
+		h.sendHealth(w, r)
 	case r.URL.Path == "/metrics":
 		header["Cache-Control"] = headerNoStore
 		header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -125,43 +126,43 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		b := bufio.NewWriter(w)
 		m.write(b, h.now())
-		_ = b.Flush() // whoever went away is not told about it
+		_ = b.Flush() // an error means that the client is gone
 	default:
 		h.fail(w, r, site.ErrNotFound)
 	}
 }
 
-// write tells everything.
+// write writes all metrics.
 func (m *Metrics) write(w io.Writer, now time.Time) {
 	m.writeRequests(w)
 	m.writeDurations(w)
 	m.writeSnapshot(w, now)
 	used, limit := m.handler.cache.usage()
-	writeValue(w, "tollbook_cache_bytes", "gauge", "Bytes of answers and rows that are kept ready in memory.",
+	writeValue(w, "tollbook_cache_bytes", "gauge", "Bytes of responses and rows in the cache.",
 		float64(used))
-	writeValue(w, "tollbook_cache_limit_bytes", "gauge", "Bytes that the cache may take.", float64(limit))
+	writeValue(w, "tollbook_cache_limit_bytes", "gauge", "Maximum size of the cache in bytes.", float64(limit))
 	clients := 0
 	if l := m.handler.limiter; l != nil {
 		clients = l.clients()
 	}
-	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because their client had sent too many.",
+	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because of the client's rate limit.",
 		float64(m.limited.Load()))
-	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are counted at the moment.",
+	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are currently counted.",
 		float64(clients))
 	writeValue(w, "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.",
 		float64(m.started.UnixMilli())/1000)
 	samples := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(samples)
-	writeValue(w, "go_goroutines", "gauge", "Goroutines that exist.", float64(samples[0].Value.Uint64()))
+	writeValue(w, "go_goroutines", "gauge", "Number of goroutines.", float64(samples[0].Value.Uint64()))
 	writeValue(w, "go_memstats_heap_alloc_bytes", "gauge", "Bytes of heap objects.", float64(samples[1].Value.Uint64()))
-	writeValue(w, "go_memstats_sys_bytes", "gauge", "Bytes that the Go runtime has from the system.",
+	writeValue(w, "go_memstats_sys_bytes", "gauge", "Bytes obtained from the system by the Go runtime.",
 		float64(samples[2].Value.Uint64()))
 }
 
 func (m *Metrics) writeRequests(w io.Writer) {
 	const name = "tollbook_http_requests_total"
-	writeHead(w, name, "counter", "Requests answered, by route of the table and status.")
+	writeHead(w, name, "counter", "Requests by route and status code.")
 	for _, label := range m.labels {
 		for i := range m.routes[label].codes {
 			n := m.routes[label].codes[i].Load()
@@ -179,7 +180,7 @@ func (m *Metrics) writeRequests(w io.Writer) {
 
 func (m *Metrics) writeDurations(w io.Writer) {
 	const name = "tollbook_http_request_duration_seconds"
-	writeHead(w, name, "histogram", "Time from a request's header to the end of its answer.")
+	writeHead(w, name, "histogram", "Time from the request header to the end of the response.")
 	for _, label := range m.labels {
 		r := m.routes[label]
 		counts, total := [len(buckets) + 1]int64{}, int64(0)
@@ -199,23 +200,24 @@ func (m *Metrics) writeDurations(w io.Writer) {
 	}
 }
 
-// writeSnapshot tells what is served; nothing while nothing is.
+// writeSnapshot writes the metrics of the current snapshot, or only that there is none.
 func (m *Metrics) writeSnapshot(w io.Writer, now time.Time) {
-	told, err := ready(m.handler.source, now)
+	state, err := ready(m.handler.source, now)
 	newest := 1.0
-	if err != nil || told.Warning != "" {
+	if err != nil || state.Warning != "" {
 		newest = 0
 	}
 	writeValue(w, "tollbook_snapshot_newest", "gauge",
-		"1 where the newest snapshot is served, 0 where it can't be opened or none is there.", newest)
+		"1 if the newest snapshot is served, 0 if it can't be opened or there is none.", newest)
 	if err != nil {
 		return
 	}
-	writeHead(w, "tollbook_snapshot_info", "gauge", "The snapshot that is served, by its id.")
-	fmt.Fprintf(w, "tollbook_snapshot_info{snapshot=%q} 1\n", told.Snapshot)
+	writeHead(w, "tollbook_snapshot_info", "gauge", "Id of the snapshot that is served.")
+	fmt.Fprintf(w, "tollbook_snapshot_info{snapshot=%q} 1\n", state.Snapshot)
 	writeValue(w, "tollbook_snapshot_built_timestamp_seconds", "gauge",
-		"When the facts of the snapshot were read, in seconds since 1970.", float64(told.BuiltAt.UnixMilli())/1000)
-	writeValue(w, "tollbook_snapshot_age_seconds", "gauge", "Seconds since then.", now.Sub(told.BuiltAt.Time).Seconds())
+		"When the facts of the snapshot were read, in seconds since 1970.", float64(state.BuiltAt.UnixMilli())/1000)
+	writeValue(w, "tollbook_snapshot_age_seconds", "gauge", "Age of the snapshot in seconds.",
+		now.Sub(state.BuiltAt.Time).Seconds())
 }
 
 func writeHead(w io.Writer, name, kind, help string) {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// pace holds what all downloads send together to so many bytes a second, so that readers always find the line and the
-// processor free. A nil *pace holds nothing.
+// pace limits the bytes per second of all downloads together, so that they leave bandwidth and CPU for other requests.
+// A nil *pace does not limit.
 type pace struct {
 	rate int64
 
 	mu   sync.Mutex
-	next time.Time // when what was let through before has gone out at the rate
+	next time.Time // when everything admitted so far has been sent at the rate
 }
 
-// paceSlack is how much may go out at once after a pause.
+// paceSlack is how much may be sent at once after a pause.
 const paceSlack = 50 * time.Millisecond
 
 func newPace(rate int64) *pace {
@@ -25,7 +25,7 @@ func newPace(rate int64) *pace {
 	return &pace{rate: rate}
 }
 
-// wait lets n bytes through when it is their turn.
+// wait returns when n bytes may be sent.
 func (p *pace) wait(ctx context.Context, n int) error {
 	if p == nil {
 		return nil
@@ -36,12 +36,12 @@ func (p *pace) wait(ctx context.Context, n int) error {
 		p.next = start
 	}
 	p.next = p.next.Add(time.Duration(int64(n) * int64(time.Second) / p.rate))
-	turn := p.next
+	sendAt := p.next
 	p.mu.Unlock()
-	if !turn.After(now) {
+	if !sendAt.After(now) {
 		return nil
 	}
-	timer := time.NewTimer(turn.Sub(now))
+	timer := time.NewTimer(sendAt.Sub(now))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

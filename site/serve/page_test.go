@@ -231,8 +231,8 @@ func TestPin(t *testing.T) {
 			t.Errorf("checks: %d %s", got.Code, got.Body)
 		}
 	}
-	if n := len(h.(*handler).views); n > maxViews {
-		t.Errorf("%d snapshots are known, want %d at most", n, maxViews)
+	if n := len(h.(*handler).infos); n > maxInfos {
+		t.Errorf("%d snapshots are known, want %d at most", n, maxInfos)
 	}
 	if err := os.Remove(filepath.Join(d.Root(), "snapshots", ids[0]+".zip")); err != nil {
 		t.Fatal(err)
@@ -245,8 +245,8 @@ func TestPin(t *testing.T) {
 		code     int
 		contains string
 	}{
-		{ids[0], 404, "snapshot is not kept"},
-		{"20261120T234501Z-ffffff", 404, "snapshot is not kept"},
+		{ids[0], 404, "snapshot is not available"},
+		{"20261120T234501Z-ffffff", 404, "snapshot is not available"},
 		{"..%2f..%2fcheckpoint", 400, `"field":"snapshot"`},
 		{"latest", 400, `"field":"snapshot"`},
 		{"%zz", 400, `"field":"snapshot"`},

@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	maxInMemory = 1 << 20 // bytes of a file; larger ones are sent piece by piece
-	gzipAbove   = 1 << 10 // bytes of what is compressed here; smaller answers gain nothing
-	tagBytes    = 16      // of the sha256, in an ETag
+	maxInMemory = 1 << 20 // maximum size of a file in memory, in bytes; larger files are streamed
+	gzipAbove   = 1 << 10 // minimum size for compression, in bytes; smaller responses gain nothing
+	tagBytes    = 16      // bytes of the SHA-256 in an ETag
 )
 
-// body is the content of an answer in the forms in which it may be sent, with what its header says of each form.
+// body is the content of a response, plain or compressed, with the header values of both forms.
 type body struct {
-	plain  []byte          // nil where gzip is kept
-	gzip   []byte          // nil where it does not pay
-	length int             // of plain, kept or not
-	member *archive.Member // a large file, sent piece by piece; plain and gzip are nil
+	plain  []byte          // nil if gzip is set
+	gzip   []byte          // nil if compression does not make it smaller
+	length int             // length of the plain form, even if plain is nil
+	member *archive.Member // a large file, which is streamed; plain and gzip are nil
 
-	plainTag, gzipTag   []string // the strong validators of both forms, as header values
-	plainSize, gzipSize []string // lengths of what is in memory, too
+	plainTag, gzipTag   []string // ETags of both forms
+	plainSize, gzipSize []string // Content-Length of both forms, for a body in memory
 
-	counting sync.Once // of total
-	total    int       // rows of the list that this is a page of
+	counting sync.Once // protects total and totalErr
+	total    int       // number of rows of the list that this is a page of
 	totalErr error
 }
 
-// named sets what a header says of a body: the tags that its sum makes, and its lengths.
-func (b *body) named(sum archive.Sum) *body {
+// setTags sets the header values of a body: ETags from its checksum, and its lengths.
+func (b *body) setTags(sum archive.Sum) *body {
 	digest := hex.EncodeToString(sum[:tagBytes])
 	b.plainTag, b.gzipTag = []string{`"` + digest + `"`}, []string{`"` + digest + `-gz"`}
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
@@ -49,7 +49,7 @@ func (b *body) named(sum archive.Sum) *body {
 
 func (b *body) size() int { return len(b.plain) + len(b.gzip) }
 
-// tag is the strong validator of one form.
+// tag returns the ETag of one form.
 func (b *body) tag(gzipped bool) []string {
 	if gzipped {
 		return b.gzipTag
@@ -59,12 +59,13 @@ func (b *body) tag(gzipped bool) []string {
 
 func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
 
-// file is a file of the tree, checked against its sum. A file that the tree keeps deflated is sent so.
+// file returns a file of the tree, checked against its checksum. A file that is compressed in the tree is sent
+// compressed.
 func (h *handler) file(m archive.Member) (*body, error) {
 	if m.Size > maxInMemory {
 		return h.largeFile(m)
 	}
-	return cachedAnswer(h.cache, cacheKey{sum: m.Sum}, func() (*body, error) {
+	return getCachedBody(h.cache, cacheKey{sum: m.Sum}, func() (*body, error) {
 		c, err := m.Load()
 		if err != nil {
 			return nil, err
@@ -72,26 +73,26 @@ func (h *handler) file(m archive.Member) (*body, error) {
 		if c.Deflate == nil {
 			return newBody(m.Sum, c.Plain)
 		}
-		return (&body{gzip: c.Gzip(), length: len(c.Plain)}).named(m.Sum), nil
+		return (&body{gzip: c.Gzip(), length: len(c.Plain)}).setTags(m.Sum), nil
 	})
 }
 
-// largeFile checks a large file once; later requests send it without reading it twice.
+// largeFile checks a large file once. Later requests send it without checking it again.
 func (h *handler) largeFile(m archive.Member) (*body, error) {
 	nothing := func(bool) int { return 0 }
-	_, err := cached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
+	_, err := getCached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
 		return true, m.CopyTo(io.Discard)
 	})
-	return (&body{member: &m}).named(m.Sum), err
+	return (&body{member: &m}).setTags(m.Sum), err
 }
 
-// newPage is a list assembled of rows that were cut out of files; total is the number of rows of the whole list.
+// newPage returns a list assembled from rows that were cut out of files; total is the number of rows of the whole list.
 func newPage(f site.Framing, rows [][]byte, meta any, total int) (*body, error) {
 	m, err := json.Marshal(meta)
 	if err != nil {
 		return nil, err
 	}
-	b, err := newCut(f.List(rows, m))
+	b, err := newCutBody(f.List(rows, m))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,8 @@ func newPage(f site.Framing, rows [][]byte, meta any, total int) (*body, error) 
 	return b, nil
 }
 
-// newCut is a body of bytes that no file has as a whole: its tag is made of their own sum.
-func newCut(data []byte) (*body, error) { return newBody(sha256.Sum256(data), data) }
+// newCutBody returns a body of bytes that are not a whole file. Its ETag is derived from their own checksum.
+func newCutBody(data []byte) (*body, error) { return newBody(sha256.Sum256(data), data) }
 
 var gzipWriters = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
@@ -110,11 +111,11 @@ var gzipWriters = sync.Pool{New: func() any {
 	return z
 }}
 
-// newBody is a body of bytes that nobody has compressed yet.
+// newBody returns a body of plain bytes, and compresses them if that makes them smaller.
 func newBody(sum archive.Sum, data []byte) (*body, error) {
 	b := &body{plain: data, length: len(data)}
 	if len(data) <= gzipAbove {
-		return b.named(sum), nil
+		return b.setTags(sum), nil
 	}
 	z := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(z)
@@ -129,13 +130,13 @@ func newBody(sum archive.Sum, data []byte) (*body, error) {
 	if buf.Len() < len(data) {
 		b.plain, b.gzip = nil, bytes.Clone(buf.Bytes())
 	}
-	return b.named(sum), nil
+	return b.setTags(sum), nil
 }
 
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// unzipped is the plain form of a body in memory.
-func (b *body) unzipped() ([]byte, error) {
+// gunzip returns the plain form of a body in memory.
+func (b *body) gunzip() ([]byte, error) {
 	if b.gzip == nil {
 		return b.plain, nil
 	}
@@ -152,16 +153,16 @@ func (b *body) unzipped() ([]byte, error) {
 	return data, nil
 }
 
-// form is one form of a body in memory, and its length.
+// form returns one form of a body in memory, and its Content-Length.
 func (b *body) form(gzipped bool) (data []byte, size []string, err error) {
 	if gzipped {
 		return b.gzip, b.gzipSize, nil
 	}
-	data, err = b.unzipped()
+	data, err = b.gunzip()
 	return data, b.plainSize, err
 }
 
-// open opens one form of a large file and returns the number of its bytes.
+// open opens one form of a large file and returns its length in bytes.
 func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	if !gzipped {
 		r, w := io.Pipe()
@@ -179,14 +180,14 @@ func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	}{io.MultiReader(bytes.NewReader(head), r, bytes.NewReader(tail)), r}, int64(len(head)+len(tail)) + size, nil
 }
 
-// rows is the number of rows of the list that b is a page of, as its meta says. It is read once.
+// rows returns the number of rows of the list that b is a page of, from the meta of the page. It is computed once.
 func (b *body) rows(f site.Framing) (int, error) {
 	b.counting.Do(func() { b.total, b.totalErr = b.countRows(f) })
 	return b.total, b.totalErr
 }
 
 func (b *body) countRows(f site.Framing) (int, error) {
-	read := b.unzipped
+	read := b.gunzip
 	if b.member != nil {
 		read = b.member.Read
 	}
@@ -205,8 +206,9 @@ func (b *body) countRows(f site.Framing) (int, error) {
 	return int(count.Total), nil
 }
 
-// send answers a request with b. An error comes before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
+// send sends b with its caching headers, or a 304. It returns an error only before anything was written.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, pinned bool, key string,
+	b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
 	header := w.Header()
 	tag := b.tag(gzipped)
@@ -223,7 +225,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned b
 	return h.write(w, r, http.StatusOK, site.ContentType(key), gzipped, b)
 }
 
-// sendError answers with a page that says what went wrong.
+// sendError sends an error page.
 func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b *body) {
 	w.Header().Set("Cache-Control", "public, max-age=10")
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
@@ -232,8 +234,8 @@ func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b 
 	}
 }
 
-// write sends one form of a body. An error comes before anything was written; what fails later ends the connection
-// short of its Content-Length, which no reader takes for whole.
+// write sends one form of a body. It returns an error only before anything was written. After a later error the
+// connection closes short of its Content-Length, so that no client takes the response for complete.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)
@@ -249,7 +251,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime s
 	return nil
 }
 
-// stream sends a large file piece by piece.
+// stream sends a large file without loading it into memory.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
 	in, size, err := b.open(gzipped)
 	if err != nil {
@@ -262,7 +264,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime 
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	// An error of the reader is its own business; one of the file was looked for just before.
+	// Errors of the client need no handling, and the file was checked before.
 	_, _ = io.Copy(w, in)
 	return nil
 }
@@ -277,13 +279,13 @@ func setType(header http.Header, mime string, gzipped bool) {
 	}
 }
 
-// writeBody sends what is in memory; HEAD gets the same header alone. Whoever went away is not told about it.
+// writeBody sends bytes, or only the header for HEAD. It ignores errors, since the client is gone.
 func writeBody(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	writeSized(w, r, code, data)
 }
 
-// writeSized is writeBody where the header has the length.
+// writeSized is writeBody for a header that already has a Content-Length.
 func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	w.WriteHeader(code)
 	if r.Method != http.MethodHead {
@@ -291,8 +293,9 @@ func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	}
 }
 
-// cacheControl lets caches keep an answer until the next build is due, and files with a hash in their name forever.
-func (h *handler) cacheControl(key string, v *view) []string {
+// cacheControl returns a value that lets caches store a response until the next build is due, and files with a hash in
+// their name forever.
+func (h *handler) cacheControl(key string, v *snapshotInfo) []string {
 	if site.IsHashed(key) {
 		return headerForever
 	}

@@ -13,9 +13,9 @@ import (
 	"tollbook/site/search"
 )
 
-// search answers a query by words: the rows of its smallest shard that match, filtered, ordered and cut.
+// search returns the page of a text search: the matching rows of the smallest shard, filtered, sorted and cut.
 func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
-	index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
+	index, err := readJSON[site.SearchIndex](h, snap, site.SearchFile)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 			return nil, err
 		}
 		filter := q.Filter()
-		for _, row := range of.ordered(q.Text("sort")) {
+		for _, row := range of.sortedBy(q.Text("sort")) {
 			if !s.Matches(row.Words) || !filter.Passes(&row.Item) {
 				continue
 			}
@@ -42,21 +42,21 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 	return newPage(q.Route.Framing, rows, site.WindowMeta(q, total), total)
 }
 
-// shard is the rows of a shard, ready for search.
+// shard is a parsed search shard.
 type shard struct {
 	rows   []search.Row
-	bytes  int      // of the file
-	orders sync.Map // of []*search.Row, by the name of the order that they are in
+	bytes  int      // size of the file
+	orders sync.Map // order name to []*search.Row
 }
 
-// searchRowBytes is what a row takes in memory beside its bytes in the file: what search knows of it, and its places in
-// all orders.
+// searchRowBytes is the memory of a row in addition to its bytes in the file: its words and its positions in all
+// orders.
 const searchRowBytes = 650
 
 func (s *shard) size() int { return s.bytes + searchRowBytes*len(s.rows) }
 
-// ordered is the rows in an order, sorted once.
-func (s *shard) ordered(order string) []*search.Row {
+// sortedBy returns the rows in an order. Each order is sorted once.
+func (s *shard) sortedBy(order string) []*search.Row {
 	if rows, ok := s.orders.Load(order); ok {
 		return rows.([]*search.Row)
 	}
@@ -72,10 +72,10 @@ func (s *shard) ordered(order string) []*search.Row {
 
 // shard reads a shard, which must have n rows.
 func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error) {
-	return cachedFile(h, snap, key, "shard", func(data []byte) (*shard, error) {
+	return readCachedFile(h, snap, key, "shard", func(data []byte) (*shard, error) {
 		lines, _, err := site.Framing{}.Split(data)
 		if err == nil && len(lines) != n {
-			err = fmt.Errorf("it has %d rows, %s wants %d", len(lines), site.SearchFile, n)
+			err = fmt.Errorf("it has %d rows; according to %s it must have %d", len(lines), site.SearchFile, n)
 		}
 		if err != nil {
 			return nil, err
@@ -90,9 +90,9 @@ func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error
 	})
 }
 
-// lookup answers a look-up: the row of its shard that begins with its hash.
+// lookup returns the response to a look-up: the row of its shard that starts with its hash.
 func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
-	index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
+	index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	of, err := cachedFile(h, snap, key, "lookup", func(data []byte) (*fileRows, error) {
+	of, err := readCachedFile(h, snap, key, "lookup", func(data []byte) (*fileRows, error) {
 		rows, _, err := site.Framing{}.Split(data)
 		return &fileRows{rows: rows, bytes: len(data)}, err
 	})
@@ -109,7 +109,7 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 		return nil, err
 	}
 	if len(of.rows) != n {
-		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d",
+		return nil, fmt.Errorf("file %s: %w: it has %d rows; according to %s it must have %d",
 			key, archive.ErrDamaged, len(of.rows), site.LookupFile, n)
 	}
 	i, ok := slices.BinarySearchFunc(of.rows, hash, func(row []byte, hash string) int {
@@ -118,21 +118,21 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	return newCut(site.LookupResponse(of.rows[i]))
+	return newCutBody(site.LookupResponse(of.rows[i]))
 }
 
-// parsedFile is a JSON file of the snapshot.
-type parsedFile[T any] struct {
+// jsonFile is a parsed JSON file of a snapshot.
+type jsonFile[T any] struct {
 	value T
-	bytes int // of the file
+	bytes int // size of the file
 }
 
-func (f *parsedFile[T]) size() int { return 3 * f.bytes }
+func (f *jsonFile[T]) size() int { return 3 * f.bytes }
 
-// parsed is a JSON file that every snapshot must have, read once.
-func parsed[T any](h *handler, snap *output.Snapshot, key string) (*T, error) {
-	f, err := cachedFile(h, snap, key, "parsed", func(data []byte) (*parsedFile[T], error) {
-		f := &parsedFile[T]{bytes: len(data)}
+// readJSON returns a JSON file that every snapshot must have, parsed once.
+func readJSON[T any](h *handler, snap *output.Snapshot, key string) (*T, error) {
+	f, err := readCachedFile(h, snap, key, "parsed", func(data []byte) (*jsonFile[T], error) {
+		f := &jsonFile[T]{bytes: len(data)}
 		return f, json.Unmarshal(data, &f.value)
 	})
 	if err != nil {
@@ -141,14 +141,14 @@ func parsed[T any](h *handler, snap *output.Snapshot, key string) (*T, error) {
 	return &f.value, nil
 }
 
-// listedShard returns whether the snapshot must have a file because it lists it as a shard.
-func (h *handler) listedShard(snap *output.Snapshot, key string) (bool, error) {
+// isListedShard reports whether the snapshot must have a file because an index lists it as a shard.
+func (h *handler) isListedShard(snap *output.Snapshot, key string) (bool, error) {
 	switch {
 	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):
-		index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
+		index, err := readJSON[site.SearchIndex](h, snap, site.SearchFile)
 		return err == nil && index.HasShard(key), err
 	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
-		index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
+		index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
 		return err == nil && index.HasShard(key), err
 	}
 	return false, nil

@@ -1,10 +1,10 @@
-// Package serve answers readers. NewHandler makes the GET handler: a request is parsed by the route table of site, its
-// key is looked up in the current snapshot, what is no file by itself is cut out of files by the route's rule, and the
-// answer is sent.
+// Package serve is the HTTP server of a directory. NewHandler returns the handler: it parses a request by the route
+// table of package site and looks up its key in the current snapshot. If no file has the key, the route's rule cuts the
+// response out of files.
 //
-// It owns the HTTP rules: status, caching, validators, encodings, error bodies. For readers it reads nothing but the
-// files of a snapshot and its packs. It must never know what a row means, import what renders, or ask a database. What
-// owners submit (submit.go) goes through two small interfaces, to whatever stores and probes it.
+// The package implements the HTTP rules: status codes, caching, validators, encodings and error bodies. For GET it
+// reads only the files of a snapshot and its packs. It does not know what a row means, does not import render and does
+// not query a database. Submissions (submit.go) use two small interfaces, which store and probe them.
 package serve
 
 import (
@@ -28,51 +28,51 @@ import (
 	"tollbook/site"
 )
 
-// Source hands out the snapshot that requests are answered from; output.Source is one.
+// Source provides the snapshots that responses are read from. output.Source implements it.
 type Source interface {
-	// Current answers the current snapshot, which the caller releases, or output.ErrEmpty.
+	// Current returns the current snapshot, which the caller must release, or output.ErrEmpty.
 	Current() (*output.Snapshot, error)
-	// ByID returns the snapshot with this id, which the caller releases, or output.ErrNotRetained.
+	// ByID returns the snapshot with this id, which the caller must release, or output.ErrNotRetained.
 	ByID(id string) (*output.Snapshot, error)
-	// Download finds a zip of the publication, or answers fs.ErrNotExist.
+	// Download returns a zip of the publication, or fs.ErrNotExist.
 	Download(ctx context.Context, name string) (*output.Download, error)
-	// Err says why the newest snapshot can't be opened, nil where Current answers it.
+	// Err returns why the newest snapshot can't be opened, or nil if Current returns it.
 	Err() error
 }
 
-// Options are what a handler needs.
+// Options configure a handler.
 type Options struct {
 	Source Source
-	Logger *slog.Logger     // hears of answers of status 500, and only of those
-	Now    func() time.Time // for the age that caches may give an answer, and the rate of clients; nil is time.Now
+	Logger *slog.Logger     // receives the causes of 500 responses and of broken downloads
+	Now    func() time.Time // for max-age and rate limits; nil means time.Now
 
-	DownloadRate int64 // bytes a second of all zips together that are sent; 0 is any number
+	DownloadRate int64 // bytes per second of all downloads together; 0 means no limit
 
-	RateLimit int            // requests a minute that a client may send under /v1, /api and /discovery; 0 is any number
-	Trusted   []netip.Prefix // proxies whose word is taken for whom they forward
-	Metrics   *Metrics       // counts answers; nil for none
-	Submit    *SubmitOptions // takes submissions; nil for none
+	RateLimit int            // requests per minute and client under /v1, /api and /discovery; 0 means no limit
+	Trusted   []netip.Prefix // proxies whose X-Forwarded-For and Forwarded headers are used
+	Metrics   *Metrics       // counts responses; nil for none
+	Submit    *SubmitOptions // accepts submissions; nil for none
 }
 
-// handler answers GET, HEAD and OPTIONS, and POST where submissions are taken.
+// handler serves GET, HEAD and OPTIONS, and POST if submissions are accepted.
 type handler struct {
 	source  Source
 	logger  *slog.Logger
 	now     func() time.Time
 	cache   *cache
-	limiter *limiter // nil without a limit
-	gate    *gate    // of downloads
-	pace    *pace    // of downloads, nil without a limit
+	limiter *limiter // nil if there is no limit
+	gate    *gate    // for downloads
+	pace    *pace    // for downloads; nil if there is no limit
 	trusted []netip.Prefix
 	metrics *Metrics
 
-	submitter *submitter // nil where none are taken
+	submitter *submitter // nil if submissions are not accepted
 
 	mu    sync.Mutex
-	views []*view // of the snapshots read last, the newest first
+	infos []*snapshotInfo // the most recently read snapshots, the latest first
 }
 
-// NewHandler answers every route of the table from the snapshots of a source.
+// NewHandler returns a handler for every route of the table, on the snapshots of a source.
 func NewHandler(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -93,37 +93,37 @@ func NewHandler(o Options) http.Handler {
 
 const allowed = "GET, HEAD, OPTIONS"
 
-// reply passes an answer on and remembers of it what is counted.
-type reply struct {
+// responseWriter records the status code and the route for the metrics.
+type responseWriter struct {
 	http.ResponseWriter
 	code  int
 	route string
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *reply) WriteHeader(code int) {
+func (w *responseWriter) WriteHeader(code int) {
 	w.code = code
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap is for http.ResponseController.
-func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap is called by http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	w := &reply{ResponseWriter: to, route: routeNone}
+	w := &responseWriter{ResponseWriter: to, route: routeNone}
 	began := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
-			h.recovered(w, r, fault)
+			h.handlePanic(w, r, fault)
 		}
-		h.metrics.of(w.route).count(w.code, time.Since(began))
+		h.metrics.forRoute(w.route).count(w.code, time.Since(began))
 	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
 	header["Access-Control-Allow-Origin"] = headerAny
 	header["Access-Control-Expose-Headers"] = headerExpose
-	call, id := callOf(r.URL.Path)
+	call, id := parseCall(r.URL.Path)
 	methods := allowed
 	if call == callSubmit && h.submitter != nil {
 		methods = submitAllowed
@@ -157,12 +157,12 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, errMethod)
 	case call == callSubmission && h.submitter != nil:
 		w.route = call
-		h.tellSubmission(w, r, id)
+		h.sendSubmission(w, r, id)
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		w.route = routeHealth
-		h.tellHealth(w, r)
+		h.sendHealth(w, r)
 	case r.URL.EscapedPath() == checkpointPath:
-		h.download(w, r, h.tellCheckpoint)
+		h.download(w, r, h.sendCheckpoint)
 	case archive.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):
 		h.download(w, r, h.sendZip)
 	default:
@@ -170,10 +170,10 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit counts a request for its client and sets the headers that say how many are left. Once none is left it answers
-// and returns false.
-func (h *handler) admit(w *reply, r *http.Request) bool {
-	left, ends, ok := h.limiter.take(clientOf(clientAddr(r, h.trusted)), h.now())
+// admit counts a request of a client and sets the RateLimit headers. If no request is left it sends a 429 and returns
+// false.
+func (h *handler) admit(w *responseWriter, r *http.Request) bool {
+	left, ends, ok := h.limiter.take(newClient(clientAddr(r, h.trusted)), h.now())
 	header := w.Header()
 	header["Ratelimit-Policy"] = h.limiter.policy
 	header["Ratelimit"] = []string{rateLimit(left, ends)}
@@ -185,8 +185,8 @@ func (h *handler) admit(w *reply, r *http.Request) bool {
 	return ok
 }
 
-// recovered tells of a panic as of any other fault of ours. Once an answer has begun it can only be broken off.
-func (h *handler) recovered(w *reply, r *http.Request, fault any) {
+// handlePanic reports a panic like any other internal error. A response that has started is aborted.
+func (h *handler) handlePanic(w *responseWriter, r *http.Request, fault any) {
 	if fault == http.ErrAbortHandler {
 		panic(fault)
 	}
@@ -195,20 +195,20 @@ func (h *handler) recovered(w *reply, r *http.Request, fault any) {
 		h.fail(w, r, err)
 		return
 	}
-	h.logger.Error("answer broken off", "method", r.Method, "url", r.URL.RequestURI(), "err", err)
+	h.logger.Error("response aborted", "method", r.Method, "url", r.URL.RequestURI(), "err", err)
 	panic(http.ErrAbortHandler)
 }
 
-// get answers from the current snapshot, or from the one that the request names.
-func (h *handler) get(w *reply, r *http.Request) {
+// get responds from the current snapshot, or from the one that the request names.
+func (h *handler) get(w *responseWriter, r *http.Request) {
 	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
-	snap, noneOpen := h.open(q.Snapshot)
-	if noneOpen != nil {
-		h.fail(w, r, cmp.Or(err, noneOpen))
+	snap, openErr := h.open(q.Snapshot)
+	if openErr != nil {
+		h.fail(w, r, cmp.Or(err, openErr))
 		return
 	}
 	defer snap.Release()
-	v := h.view(snap)
+	v := h.info(snap)
 	header := w.Header()
 	header["Vary"] = headerVary
 	header["X-Snapshot"] = v.name
@@ -216,10 +216,10 @@ func (h *handler) get(w *reply, r *http.Request) {
 		header["X-Snapshot-Warning"] = headerStale
 	}
 	if err == nil {
-		err = h.reply(w, r, v, snap, q)
+		err = h.respond(w, r, v, snap, q)
 	}
 	if errors.Is(err, site.ErrNotFound) && !isAPI(r.URL.Path) {
-		if page, ok := h.ownPage(snap, notFoundPage); ok {
+		if page, ok := h.errorPage(snap, notFoundPage); ok {
 			h.sendError(w, r, http.StatusNotFound, page)
 			return
 		}
@@ -229,7 +229,7 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 }
 
-// open answers the snapshot with an id, or the current one where it is "".
+// open returns the snapshot with an id, or the current one for "".
 func (h *handler) open(id string) (*output.Snapshot, error) {
 	if id == "" {
 		return h.source.Current()
@@ -237,9 +237,10 @@ func (h *handler) open(id string) (*output.Snapshot, error) {
 	return h.source.ByID(id)
 }
 
-// reply answers a valid request. An error comes before anything was written.
-func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapshot, q site.Query) error {
-	key, b, err := h.answer(v, snap, q)
+// respond sends the response to a valid request. It returns an error only before anything was written.
+func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
+	q site.Query) error {
+	key, b, err := h.findBody(v, snap, q)
 	if err != nil {
 		return err
 	}
@@ -257,20 +258,20 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	return h.send(w, r, v, q.Snapshot != "", key, b)
 }
 
-// isAPI says whether who asks for this path reads JSON.
+// isAPI reports whether clients of this path expect JSON.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return first == "v1" || first == "api" || first == "discovery"
 }
 
-// The tree's own pages for paths that it has not, and for what fails inside.
+// Error pages of a snapshot: for unknown paths, and for internal errors.
 const (
 	notFoundPage = "404.html"
 	failurePage  = "500.html"
 )
 
-// ownPage is one of these.
-func (h *handler) ownPage(snap *output.Snapshot, key string) (*body, bool) {
+// errorPage returns one of these pages.
+func (h *handler) errorPage(snap *output.Snapshot, key string) (*body, bool) {
 	m, ok := snap.Lookup(key)
 	if !ok {
 		return nil, false
@@ -279,43 +280,43 @@ func (h *handler) ownPage(snap *output.Snapshot, key string) (*body, bool) {
 	return b, err == nil && b.member == nil
 }
 
-// view is what the handler knows of a snapshot beside its files.
-type view struct {
-	name         []string // its id, as a header value
+// snapshotInfo is what the handler stores about a snapshot.
+type snapshotInfo struct {
+	name         []string // the id, as a header value
 	built, next  time.Time
-	lastModified []string // header value
+	lastModified []string // as a header value
 
-	mu    sync.Mutex // held while the index is read
+	mu    sync.Mutex // protects index
 	index *site.Index
 }
 
-// maxViews is how many snapshots are known at once: as many as a source keeps open, those that readers named among
-// them, and one more while one replaces another.
-const maxViews = 8
+// maxInfos is the number of snapshots in handler.infos: as many as a source keeps open, and one more while a new one
+// replaces an old one.
+const maxInfos = 8
 
-// view answers what is known of a snapshot, new or from before.
-func (h *handler) view(snap *output.Snapshot) *view {
+// info returns the information about a snapshot, and adds it if it is new.
+func (h *handler) info(snap *output.Snapshot) *snapshotInfo {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i := slices.IndexFunc(h.views, func(v *view) bool { return v.name[0] == snap.ID })
+	i := slices.IndexFunc(h.infos, func(v *snapshotInfo) bool { return v.name[0] == snap.ID })
 	if i >= 0 {
-		v := h.views[i]
-		copy(h.views[1:i+1], h.views[:i])
-		h.views[0] = v
+		v := h.infos[i]
+		copy(h.infos[1:i+1], h.infos[:i])
+		h.infos[0] = v
 		return v
 	}
 	built := snap.Checkpoint.Built()
-	v := &view{
+	v := &snapshotInfo{
 		name: []string{snap.ID}, built: built, next: snap.Checkpoint.Next(),
 		lastModified: []string{built.Format(http.TimeFormat)},
 	}
-	h.views = slices.Insert(h.views, 0, v)
-	h.views = h.views[:min(len(h.views), maxViews)]
+	h.infos = slices.Insert(h.infos, 0, v)
+	h.infos = h.infos[:min(len(h.infos), maxInfos)]
 	return v
 }
 
-// readIndex is the snapshot's v1/index.json, parsed once; what fails is tried again.
-func (v *view) readIndex(snap *output.Snapshot) (*site.Index, error) {
+// readIndex returns the snapshot's v1/index.json, parsed once. After an error the next call tries again.
+func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*site.Index, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.index != nil {

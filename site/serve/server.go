@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Times and sizes that limit slow and hostile clients.
+// Limits for slow and hostile clients.
 const (
-	headerTimeout  = 10 * time.Second
-	requestTimeout = 30 * time.Second
-	answerTimeout  = 5 * time.Minute // for the largest file on a slow line
-	idleTimeout    = 2 * time.Minute
-	drainTimeout   = 4 * time.Second // of answers under way when the server is told to stop
-	maxHeader      = 16 << 10
+	headerTimeout   = 10 * time.Second
+	requestTimeout  = 30 * time.Second
+	responseTimeout = 5 * time.Minute // for the largest file on a slow connection
+	idleTimeout     = 2 * time.Minute
+	drainTimeout    = 4 * time.Second // for running responses when the server stops
+	maxHeader       = 16 << 10
 )
 
-// Serve answers on a listener until ctx ends, then lets answers under way finish. It closes the listener.
+// Serve serves a listener until ctx ends, then waits for running responses. It closes the listener.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
 	return serveWithin(ctx, l, h, logger, headerTimeout)
 }
 
-// serveWithin is Serve with a time for the header of a request to arrive.
+// serveWithin is Serve with a timeout for the header of a request.
 func serveWithin(
 	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, headerTimeout time.Duration,
 ) error {
@@ -33,10 +33,10 @@ func serveWithin(
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
-		WriteTimeout:      answerTimeout,
+		WriteTimeout:      responseTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		// OPTIONS * is answered like any other.
+		// OPTIONS * is passed to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),

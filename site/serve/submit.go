@@ -19,56 +19,56 @@ import (
 	"tollbook/site/submission"
 )
 
-// Submissions keeps what owners send. postgres.DB does; its errors are those of site.
+// Submissions stores submissions. postgres.DB implements it; its errors are those of package site.
 type Submissions interface {
-	// SubmissionCategories are those that a submission may have, sorted.
+	// SubmissionCategories returns the categories that a submission may have, sorted.
 	SubmissionCategories(ctx context.Context) ([]string, error)
-	// ReceiveSubmission keeps a submission for good before it returns, or answers that which came under the same key.
+	// ReceiveSubmission stores a submission durably, or returns the one that arrived with the same key before.
 	ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error)
 	StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
-	// SubmissionState answers site.ErrNotFound for an id that no submission has.
+	// SubmissionState returns site.ErrNotFound if no submission has this id.
 	SubmissionState(ctx context.Context, id string) (site.SubmissionState, error)
 }
 
-// SubmissionProber asks the endpoints of a submission, within bounds of its own.
+// SubmissionProber sends requests to the endpoints of a submission, within its own limits.
 type SubmissionProber interface {
 	Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult
 }
 
-// FillForm returns the submit page of a snapshot with an answer in place of its form, or with what was sent to it and
-// what is wrong with that; an error for bytes that are no such page. submitform.Fill is one.
+// FillForm fills the form in the submit page of a snapshot with the submitted values and their errors, or replaces it
+// by the result. It fails if the bytes are not such a page. render.FillSubmit implements it.
 type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
 
-// SubmitOptions are what taking submissions needs.
+// SubmitOptions configure how submissions are accepted.
 type SubmitOptions struct {
 	Store     Submissions
 	Prober    SubmissionProber
 	FreeHosts site.FreeHosts
-	Address   func(*url.URL) (*url.URL, error) // the form in which an address is visited, or why it never is
-	Domain    func(host string) string         // who owns a host
-	FillForm  FillForm                         // nil where forms are answered in JSON
-	BodyTime  time.Duration                    // for a body to arrive; 10 s when zero
+	Address   func(*url.URL) (*url.URL, error) // returns the URL as it is requested, or why it never is
+	Domain    func(host string) string         // returns the registrable domain of a host
+	FillForm  FillForm                         // nil: responses to forms are JSON
+	BodyTime  time.Duration                    // time for a body to arrive; 0 means 10 s
 
-	MaxPending int // submissions that may wait for review; 0 is any number
+	MaxPending int // limit of submissions that wait for review; 0 means no limit
 }
 
-// Bounds of what submissions may use at once. Those over the first wait a little; those over the second are probed
+// Limits of simultaneous submissions. Submissions over the first limit wait a little; those over the second are probed
 // later.
 const (
-	maxReceiving = 32 // that are being kept
-	maxProbing   = 16 // that are being probed
+	maxReceiving = 32 // being stored
+	maxProbing   = 16 // being probed
 	receiveTime  = 10 * time.Second
-	probeTime    = 15 * time.Second // more than the prober's own, which says what it did not come to
+	probeTime    = 15 * time.Second // longer than the prober's own limit, so that it can report unfinished endpoints
 	maxKey       = 255
 )
 
-// submitter takes submissions.
+// submitter accepts submissions.
 type submitter struct {
 	SubmitOptions
 	receiving, probing chan struct{}
 
-	mu       sync.Mutex
-	underWay map[string]chan struct{} // probes, by submission; closed at their end
+	mu     sync.Mutex
+	probes map[string]chan struct{} // running probes by submission id; closed when they end
 }
 
 func newSubmitter(o *SubmitOptions) *submitter {
@@ -76,20 +76,20 @@ func newSubmitter(o *SubmitOptions) *submitter {
 		return nil
 	}
 	s := &submitter{SubmitOptions: *o, receiving: make(chan struct{}, maxReceiving),
-		probing: make(chan struct{}, maxProbing), underWay: map[string]chan struct{}{}}
+		probing: make(chan struct{}, maxProbing), probes: map[string]chan struct{}{}}
 	if s.BodyTime == 0 {
 		s.BodyTime = 10 * time.Second
 	}
 	return s
 }
 
-// Names of the calls, which metrics tell apart too.
+// Names of the calls, which are also labels of metrics.
 const (
 	callSubmit     = "submit"
 	callSubmission = "submission"
 )
 
-// Addresses of submissions. They are no routes of the table: no file answers them.
+// Paths of submissions. They are not routes of the table, because no file contains the responses.
 var (
 	submitPath      = site.CallByName(callSubmit).Pattern
 	submissionsPath = strings.TrimSuffix(site.CallByName(callSubmission).Pattern, "{id}")
@@ -97,12 +97,12 @@ var (
 
 const submitAllowed = "POST, OPTIONS"
 
-var errNoSubmissions = &methodError{allowed: allowed, note: "; this server takes no submissions"}
+var errNoSubmissions = &methodError{allowed: allowed, note: "; this server does not accept submissions"}
 
 var aliases = site.Table().Aliases
 
-// callOf says which call a path is, "" for none, and the id of the submission that it names.
-func callOf(path string) (call, id string) {
+// parseCall returns the call that a path names, or "", and the id of the submission in it.
+func parseCall(path string) (call, id string) {
 	for _, alias := range aliases {
 		if rest, ok := strings.CutPrefix(path, alias.From); ok {
 			path = alias.To + rest
@@ -117,8 +117,8 @@ func callOf(path string) (call, id string) {
 	return "", ""
 }
 
-// tellSubmission answers GET /v1/submissions/{id}.
-func (h *handler) tellSubmission(w *reply, r *http.Request, id string) {
+// sendSubmission responds to GET /v1/submissions/{id}.
+func (h *handler) sendSubmission(w *responseWriter, r *http.Request, id string) {
 	w.Header()["Cache-Control"] = headerNoStore
 	ctx, cancel := context.WithTimeout(r.Context(), receiveTime)
 	defer cancel()
@@ -127,42 +127,42 @@ func (h *handler) tellSubmission(w *reply, r *http.Request, id string) {
 		h.fail(w, r, err)
 		return
 	}
-	h.tell(w, r, http.StatusOK, state)
+	h.sendJSON(w, r, http.StatusOK, state)
 }
 
-// tell answers with what is of this moment and of nobody else's business.
-func (h *handler) tell(w *reply, r *http.Request, code int, v any) {
+// sendJSON sends a response that must not be cached.
+func (h *handler) sendJSON(w *responseWriter, r *http.Request, code int, v any) {
 	data, err := json.Marshal(site.One[any]{Data: v})
 	if err != nil {
-		panic(err) // texts, numbers and times
+		panic(err) // cannot fail: strings, numbers and times
 	}
 	w.Header()["Cache-Control"] = headerNoStore
 	w.Header().Set("Content-Type", typeJSON)
 	writeBody(w, r, code, append(data, '\n'))
 }
 
-// submit answers POST /v1/submit: JSON with JSON, a form with a page.
-func (h *handler) submit(w *reply, r *http.Request) {
+// submit responds to POST /v1/submit: with JSON to JSON, with a page to a form.
+func (h *handler) submit(w *responseWriter, r *http.Request) {
 	w.Header()["Cache-Control"] = headerNoStore
-	media, err := mediaOf(r)
+	media, err := mediaType(r)
 	if err != nil {
-		w.Header().Set("Connection", "close") // its body is not read
+		w.Header().Set("Connection", "close") // the body is not read
 		h.fail(w, r, err)
 		return
 	}
 	var form url.Values
-	result, err := h.take(w, r, func(body []byte, rules submission.Rules) (site.Submission, error) {
+	result, err := h.process(w, r, func(body []byte, rules submission.Rules) (site.Submission, error) {
 		if media == mediaJSON {
 			return submission.Read(body, rules)
 		}
-		var broken error
-		if form, broken = url.ParseQuery(string(body)); broken != nil {
+		var formErr error
+		if form, formErr = url.ParseQuery(string(body)); formErr != nil {
 			return site.Submission{},
-				&submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is no form"}}}
+				&submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is not a valid form"}}}
 		}
 		return submission.ReadForm(form, rules)
 	})
-	if media == mediaForm && h.tellForm(w, r, form, result, err) {
+	if media == mediaForm && h.sendForm(w, r, form, result, err) {
 		return
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (h *handler) submit(w *reply, r *http.Request) {
 		return
 	}
 	w.Header().Set("Location", submissionsPath+result.SubmissionID)
-	h.tell(w, r, http.StatusCreated, result)
+	h.sendJSON(w, r, http.StatusCreated, result)
 }
 
 const (
@@ -185,35 +185,35 @@ var (
 	errCrowded  = errors.New("too many submissions at once")
 )
 
-// keyError is an Idempotency-Key that can't be one.
+// keyError reports an invalid Idempotency-Key.
 type keyError struct{ message string }
 
 func (e *keyError) Error() string { return "Idempotency-Key " + e.message }
 
-// mediaOf is the type of a request's body, as it is.
-func mediaOf(r *http.Request) (string, error) {
+// mediaType returns the media type of a request's body. It accepts JSON and forms in UTF-8 without encoding.
+func mediaType(r *http.Request) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	charset, told := params["charset"]
+	charset, hasCharset := params["charset"]
 	encoding := r.Header.Get("Content-Encoding")
-	if err != nil || media != mediaJSON && media != mediaForm || told && !strings.EqualFold(charset, "utf-8") ||
+	if err != nil || media != mediaJSON && media != mediaForm || hasCharset && !strings.EqualFold(charset, "utf-8") ||
 		encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return "", errMedia
 	}
 	return media, nil
 }
 
-// take reads a submission, keeps it, and has it probed.
-func (h *handler) take(w *reply, r *http.Request,
+// process reads, stores and probes a submission.
+func (h *handler) process(w *responseWriter, r *http.Request,
 	read func([]byte, submission.Rules) (site.Submission, error)) (*site.SubmissionResult, error) {
 	s := h.submitter
-	key, err := keyOf(r)
+	key, err := idempotencyKey(r)
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		return nil, err
 	}
 	body, err := s.body(w, r)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of it is not waited for
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), receiveTime)
@@ -224,7 +224,8 @@ func (h *handler) take(w *reply, r *http.Request,
 		return nil, errCrowded
 	}
 	receipt, submission, err := s.receive(ctx, body, read,
-		site.IncomingSubmission{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
+		site.IncomingSubmission{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(),
+			MaxPending: s.MaxPending})
 	<-s.receiving
 	if err != nil {
 		return nil, err
@@ -235,14 +236,16 @@ func (h *handler) take(w *reply, r *http.Request,
 	case receipt.Probe:
 		result.ProbeResult = h.probe(r, receipt.ID, submission)
 	case receipt.Repeated && receipt.ProbeResult == nil:
-		result.ProbeResult = s.await(r.Context(), receipt.ID)
+		result.ProbeResult = s.awaitProbe(r.Context(), receipt.ID)
 	}
 	return result, nil
 }
 
-// receive checks a submission and keeps it. Where it is to be probed, a place among those that are is taken.
+// receive checks and stores a submission. If the receipt says Probe, the caller must probe it and release the slot in
+// s.probing.
 func (s *submitter) receive(ctx context.Context, body []byte,
-	read func([]byte, submission.Rules) (site.Submission, error), r site.IncomingSubmission) (site.Receipt, site.Submission,
+	read func([]byte, submission.Rules) (site.Submission, error), r site.IncomingSubmission) (site.Receipt,
+	site.Submission,
 	error) {
 	categories, err := s.Store.SubmissionCategories(ctx)
 	if err != nil {
@@ -254,7 +257,7 @@ func (s *submitter) receive(ctx context.Context, body []byte,
 	}
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return site.Receipt{}, r.Submission, fmt.Errorf("parse an address that was checked: %w", err)
+		return site.Receipt{}, r.Submission, fmt.Errorf("parse the URL %s of a valid submission: %w", r.URL, err)
 	}
 	r.Domain = s.Domain(u.Hostname())
 	select {
@@ -268,37 +271,39 @@ func (s *submitter) receive(ctx context.Context, body []byte,
 	}
 	if err == nil && receipt.Probe {
 		s.mu.Lock()
-		s.underWay[receipt.ID] = make(chan struct{})
+		s.probes[receipt.ID] = make(chan struct{})
 		s.mu.Unlock()
 	}
 	return receipt, r.Submission, err
 }
 
-// probe asks the endpoints of a submission that is kept. The submitter may go away meanwhile; a crash leaves it to
-// others. It answers nil where what was found could not be kept: then it is found again.
+// probe probes a stored submission, even if the submitter disconnects. After a crash another process probes it. It
+// returns nil if the result could not be stored; then the submission is probed again.
 func (h *handler) probe(r *http.Request, id string, submission site.Submission) *site.ProbeResult {
 	s := h.submitter
 	defer func() {
 		<-s.probing
 		s.mu.Lock()
-		close(s.underWay[id])
-		delete(s.underWay, id)
+		close(s.probes[id])
+		delete(s.probes, id)
 		s.mu.Unlock()
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), probeTime)
 	defer cancel()
 	result := s.Prober.Probe(ctx, submission.URL, submission.Endpoints)
 	if err := s.Store.StoreSubmissionProbe(ctx, id, result); err != nil {
-		h.logger.Error("a submission's probe was not kept; it is made again", "submission", id, "err", err)
+		h.logger.Error("result of a submission's probe not stored; it will be probed again", "submission", id, "err",
+			err)
 		return nil
 	}
 	return &result
 }
 
-// await waits for a probe that another request began here, and answers what it found, nil where nothing is known yet.
-func (s *submitter) await(ctx context.Context, id string) *site.ProbeResult {
+// awaitProbe waits for a probe that another request of this process started, and returns its result, or nil if there is
+// none yet.
+func (s *submitter) awaitProbe(ctx context.Context, id string) *site.ProbeResult {
 	s.mu.Lock()
-	end := s.underWay[id]
+	end := s.probes[id]
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -310,13 +315,13 @@ func (s *submitter) await(ctx context.Context, id string) *site.ProbeResult {
 	}
 	state, err := s.Store.SubmissionState(ctx, id)
 	if err != nil {
-		return nil // the submission stands all the same
+		return nil // the submission is stored all the same
 	}
 	return state.ProbeResult
 }
 
-// keyOf is the request's Idempotency-Key, "" without.
-func keyOf(r *http.Request) (string, error) {
+// idempotencyKey returns the Idempotency-Key of a request, or "".
+func idempotencyKey(r *http.Request) (string, error) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 0 {
 		return "", nil
@@ -324,18 +329,18 @@ func keyOf(r *http.Request) (string, error) {
 	key := strings.TrimSpace(values[0])
 	unseen := func(c rune) bool { return c < ' ' || c > '~' }
 	if len(values) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, unseen) {
-		return "", &keyError{fmt.Sprintf("is one of 1 to %d printable ASCII characters", maxKey)}
+		return "", &keyError{fmt.Sprintf("must be a single value of 1 to %d printable ASCII characters", maxKey)}
 	}
 	return key, nil
 }
 
-// body reads what was sent, if it is small enough and arrives in time.
+// body reads the body of a request, if it is small enough and arrives in time.
 func (s *submitter) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > site.MaxSubmission {
 		return nil, errTooLarge
 	}
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(s.BodyTime)) // where there is no connection nothing is slow
+	_ = connection.SetReadDeadline(time.Now().Add(s.BodyTime)) // fails only without a real connection, in tests
 	body, err := io.ReadAll(io.LimitReader(r.Body, site.MaxSubmission+1))
 	if len(body) > site.MaxSubmission {
 		return nil, errTooLarge
@@ -346,14 +351,14 @@ func (s *submitter) body(w http.ResponseWriter, r *http.Request) ([]byte, error)
 		}
 		return nil, errBrokenBody
 	}
-	// else it would be taken for an end of the connection while a probe goes on
+	// A deadline that expired during the probe would look like a closed connection.
 	_ = connection.SetReadDeadline(time.Time{})
 	return body, nil
 }
 
-var errBrokenBody = errors.New("the body broke off")
+var errBrokenBody = errors.New("the body ended early")
 
-// submitError is the answer to what is wrong with a submission, false for what is no such error.
+// submitError returns the response to an invalid submission, and false for any other error.
 func submitError(err error) (site.Error, bool) {
 	var wrong *submission.Error
 	var twice *site.DuplicateError
@@ -362,7 +367,7 @@ func submitError(err error) (site.Error, bool) {
 	e := site.Error{Code: http.StatusBadRequest}
 	switch {
 	case errors.As(err, &wrong):
-		e.Type, e.Message, e.Fields = site.ErrorValidation, "the submission can't be taken: "+wrong.Error(),
+		e.Type, e.Message, e.Fields = site.ErrorValidation, "the submission is invalid: "+wrong.Error(),
 			wrong.Fields
 	case errors.As(err, &twice):
 		e.Type, e.Message, e.Fields = site.ErrorDuplicate, twice.Message,
@@ -371,18 +376,18 @@ func submitError(err error) (site.Error, bool) {
 		e.Type, e.Message, e.Fields = site.ErrorInvalidParameter, key.Error(),
 			[]site.ErrorField{{Field: "Idempotency-Key", Message: key.message}}
 	case errors.Is(err, site.ErrKeyReused):
-		return submitError(&keyError{site.ErrKeyReused.Error() + "; another submission needs another key"})
+		return submitError(&keyError{site.ErrKeyReused.Error() + "; use a new key"})
 	case errors.Is(err, errBrokenBody):
-		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body can't be read to its end",
-			[]site.ErrorField{{Field: "body", Message: "broke off"}}
+		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body ended early",
+			[]site.ErrorField{{Field: "body", Message: "ended early"}}
 	case errors.As(err, &over):
 		e.Code, e.Type, e.Message = http.StatusTooManyRequests, site.ErrorRateLimited, over.Message
 	case errors.Is(err, errMedia):
 		e.Code, e.Type, e.Message = http.StatusUnsupportedMediaType, site.ErrorMediaType,
-			"send application/json, in UTF-8 and not encoded"
+			"send application/json in UTF-8 without Content-Encoding"
 	case errors.Is(err, errTooLarge):
 		e.Code, e.Type, e.Message = http.StatusRequestEntityTooLarge, site.ErrorTooLarge,
-			"a submission may have "+strconv.Itoa(site.MaxSubmission)+" bytes"
+			"the body is too large: at most "+strconv.Itoa(site.MaxSubmission)+" bytes are allowed"
 	case errors.Is(err, errSlowBody):
 		e.Code, e.Type, e.Message = http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time"
 	case errors.Is(err, errCrowded):

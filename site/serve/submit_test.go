@@ -251,7 +251,7 @@ func TestSentAgainWhileProbed(t *testing.T) {
 	s := &shelf{again: true, results: map[string]site.ProbeResult{}}
 	h := submitting(t, s, nothingFound, 0, io.Discard).(*handler)
 	end := make(chan struct{})
-	h.submitter.underWay["1"] = end
+	h.submitter.probes["1"] = end
 	answered := make(chan string)
 	go func() { answered <- submitTo(h, acme("a")).Body.String() }()
 	if err := s.StoreSubmissionProbe(t.Context(), "1",

@@ -8,13 +8,14 @@ import (
 	"tollbook/site"
 )
 
-// submitPage is the file that holds the form.
+// submitPage is the key of the page that contains the form.
 var submitPage = site.Query{Route: site.ByName("submit-page"), Bare: true}.Key()
 
-// tellForm answers a form that a browser sent without script: on the snapshot's own page, with what was sent and what
-// is wrong with it, or with what came of it. It is false, and answers nothing, where there is no such page, and for a
-// fault of ours.
-func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *site.SubmissionResult, err error) bool {
+// sendForm responds to a form that a browser sent without script: with the snapshot's own page that shows the result,
+// or the sent values and their errors. It returns false and sends nothing if there is no such page, and for internal
+// errors.
+func (h *handler) sendForm(w *responseWriter, r *http.Request, form url.Values, result *site.SubmissionResult,
+	err error) bool {
 	code := http.StatusCreated
 	filled := site.SubmitForm{Result: result, Values: map[string]string{}}
 	if err != nil {
@@ -25,7 +26,7 @@ func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *s
 		if filled.Faults = e.Fields; len(e.Fields) == 0 {
 			filled.Problem = e.Message
 		}
-		h.tellLimit(w.Header(), err)
+		h.setRetryAfter(w.Header(), err)
 		for _, name := range site.SubmissionFields {
 			filled.Values[name] = form.Get(name)
 		}
@@ -40,7 +41,7 @@ func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *s
 	return true
 }
 
-// submitPage is the current snapshot's page, filled in.
+// submitPage returns the current snapshot's page, filled in.
 func (h *handler) submitPage(ctx context.Context, filled site.SubmitForm) ([]byte, bool) {
 	if h.submitter.FillForm == nil {
 		return nil, false
@@ -58,7 +59,7 @@ func (h *handler) submitPage(ctx context.Context, filled site.SubmitForm) ([]byt
 	if err != nil || b.member != nil {
 		return nil, false
 	}
-	page, err := b.unzipped()
+	page, err := b.gunzip()
 	if err != nil {
 		return nil, false
 	}

@@ -10,22 +10,22 @@ import (
 	"tollbook/site"
 )
 
-// datePrefix is how a point of a series begins; the date follows.
+// datePrefix is the beginning of each point of a series; the date follows.
 const datePrefix = `{"date":"`
 
-// series is a whole series by UTC day.
+// series is a complete series by UTC day.
 type series struct {
-	points [][]byte // oldest first; each begins with its date
+	points [][]byte // oldest first; each starts with datePrefix
 	caveat []byte
-	bytes  int // of the file
+	bytes  int // size of the file
 }
 
 func (s *series) size() int { return s.bytes + 24*len(s.points) }
 
-// trim keeps the points of q's period, which ends on the day of the snapshot.
+// trim returns the points of q's period, which ends on the day of the snapshot.
 func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) (*body, error) {
 	whole := q.Untrimmed()
-	s, err := cachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
+	s, err := readCachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
 		points, caveat, err := whole.Route.Framing.Split(data)
 		for _, p := range points {
 			if err == nil && !bytes.HasPrefix(p, []byte(datePrefix)) {
@@ -37,11 +37,11 @@ func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) (*b
 	if err != nil {
 		return nil, err
 	}
-	return newCut(q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat))
+	return newCutBody(q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat))
 }
 
-// since are the points of day ("2026-11-20") and after it.
+// since returns the points from day ("2026-11-20") on.
 func (s *series) since(day string) [][]byte {
-	i, _ := slices.BinarySearchFunc(s.points, []byte(datePrefix+day), bytes.Compare) // dates sort as text
+	i, _ := slices.BinarySearchFunc(s.points, []byte(datePrefix+day), bytes.Compare) // dates sort as strings
 	return s.points[i:]
 }

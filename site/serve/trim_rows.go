@@ -8,10 +8,10 @@ import (
 	"tollbook/site"
 )
 
-// trimmedMember is the member of a row that a trimmed number of days shortens.
+// trimmedMember is the member of a row that the parameter days shortens.
 const trimmedMember = `"timeseries":[`
 
-// trimParam is the parameter by which q asks for less of each row than its file holds, nil when it takes all.
+// trimParam returns the parameter that selects a part of each row, or nil if q selects whole rows.
 func trimParam(q site.Query) *site.Param {
 	if !q.NeedsTrim() {
 		return nil
@@ -24,8 +24,8 @@ func trimParam(q site.Query) *site.Param {
 	return nil
 }
 
-// trimName tells what is cut under one key apart.
-func trimName(q site.Query, key string) string {
+// trimKey returns a cache key that differs for each value of a trimmed parameter.
+func trimKey(q site.Query, key string) string {
 	if !q.NeedsTrim() {
 		return key
 	}
@@ -37,7 +37,8 @@ func trimName(q site.Query, key string) string {
 	return key
 }
 
-// trimRows keeps the newest part of each row's series, as q asks. The rows are shared: they stay as they are.
+// trimRows returns copies of rows with only the newest part of each series, as q selects. It does not change rows,
+// which the cache shares.
 func trimRows(q site.Query, rows [][]byte) ([][]byte, error) {
 	p := trimParam(q)
 	if p == nil {
@@ -53,17 +54,17 @@ func trimRows(q site.Query, rows [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// trimRow keeps the last n elements of a row's series. The bytes of trimmedMember stand nowhere else in compact JSON:
-// inside a text its quotes would be escaped.
+// trimRow returns the row with only the last n elements of its series. In compact JSON the bytes of trimmedMember occur
+// nowhere else, because quotes inside strings are escaped.
 func trimRow(row []byte, n int) ([]byte, error) {
 	at := bytes.Index(row, []byte(trimmedMember))
 	if at < 0 {
 		return row, nil
 	}
 	at += len(trimmedMember)
-	starts, end := elements(row[at:])
+	starts, end := findElements(row[at:])
 	if end < 0 {
-		return nil, fmt.Errorf("%w: a series without end in %.80s", archive.ErrDamaged, row)
+		return nil, fmt.Errorf("%w: the series is not closed in %.80s", archive.ErrDamaged, row)
 	}
 	if len(starts) <= n {
 		return row, nil
@@ -76,9 +77,9 @@ func trimRow(row []byte, n int) ([]byte, error) {
 	return append(append(out, row[:at]...), row[at+from:]...), nil
 }
 
-// elements finds where each element of an array begins, and the bracket that ends it, -1 without. b begins behind the
-// opening bracket.
-func elements(b []byte) (starts []int, end int) {
+// findElements returns the start of each element of an array and the position of its closing bracket, or -1. b starts
+// after the opening bracket.
+func findElements(b []byte) (starts []int, end int) {
 	depth, text := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -100,7 +101,7 @@ func elements(b []byte) (starts []int, end int) {
 		case c == '}' || c == ']':
 			depth--
 		case depth == 0 && c != ',' && (i == 0 || b[i-1] == ','):
-			starts = append(starts, i) // a number or a word
+			starts = append(starts, i) // a number, true, false or null
 		}
 	}
 	return nil, -1

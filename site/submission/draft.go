@@ -73,7 +73,7 @@ func (d *draft) checked(rules Rules) (site.Submission, error) {
 	case d.Category == "":
 		d.fault("category", "is missing")
 	case !slices.Contains(rules.Categories, d.Category):
-		d.fault("category", "may be %s", strings.Join(rules.Categories, ", "))
+		d.fault("category", "must be one of %s", strings.Join(rules.Categories, ", "))
 	}
 	if paths, err := site.ParsePaths(d.Endpoints); err != nil {
 		d.fault("endpoints", "%v", err)
@@ -85,9 +85,9 @@ func (d *draft) checked(rules Rules) (site.Submission, error) {
 	unseen := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }
 	switch n := utf8.RuneCountInString(d.Notes); {
 	case strings.ContainsFunc(d.Notes, unseen):
-		d.fault("notes", "holds control characters")
+		d.fault("notes", "must not contain control characters")
 	case n > site.MaxNotes:
-		d.fault("notes", "has %d characters, may have %d", n, site.MaxNotes)
+		d.fault("notes", "must have at most %d characters; got %d", site.MaxNotes, n)
 	}
 	if len(d.faults) == 0 {
 		return d.Submission, nil
@@ -149,11 +149,11 @@ func checkEmail(s string) error {
 	}
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Name != "" || a.Address != s || len(s) > maxEmail || strings.ContainsFunc(s, unicode.IsControl) {
-		return errors.New("is no e-mail address such as you@acme.example")
+		return errors.New("must be an e-mail address such as you@acme.example")
 	}
 	if _, domain, _ := strings.Cut(s, "@"); !strings.Contains(domain, ".") || strings.ContainsAny(domain, "[@ ") ||
 		strings.HasSuffix(domain, ".") {
-		return errors.New("is no e-mail address such as you@acme.example")
+		return errors.New("must be an e-mail address such as you@acme.example")
 	}
 	return nil
 }

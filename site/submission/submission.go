@@ -33,13 +33,13 @@ func (d *draft) readJSON(body []byte) error {
 	}
 	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			return fmt.Errorf("is no JSON: byte %d: %v", syntax.Offset, syntax)
+			return fmt.Errorf("is not valid JSON: byte %d: %v", syntax.Offset, syntax)
 		}
-		return errors.New("is no JSON")
+		return errors.New("is not valid JSON")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return errors.New("is not one object")
+		return errors.New("must be a JSON object")
 	}
 	seen := map[string]bool{}
 	for decoder.More() {
@@ -54,9 +54,9 @@ func (d *draft) readJSON(body []byte) error {
 		field, _ := name.(string)
 		switch {
 		case !slices.Contains(site.SubmissionFields, field):
-			d.fault(clipped(field), "is not known")
+			d.fault(clipped(field), "is not a known field")
 		case seen[field]:
-			d.fault(field, "stands twice")
+			d.fault(field, "appears twice")
 		default:
 			seen[field] = true
 			d.set(field, value)
@@ -79,8 +79,8 @@ func (d *draft) set(field string, value json.RawMessage) {
 		d.setEndpoints(value)
 		return
 	}
-	if got := kindOf(value); got != "text" {
-		d.fault(field, "want text, got %s", got)
+	if got := kindOf(value); got != "a string" {
+		d.fault(field, "must be a string; got %s", got)
 		return
 	}
 	text := d.text(field)
@@ -92,19 +92,19 @@ func (d *draft) set(field string, value json.RawMessage) {
 
 func (d *draft) setEndpoints(value json.RawMessage) {
 	if got := kindOf(value); got != "a list" {
-		d.fault("endpoints", "want a list of texts, got %s", got)
+		d.fault("endpoints", "must be a list of strings; got %s", got)
 		return
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(value, &items) // a list by its kind
 	if len(items) > site.MaxEndpoints {
-		d.fault("endpoints", "are %d, may be 1 to %d", len(items), site.MaxEndpoints)
+		d.fault("endpoints", "must be a list of 1 to %d paths; got %d", site.MaxEndpoints, len(items))
 		return
 	}
 	d.Endpoints = make([]string, len(items))
 	for i, item := range items {
-		if got := kindOf(item); got != "text" {
-			d.fault("endpoints", "want a list of texts, got %s in it", got)
+		if got := kindOf(item); got != "a string" {
+			d.fault("endpoints", "must be a list of strings; it contains %s", got)
 			return
 		}
 		_ = json.Unmarshal(item, &d.Endpoints[i])
@@ -135,7 +135,7 @@ func (d *draft) text(field string) *string {
 func kindOf(value json.RawMessage) string {
 	switch value[0] {
 	case '"':
-		return "text"
+		return "a string"
 	case '[':
 		return "a list"
 	case '{':
@@ -155,7 +155,7 @@ func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 	for _, field := range site.SubmissionFields {
 		values := form[field]
 		if len(values) > 1 {
-			d.fault(field, "stands twice")
+			d.fault(field, "appears twice")
 		}
 		if len(values) == 0 {
 			continue
@@ -174,7 +174,7 @@ func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 	}
 	for field := range form {
 		if !slices.Contains(site.SubmissionFields, field) {
-			d.fault(clipped(strings.ToValidUTF8(field, "?")), "is not known")
+			d.fault(clipped(strings.ToValidUTF8(field, "?")), "is not a known field")
 		}
 	}
 	// form is a map

@@ -94,16 +94,16 @@ func TestReadSubmission(t *testing.T) {
 func TestSubmissionTypes(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{"null": "null", "true": "a boolean", "12": "a number", "-1e999": "a number",
-		"{}": "an object", `{"a":[1]}`: "an object", `"x"`: "text", "[]": "a list", `["/a"]`: "a list"}
+		"{}": "an object", `{"a":[1]}`: "an object", `"x"`: "a string", "[]": "a list", `["/a"]`: "a list"}
 	for field := range good() {
 		for value, kind := range kinds {
-			want := fmt.Sprintf("%s: want text, got %s", field, kind)
+			want := fmt.Sprintf("%s: must be a string; got %s", field, kind)
 			if field == "endpoints" {
-				want = fmt.Sprintf("endpoints: want a list of texts, got %s", kind)
+				want = fmt.Sprintf("endpoints: must be a list of strings; got %s", kind)
 				if kind == "a list" {
 					continue
 				}
-			} else if kind == "text" {
+			} else if kind == "a string" {
 				continue
 			}
 			body := good()
@@ -118,7 +118,8 @@ func TestSubmissionTypes(t *testing.T) {
 		body := good()
 		body["endpoints"] = `["/a",` + item + `]`
 		_, err := submission.Read(object(body), rules)
-		if got := faultsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "endpoints: want a list of texts, got ") {
+		if got := faultsOf(err); len(got) != 1 || !strings.HasPrefix(got[0],
+			"endpoints: must be a list of strings; it contains ") {
 			t.Errorf("endpoints with %s: %q", item, got)
 		}
 	}
@@ -135,20 +136,22 @@ func TestSubmissionFaults(t *testing.T) {
 		return "[" + strings.Join(list, ",") + "]"
 	}
 	free := "is on a free-hosting or tunnel domain; list the service under a domain of its own"
-	email := "email: is no e-mail address such as you@acme.example"
+	email := "email: must be an e-mail address such as you@acme.example"
 	for _, tt := range []struct{ field, value, want string }{
 		{"url", `""`, "url: is missing"},
-		{"url", `"acme"`, `url: "acme" must begin with https:// or http:// and a host`},
-		{"url", `"ftp://acme.example"`, `url: "ftp://acme.example" must begin with https:// or http:// and a host`},
-		{"url", `"https://a:b@acme.example"`, "url: must hold no user name or password"},
-		{"url", `"https://acme.example?x"`, `url: "https://acme.example?x" must hold no query and no fragment`},
+		{"url", `"acme"`, `url: must start with https:// or http:// and a host; got "acme"`},
+		{"url", `"ftp://acme.example"`,
+			`url: must start with https:// or http:// and a host; got "ftp://acme.example"`},
+		{"url", `"https://a:b@acme.example"`, "url: must not contain a user name or password"},
+		{"url", `"https://acme.example?x"`, `url: must not contain a query or fragment; got "https://acme.example?x"`},
 		{"url", `"http://10.0.0.1/"`, "url: refused: 10.0.0.1 is a private address"},
 		{"url", `"https://acme.vercel.app"`, "url: " + free},
 		{"url", `"https://x.NGROK-free.app/a"`, "url: " + free},
-		{"url", `"https://acme.example\u0000"`, `url: "https://acme.example\x00" is no address`},
+		{"url", `"https://acme.example\u0000"`,
+			`url: must be a URL of at most 2048 bytes; got "https://acme.example\x00"`},
 		{"website_url", `""`, "website_url: is missing"},
 		{"website_url", `"javascript:alert(1)"`,
-			`website_url: "javascript:alert(1)" must begin with https:// or http:// and a host`},
+			`website_url: must start with https:// or http:// and a host; got "javascript:alert(1)"`},
 		{"website_url", `"https://acme.github.io"`, "website_url: " + free},
 		{"website_url", `"http://10.1.1.1"`, "website_url: refused: 10.0.0.1 is a private address"},
 		{"email", `"a@b"`, email}, {"email", `"Acme <a@acme.example>"`, email}, {"email", `"a@[10.0.0.1]"`, email},
@@ -156,24 +159,27 @@ func TestSubmissionFaults(t *testing.T) {
 		{"email", `"` + strings.Repeat("a", 250) + `@acme.example"`, email}, {"email", `"a"`, email},
 		{"email", `""`, "email: is missing"},
 		{"service_name", `"  "`, "service_name: is missing"},
-		{"service_name", `"a\u0000b"`, "service_name: holds control characters"},
-		{"service_name", long(101), "service_name: has 101 characters, may have 100"}, {"service_name", long(100), ""},
-		{"description", long(2001), "description: has 2001 characters, may have 2000"}, {"description", long(2000), ""},
-		{"notes", long(2001), "notes: has 2001 characters, may have 2000"}, {"notes", long(2000), ""},
-		{"notes", `"\u0001"`, "notes: holds control characters"}, {"notes", `""`, ""},
-		{"category", `"data"`, "category: may be AI, Data"}, {"category", `""`, "category: is missing"},
-		{"endpoints", "[]", "endpoints: are 0, may be 1 to 25"},
-		{"endpoints", paths(26), "endpoints: are 26, may be 1 to 25"}, {"endpoints", paths(25), ""},
-		{"endpoints", `["quote"]`, `endpoints: "quote": want "/path" or "POST /path"`},
-		{"endpoints", `["//evil.example/x"]`, `endpoints: "//evil.example/x": want "/path" or "POST /path"`},
-		{"endpoints", `["TRACE /a"]`, `endpoints: "TRACE /a": method may be GET, POST, PUT, PATCH or DELETE`},
-		{"endpoints", `["/a","/a"]`, `endpoints: "/a" stands twice`},
+		{"service_name", `"a\u0000b"`, "service_name: must not contain control characters"},
+		{"service_name", long(101), "service_name: must have at most 100 characters; got 101"},
+		{"service_name", long(100), ""},
+		{"description", long(2001), "description: must have at most 2000 characters; got 2001"},
+		{"description", long(2000), ""},
+		{"notes", long(2001), "notes: must have at most 2000 characters; got 2001"}, {"notes", long(2000), ""},
+		{"notes", `"\u0001"`, "notes: must not contain control characters"}, {"notes", `""`, ""},
+		{"category", `"data"`, "category: must be one of AI, Data"}, {"category", `""`, "category: is missing"},
+		{"endpoints", "[]", "endpoints: must be a list of 1 to 25 paths; got 0"},
+		{"endpoints", paths(26), "endpoints: must be a list of 1 to 25 paths; got 26"}, {"endpoints", paths(25), ""},
+		{"endpoints", `["quote"]`, `endpoints: "quote": must be like "/path" or "POST /path"`},
+		{"endpoints", `["//evil.example/x"]`, `endpoints: "//evil.example/x": must be like "/path" or "POST /path"`},
+		{"endpoints", `["TRACE /a"]`, `endpoints: "TRACE /a": the method must be GET, POST, PUT, PATCH or DELETE`},
+		{"endpoints", `["/a","/a"]`, `endpoints: "/a" appears twice`},
 		{"endpoints", `["/` + strings.Repeat("a", 499) + `"]`, ""},
 		{"endpoints", `["/` + strings.Repeat("a", 500) + `"]`,
 			`endpoints: "/` + strings.Repeat("a", 59) +
-				`": a path may have 500 characters, no blanks and no control characters`},
-		{"slug", `"mine"`, "slug: is not known"}, {"URL", `"https://acme.example"`, "URL: is not known"},
-		{strings.Repeat("k", 99), "1", strings.Repeat("k", 60) + "…: is not known"},
+				`": a path must have at most 500 bytes, without spaces and control characters`},
+		{"slug", `"mine"`, "slug: is not a known field"},
+		{"URL", `"https://acme.example"`, "URL: is not a known field"},
+		{strings.Repeat("k", 99), "1", strings.Repeat("k", 60) + "…: is not a known field"},
 	} {
 		body := good()
 		body[tt.field] = tt.value
@@ -195,21 +201,22 @@ func TestSubmissionBodies(t *testing.T) {
 		body string
 		want []string
 	}{
-		{"", []string{"body: is no JSON: byte 0: unexpected end of JSON input"}},
-		{"{", []string{"body: is no JSON: byte 1: unexpected end of JSON input"}},
-		{"{} {}", []string{"body: is no JSON: byte 4: invalid character '{' after top-level value"}},
+		{"", []string{"body: is not valid JSON: byte 0: unexpected end of JSON input"}},
+		{"{", []string{"body: is not valid JSON: byte 1: unexpected end of JSON input"}},
+		{"{} {}", []string{"body: is not valid JSON: byte 4: invalid character '{' after top-level value"}},
 		{`{"url":"a",}`,
-			[]string{"body: is no JSON: byte 12: invalid character '}' looking for beginning of object key string"}},
-		{"[]", []string{"body: is not one object"}}, {"null", []string{"body: is not one object"}},
-		{`"url"`, []string{"body: is not one object"}}, {"7", []string{"body: is not one object"}},
+			[]string{
+				"body: is not valid JSON: byte 12: invalid character '}' looking for beginning of object key string"}},
+		{"[]", []string{"body: must be a JSON object"}}, {"null", []string{"body: must be a JSON object"}},
+		{`"url"`, []string{"body: must be a JSON object"}}, {"7", []string{"body: must be a JSON object"}},
 		{"\"\xff\"", []string{"body: is not UTF-8"}},
 		{"{}", []string{"url: is missing", "email: is missing", "service_name: is missing", "description: is missing",
-			"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25"}},
+			"website_url: is missing", "category: is missing", "endpoints: must be a list of 1 to 25 paths; got 0"}},
 		{`{"zzz":1,"notes":3,"url":"x","url":"y","email":null}`,
-			[]string{`url: stands twice`, "email: want text, got null", "service_name: is missing",
+			[]string{`url: appears twice`, "email: must be a string; got null", "service_name: is missing",
 				"description: is missing",
-				"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25",
-				"notes: want text, got a number", "zzz: is not known"}},
+				"website_url: is missing", "category: is missing", "endpoints: must be a list of 1 to 25 paths; got 0",
+				"notes: must be a string; got a number", "zzz: is not a known field"}},
 	} {
 		_, err := submission.Read([]byte(tt.body), rules)
 		if diff := cmp.Diff(tt.want, faultsOf(err)); diff != "" {
@@ -221,14 +228,16 @@ func TestSubmissionBodies(t *testing.T) {
 		many[fmt.Sprintf("a%d", i)] = "1"
 	}
 	_, err := submission.Read(object(many), rules)
-	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got, "endpoints: are 0, may be 1 to 25") {
+	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got,
+		"endpoints: must be a list of 1 to 25 paths; got 0") {
 		t.Errorf("of 3000 unknown fields %d are told: %q", len(got), got)
 	}
 	_, err = submission.ReadForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""},
 		"notes": {"\xff"}}, rules)
-	if diff := cmp.Diff([]string{"url: stands twice", "email: is missing", "service_name: is missing",
+	if diff := cmp.Diff([]string{"url: appears twice", "email: is missing", "service_name: is missing",
 		"description: is missing", "website_url: is missing", "category: is missing",
-		"endpoints: are 0, may be 1 to 25", "notes: holds control characters", "yy: is not known", "zz: is not known"},
+		"endpoints: must be a list of 1 to 25 paths; got 0", "notes: must not contain control characters",
+		"yy: is not a known field", "zz: is not a known field"},
 		faultsOf(err)); diff != "" {
 		t.Errorf("of a form (-want +got):\n%s", diff)
 	}

@@ -116,7 +116,7 @@ var defectCodes = []DefectCode{
 	{byteOrderMark, "The text begins with a byte order mark."},
 	{channelsDiverge, "Header and body ask for different payments."},
 	{discoveryUnread, "The description of how to call the resource cannot be read."},
-	{duplicateMember, "A key stands twice in one object; the last one is taken."},
+	{duplicateMember, "A key appears twice in one object; the last one is taken."},
 	{extensionsInRow, "Extensions stand in a row where the envelope should hold them."},
 	{extraInvalid, "extra is not an object."},
 	{extraText, "extra is JSON text where an object is expected."},

@@ -89,7 +89,7 @@ func elements(text json.RawMessage, limit int) (list []json.RawMessage, more, ok
 	return list, false, true
 }
 
-// duplicateKey returns the first key that stands twice in one object of a valid JSON text, looking levels deep, "" when
+// duplicateKey returns the first key that appears twice in one object of a valid JSON text, looking levels deep, "" when
 // there is none. Readers of JSON disagree about which of the two counts; here, as in JavaScript, it is the last.
 func duplicateKey(text json.RawMessage, levels int) string {
 	if levels == 0 {

@@ -78,7 +78,7 @@ type says struct {
 
 // Worker is a Cloudflare Worker that answers from a bucket as serve does.
 func Worker(o Cloudflare) ([]byte, error) {
-	m := serve.TheManners()
+	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
 		Prefix, Table, Says, Types string

@@ -78,13 +78,13 @@ type nginxData struct {
 
 // Config is a configuration for nginx over an expanded folder.
 func (o Nginx) Config() ([]byte, error) {
-	m := serve.TheManners()
+	m := serve.NewHTTPPolicy()
 	d := &nginxData{
 		Nginx: o, Root: path.Join(o.Folder, "current"), Plain: plain, Policy: m.Policy, Expose: m.Expose,
 		Snapshot: strings.Trim(site.SnapshotPattern, "^$"), MaxQuery: site.Table().Limits.MaxQuery,
 		names: map[string]string{},
 	}
-	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/": what both end in is the rest's beginning
+	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/": what both end in is the rest's windowStart
 		common := strings.TrimSuffix(a.To, "/")
 		d.Aliases = append(d.Aliases, site.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common),
 			To: common})
@@ -322,7 +322,7 @@ func (d *nginxData) types() {
 }
 
 // errors are the answers that nginx makes by itself.
-func (d *nginxData) errors(m serve.Manners) error {
+func (d *nginxData) errors(m serve.HTTPPolicy) error {
 	unavailable := m.Errors["unreachable"]
 	unavailable.Message = "what answers this can't be reached now"
 	for _, e := range []struct {

@@ -59,13 +59,13 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path != Path {
-		refuse(w, http.StatusNotFound, site.ErrorNotFound, "nothing is at this address; MCP is spoken at "+Path)
+		refuse(w, http.StatusNotFound, site.ErrorNotFound, "not found; MCP is served at "+Path)
 		return
 	}
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
 		refuse(w, http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed,
-			"the method may be POST: no stream is kept, and no session")
+			"method not allowed; use POST, because the server keeps no streams and no sessions")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))

@@ -112,7 +112,7 @@ function parseValues(route, rawQuery) {
   if (!rawQuery) return given;
   if (encode(rawQuery).length > TABLE.limits.max_query) {
     const field = route && route.params.length > 0 ? route.params[0].name : TABLE.common[0].name;
-    throw invalid(field, `the query is longer than ${TABLE.limits.max_query} bytes`);
+    throw invalid(field, `the query string must have at most ${TABLE.limits.max_query} bytes`);
   }
   for (const pair of rawQuery.split("&")) {
     const eq = pair.indexOf("=");
@@ -121,7 +121,7 @@ function parseValues(route, rawQuery) {
     const p = typeof name === "string" ? paramOf(route, name) : undefined;
     if (!p || rawValue === "" || given.has(name)) continue;
     let value = unescape(rawValue, true);
-    if (typeof value !== "string" || value.includes("\0")) throw invalid(name, `got ${quoteShort(rawValue)}, which is not percent-encoded UTF-8`);
+    if (typeof value !== "string" || value.includes("\0")) throw invalid(name, `must be percent-encoded UTF-8; got ${quoteShort(rawValue)}`);
     value = check(p, value);
     if (value !== "") given.set(name, value);
   }
@@ -131,28 +131,28 @@ function parseValues(route, rawQuery) {
 function check(p, v) {
   switch (p.kind) {
     case "choice":
-      if (!p.values.includes(v)) throw invalid(p.name, `got ${quoteShort(v)}, may be ${p.values.join(", ")}`);
+      if (!p.values.includes(v)) throw invalid(p.name, `must be one of ${p.values.join(", ")}; got ${quoteShort(v)}`);
       return v;
     case "integer": {
       const [min, max] = [p.min ?? 0, p.max ?? 0];
-      if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max) throw invalid(p.name, `got ${quoteShort(v)}, may be an integer from ${min} to ${max}`);
+      if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max) throw invalid(p.name, `must be an integer from ${min} to ${max}; got ${quoteShort(v)}`);
       return String(Number(v));
     }
     case "set": {
       const set = new Set();
       for (const part of v.split(",")) {
         if (part === "") continue;
-        if (!p.values.includes(part)) throw invalid(p.name, `got ${quoteShort(part)}, may be any of ${p.values.join(", ")}, separated by commas`);
+        if (!p.values.includes(part)) throw invalid(p.name, `must be any of ${p.values.join(", ")}, separated by commas; got ${quoteShort(part)}`);
         set.add(part);
       }
       return [...set].sort().join(",");
     }
     case "snapshot":
-      if (!isSnapshot(v)) throw invalid(p.name, `got ${quoteShort(v)}, may be the id of a snapshot, such as 20261120T234501Z-3f2a9c`);
+      if (!isSnapshot(v)) throw invalid(p.name, `must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got ${quoteShort(v)}`);
       return v;
   }
   const n = [...v].length;
-  if (n > TABLE.limits.max_text) throw invalid(p.name, `got ${n} characters, may have ${TABLE.limits.max_text}`);
+  if (n > TABLE.limits.max_text) throw invalid(p.name, `must have at most ${TABLE.limits.max_text} characters; got ${n}`);
   return v;
 }
 

@@ -52,7 +52,7 @@ async function ready(r) {
     throw err instanceof Told ? err : new Told(SAYS.errors.unready);
   }
   const body = { status: "ready", snapshot: snap.id, built_at: snap.built.toISOString(), age_seconds: Math.floor((Date.now() - snap.built) / 1000) };
-  if (state.stale) body.warning = "the newest snapshot can't be read; this one, from before, is served";
+  if (state.stale) body.warning = "the newest snapshot can't be read; an older one is served";
   return answer(r, 200, TABLE_JSON, encode(toJSON(body) + "\n"), "no-store");
 }
 

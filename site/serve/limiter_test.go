@@ -150,7 +150,7 @@ func TestClientOf(t *testing.T) {
 	seen := map[client]int{}
 	for i, addrs := range same {
 		for _, a := range addrs {
-			c := clientOf(netip.MustParseAddr(a))
+			c := newClient(netip.MustParseAddr(a))
 			if before, ok := seen[c]; ok && before != i {
 				t.Errorf("%s is counted with %s", a, same[before][0])
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limit holds the clients of another handler to a rate, as those of the API are: who has no request left is answered
-// here. Of the options it takes Now, RateLimit and Trusted.
+// Limit returns a handler that applies the API's rate limit to another handler. A client without requests left gets a
+// 429. It uses the options Logger, Now, RateLimit and Trusted.
 func Limit(next http.Handler, o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -21,7 +21,7 @@ func Limit(next http.Handler, o Options) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.admit(&reply{ResponseWriter: w}, r) {
+		if h.admit(&responseWriter{ResponseWriter: w}, r) {
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -11,31 +11,32 @@ import (
 
 const (
 	limitWindow = time.Minute
-	limitShards = 64      // each with a lock of its own
-	maxClients  = 1 << 18 // counted at once, in all shards; some 20 MB
+	limitShards = 64      // each has its own lock
+	maxClients  = 1 << 18 // counted at the same time, in all shards; about 20 MB
 )
 
-// limiter counts the requests of each client in windows of a minute, the first of which begins with his first request.
+// limiter counts the requests of each client in windows of one minute. A client's first request starts its window.
 //
-// Its memory is bounded: where more than maxClients come within a minute, room is made by forgetting those whose window
-// began first. They get a new one early; nobody is refused for the number of others.
+// Memory is limited: if more than maxClients clients arrive within a minute, the oldest windows are dropped. Those
+// clients get a new window early; no client is refused because of the number of other clients.
 type limiter struct {
 	limit  int // requests in a window
 	policy []string
-	base   time.Time // instants are counted from here, by the clock that never steps
+	base   time.Time // start of the monotonic time in windows
 	seed   maphash.Seed
 	shards [limitShards]limitShard
 }
 
-// client is who is counted: an IPv4 address, or the 64 bits of an IPv6 network. No network of clients begins with 32
-// zero bits, so the two never meet.
+// client identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
+// starts with 32 zero bits, so the two never collide.
 type client uint64
 
-// limitShard is the windows of some clients. Windows are equally long, so they end in the order in which they began.
+// limitShard contains the windows of some clients. All windows have the same length, so they end in the order in which
+// they started.
 type limitShard struct {
 	mu      sync.Mutex
 	windows map[client]window
-	began   []beginning // from head on: of every window, in order; also of some that were replaced after their end
+	began   []windowStart // from head on: the start of every window, in order, and of some windows that were replaced
 	head    int
 }
 
@@ -44,12 +45,12 @@ type window struct {
 	count int
 }
 
-type beginning struct {
+type windowStart struct {
 	client client
 	start  time.Duration
 }
 
-// newLimiter allows limit requests a minute; it is nil, which allows all, for 0.
+// newLimiter returns a limiter of limit requests per minute, or nil, which does not limit, for 0.
 func newLimiter(limit int, now time.Time) *limiter {
 	if limit <= 0 {
 		return nil
@@ -64,28 +65,28 @@ func newLimiter(limit int, now time.Time) *limiter {
 	return l
 }
 
-// clientOf is who is counted under an address.
-func clientOf(addr netip.Addr) client {
+// newClient returns the client of an address.
+func newClient(addr netip.Addr) client {
 	if addr = addr.Unmap(); addr.Is4() {
 		b := addr.As4()
 		return client(binary.BigEndian.Uint32(b[:]))
 	}
-	b := addr.As16() // of no address, zero
+	b := addr.As16() // zero for an invalid address
 	return client(binary.BigEndian.Uint64(b[:8]))
 }
 
-// take counts a request, unless the client has none left in his window. It answers how many he has left and when the
-// window ends.
+// take counts a request unless the client has none left in its window. It returns the number of requests left and the
+// time until the window ends.
 func (l *limiter) take(c client, now time.Time) (left int, ends time.Duration, ok bool) {
 	at := now.Sub(l.base)
 	s := &l.shards[maphash.Comparable(l.seed, c)%limitShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, known := s.windows[c]
-	if age := at - w.start; !known || age >= limitWindow || age < 0 {
+	w, ok := s.windows[c]
+	if age := at - w.start; !ok || age >= limitWindow || age < 0 {
 		s.makeRoom(at)
 		w = window{start: at}
-		s.began = append(s.began, beginning{c, at})
+		s.began = append(s.began, windowStart{c, at})
 	}
 	if ok = w.count < l.limit; ok {
 		w.count++
@@ -94,7 +95,7 @@ func (l *limiter) take(c client, now time.Time) (left int, ends time.Duration, o
 	return l.limit - w.count, w.start + limitWindow - at, ok
 }
 
-// makeRoom forgets the windows that have ended, and the oldest of a full shard.
+// makeRoom drops the windows that have ended, and the oldest one of a full shard.
 func (s *limitShard) makeRoom(at time.Duration) {
 	for s.head < len(s.began) {
 		b := s.began[s.head]
@@ -112,7 +113,7 @@ func (s *limitShard) makeRoom(at time.Duration) {
 	}
 }
 
-// clients is how many are counted now.
+// clients returns the number of clients that are counted.
 func (l *limiter) clients() (n int) {
 	for i := range l.shards {
 		s := &l.shards[i]
@@ -123,10 +124,10 @@ func (l *limiter) clients() (n int) {
 	return n
 }
 
-// rateLimit is the value of the header field: requests left, and seconds until all are there again.
+// rateLimit returns the value of the header RateLimit: requests left, and seconds until the window ends.
 func rateLimit(left int, ends time.Duration) string {
 	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(ceilSeconds(ends), 10)
 }
 
-// ceilSeconds is a span in whole seconds, one at least.
+// ceilSeconds rounds a duration up to whole seconds, at least one.
 func ceilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -11,11 +11,11 @@ import (
 	"tollbook/site"
 )
 
-// errMissing is a file that the snapshot must have by its own index, and has not.
-var errMissing = errors.New("missing")
+// errMissing reports a file that the snapshot must have according to its index.
+var errMissing = errors.New("missing from the snapshot")
 
-// answer finds what a request asks for: the key of the file that answers it, and the content.
-func (h *handler) answer(v *view, snap *output.Snapshot, q site.Query) (string, *body, error) {
+// findBody returns the key of the file with the response to a request, and its content.
+func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q site.Query) (string, *body, error) {
 	key := q.Key()
 	if q.Route == nil {
 		return h.namedFile(v, snap, key)
@@ -24,12 +24,12 @@ func (h *handler) answer(v *view, snap *output.Snapshot, q site.Query) (string, 
 		b, err := h.file(m)
 		return key, b, err
 	}
-	b, err := h.byRule(v, snap, q, key)
+	b, err := h.cutByRule(v, snap, q, key)
 	return key, b, err
 }
 
-// namedFile answers a path that names a file by itself. A missing file is a 404, unless the snapshot must have it.
-func (h *handler) namedFile(v *view, snap *output.Snapshot, key string) (string, *body, error) {
+// namedFile returns the file that a path names. A missing file is a 404, unless the snapshot must have it.
+func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) (string, *body, error) {
 	if m, ok := snap.Lookup(key); ok {
 		b, err := h.file(m)
 		return key, b, err
@@ -38,24 +38,24 @@ func (h *handler) namedFile(v *view, snap *output.Snapshot, key string) (string,
 	if err != nil {
 		return "", nil, err
 	}
-	if q, _ := queryOf(key); q.Route != nil {
+	if q, _ := queryForKey(key); q.Route != nil {
 		if mustHave(index, q) {
-			return "", nil, missing(key)
+			return "", nil, missingError(key)
 		}
-		if q.Route.Rule == site.RuleTrim { // without parameters it is no file either
-			b, err := h.byRule(v, snap, q, key)
+		if q.Route.Rule == site.RuleTrim { // this request has no file, even without parameters
+			b, err := h.cutByRule(v, snap, q, key)
 			return key, b, err
 		}
 	}
-	if listed, err := h.listedShard(snap, key); err != nil {
+	if listed, err := h.isListedShard(snap, key); err != nil {
 		return "", nil, err
 	} else if listed {
-		return "", nil, missing(key)
+		return "", nil, missingError(key)
 	}
 	return "", nil, site.ErrNotFound
 }
 
-// mustHave returns whether q's own file belongs to every whole snapshot with this index.
+// mustHave reports whether every complete snapshot with this index has a file for q.
 func mustHave(index *site.Index, q site.Query) bool {
 	if !index.Has(q) {
 		return false
@@ -69,8 +69,8 @@ func mustHave(index *site.Index, q site.Query) bool {
 	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
 }
 
-// byRule answers a request whose key is no file.
-func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key string) (*body, error) {
+// cutByRule cuts the response to a request whose key is not a file.
+func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query, key string) (*body, error) {
 	index, err := v.readIndex(snap)
 	if err != nil {
 		return nil, err
@@ -95,18 +95,18 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
 	default:
 		if mustHave(index, q) {
-			return nil, missing(key)
+			return nil, missingError(key)
 		}
 		return nil, site.ErrNotFound
 	}
-	return cachedAnswer(h.cache, cacheKey{snapshot: snap.ID, name: trimName(q, key)}, cut)
+	return getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: trimKey(q, key)}, cut)
 }
 
 // window cuts a page of a list of total rows out of at most two neighbouring files of 100 rows.
 func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body, error) {
 	var rows [][]byte
 	for _, s := range site.PageSpans(q, total) {
-		of, err := cachedFile(h, snap, s.Key, "rows", func(data []byte) (*fileRows, error) {
+		of, err := readCachedFile(h, snap, s.Key, "rows", func(data []byte) (*fileRows, error) {
 			rows, _, err := q.Route.Framing.Split(data)
 			return &fileRows{rows: rows, bytes: len(data)}, err
 		})
@@ -114,7 +114,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 			return nil, err
 		}
 		if s.To > len(of.rows) {
-			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d",
+			return nil, fmt.Errorf("file %s: %w: it has %d rows; with a list total of %d it must have %d",
 				s.Key, archive.ErrDamaged, len(of.rows), total, s.To)
 		}
 		rows = append(rows, of.rows[s.From:s.To]...)
@@ -128,24 +128,25 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 
 // fileRows are the rows of a file, in the order in which they are sent.
 type fileRows struct {
-	rows  [][]byte // parts of the file
-	first int64    // the lowest number of a row, in a log
-	bytes int      // of the file
+	rows  [][]byte // slices of the file
+	first int64    // in a log: the lowest number of a row
+	bytes int      // size of the file
 }
 
 func (f *fileRows) size() int { return f.bytes + 24*len(f.rows) }
 
-// sized is what was read of a file, with the bytes that it takes in memory.
-type sized interface{ size() int }
+// sizer is a value that was parsed from a file. Its size is the memory that it uses, in bytes.
+type sizer interface{ size() int }
 
-// cachedFile returns what parse reads in a file that the snapshot must have.
-func cachedFile[T sized](h *handler, snap *output.Snapshot, key, as string, parse func([]byte) (T, error)) (T, error) {
+// readCachedFile returns the result of parse for a file that the snapshot must have.
+func readCachedFile[T sizer](h *handler, snap *output.Snapshot, key, as string, parse func([]byte) (T, error)) (T,
+	error) {
 	m, ok := snap.Lookup(key)
 	if !ok {
 		var none T
-		return none, missing(key)
+		return none, missingError(key)
 	}
-	return cached(h.cache, cacheKey{sum: m.Sum, name: as}, T.size, func() (T, error) {
+	return getCached(h.cache, cacheKey{sum: m.Sum, name: as}, T.size, func() (T, error) {
 		data, err := m.Read()
 		if err != nil {
 			var none T
@@ -159,20 +160,21 @@ func cachedFile[T sized](h *handler, snap *output.Snapshot, key, as string, pars
 	})
 }
 
-func missing(key string) error { return fmt.Errorf("file %s: %w", key, errMissing) }
+func missingError(key string) error { return fmt.Errorf("file %s: %w", key, errMissing) }
 
-// linkNext is the header that names the request for the next page, of this snapshot; nil where there is none.
-func linkNext(r *http.Request, v *view, snap *output.Snapshot, q site.Query, b *body) ([]string, error) {
+// linkNext returns the value of the header Link, which names the request for the next page in the same snapshot; nil if
+// there is none.
+func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q site.Query, b *body) ([]string, error) {
 	address := r.URL.EscapedPath()
-	if q.Route == nil { // a page of a list under the name of its file
+	if q.Route == nil { // a page of a list, requested by the name of its file
 		if key := q.Key(); path.Ext(key) == ".json" {
-			q, address = queryOf(key)
+			q, address = queryForKey(key)
 		}
 	}
 	if !q.Paged() {
 		return nil, nil
 	}
-	total, err := pagedTotal(v, snap, q, b)
+	total, err := listTotal(v, snap, q, b)
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", q.Key(), err)
 	}
@@ -184,8 +186,8 @@ func linkNext(r *http.Request, v *view, snap *output.Snapshot, q site.Query, b *
 	return []string{"<" + address + "?" + next.RawQuery() + `>; rel="next"`}, nil
 }
 
-// queryOf is the request that a key spells, and its path; without a route for one that no request has.
-func queryOf(key string) (site.Query, string) {
+// queryForKey returns the request with this key, and its path. If there is none, the request has no route.
+func queryForKey(key string) (site.Query, string) {
 	address, rawQuery, err := site.Request(key)
 	if err != nil {
 		return site.Query{}, ""
@@ -197,8 +199,8 @@ func queryOf(key string) (site.Query, string) {
 	return q, address
 }
 
-// pagedTotal is what site.Query.Next needs: the number of rows of a list, or of pages where pages are documents.
-func pagedTotal(v *view, snap *output.Snapshot, q site.Query, b *body) (int, error) {
+// listTotal returns the argument for site.Query.Next: the number of rows of a JSON list, or of pages of an HTML list.
+func listTotal(v *snapshotInfo, snap *output.Snapshot, q site.Query, b *body) (int, error) {
 	if q.Route.Ext == ".json" {
 		return b.rows(q.Route.Framing)
 	}
