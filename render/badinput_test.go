@@ -20,8 +20,8 @@ import (
 	"tollbook/templates"
 )
 
-// saying is a directory in which every stranger writes the same wherever he may, beside services like any other.
-func saying(words string) *site.Snapshot {
+// injectedSnapshot returns a directory in which each stranger writes words in every field, beside ordinary services.
+func injectedSnapshot(words string) *site.Snapshot {
 	s := world()
 	s.Services, s.Status.Services, s.Checks.Newest = s.Services[:4], s.Status.Services[:4], s.Checks.Newest[:2]
 	s.Status.Offline, s.Status.Degraded = 0, 1
@@ -80,8 +80,8 @@ func saying(words string) *site.Snapshot {
 	return s
 }
 
-// TestBadInput: whatever strangers write, every page stays whole: no element, link or attribute of theirs, nothing
-// unseen, and what runs from right to left turns nothing around it.
+// TestBadInput checks that text of strangers adds no element, link, attribute or invisible character to a page, and
+// that right-to-left text does not affect its surroundings.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for what, words := range map[string]string{
@@ -104,7 +104,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})
-			tree := treeOf(t, pages, saying(words))
+			tree := treeOf(t, pages, injectedSnapshot(words))
 			for key, page := range tree {
 				if !strings.HasSuffix(key, ".html") {
 					continue
@@ -113,7 +113,7 @@ func TestBadInput(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, fault := range append(faults(doc, tree), strangers(doc)...) {
+				for _, fault := range append(findFaults(doc, tree), findInjections(doc)...) {
 					t.Errorf("%s: %s", key, fault)
 				}
 				if i := bytes.IndexAny(page, "\u202e\u2066\u200b\u2060\ufeff\U000e0041\x00\x07"); i >= 0 {
@@ -124,16 +124,16 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// strangers are what a stranger's words did to a page: an element that no template has, a link of theirs, or words from
-// right to left that nothing isolates.
-func strangers(doc *goquery.Document) (found []string) {
+// findInjections returns what the text of a stranger did to a page: an element that no template has, a link, or
+// right-to-left text that no element isolates.
+func findInjections(doc *goquery.Document) (list []string) {
 	doc.Find(
 		"script:not([src]):not([type='application/ld+json']), img:not([alt]), b, [onerror], a[href^='javascript' i], " +
 			"a[href^='data' i], a[href*='@'], title ~ title").Each(func(_ int, s *goquery.Selection) {
-		found = append(found, "a stranger's element: "+s.Nodes[0].Data)
+		list = append(list, "a stranger's element: "+s.Nodes[0].Data)
 	})
 	if doc.Find("html, head, body, main#main, header.top, footer.foot").Length() != 6 {
-		found = append(found, "the frame of the page is broken")
+		list = append(list, "the frame of the page is broken")
 	}
 	var walk func(n *html.Node, isolated bool)
 	walk = func(n *html.Node, isolated bool) {
@@ -142,7 +142,7 @@ func strangers(doc *goquery.Document) (found []string) {
 			isolated = true
 		}
 		if n.Type == html.TextNode && !isolated && strings.ContainsAny(n.Data, "שםر") {
-			found = append(found, fmt.Sprintf("nothing isolates %.60q in <%s class=%q>", n.Data, n.Parent.Data,
+			list = append(list, fmt.Sprintf("nothing isolates %.60q in <%s class=%q>", n.Data, n.Parent.Data,
 				goquery.NewDocumentFromNode(n.Parent).AttrOr("class", "")))
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -150,10 +150,10 @@ func strangers(doc *goquery.Document) (found []string) {
 		}
 	}
 	walk(doc.Find("body").Nodes[0], false)
-	return found
+	return list
 }
 
-// TestPrices: the smallest and the largest are exact wherever they stand.
+// TestPrices checks that the smallest and the largest prices are exact on all pages.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ price, want string }{
@@ -168,7 +168,7 @@ func TestPrices(t *testing.T) {
 				PriceUSD: &c.price, PayTo: payTo}}}}
 		l.Prices = []site.PricePoint{{Date: now.Format("2006-01-02"), MinPriceUSD: &price, MaxPriceUSD: &price}}
 		s := &site.Snapshot{Now: site.NewTime(now), Services: []site.Listing{l}}
-		e := book(t, s)
+		e := newRenderer(t, s)
 		expect(t, servicePage(e, l), Nth(".figures dd", 0, IsText(c.want)),
 			In(".endpoint summary .price", IsText(c.want)), In(".endpoint td.price", IsText(c.want)),
 			In("#prices ~ .strip figcaption", HasText("Now from "+c.want+";")))
@@ -180,10 +180,10 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestFirstView: what a browser fetches to show a service's page is at most 60 KB, whatever the service has.
+// TestFirstView checks that a browser downloads at most 60 KB to show a service's page, however large the service is.
 func TestFirstView(t *testing.T) {
 	t.Parallel()
-	many := thousand()
+	many := manyEndpoints()
 	for i := range many.Detail.Endpoints {
 		many.Detail.Endpoints[i].Path = fmt.Sprintf("/v%d/%x/report-%d", i%7, i*i*7919, i)
 		many.Detail.Endpoints[i].Description = ptr(fmt.Sprintf("Report %x of collection %x, by the page, as of %d.",
@@ -235,7 +235,7 @@ func packed(t *testing.T, data []byte) int {
 	return b.Len()
 }
 
-// TestCells: what scripts write into tables is what the templates write.
+// TestCells checks that scripts write the same cells of tables as the templates.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
@@ -250,7 +250,8 @@ func TestCells(t *testing.T) {
 console.log(JSON.stringify([
 	[0.0000001, 1e-18, 1000000, 1e21, 0, 0.1, 1234567.891, 12345678901234567890].map(cells.dollars),
 	[0, 100, 99.999, 12.345, 50].map(cells.percent), [0, 9999, 10000, 123456].map(cells.millis),
-	["a\u0000\u0007\u202eb", "  one\r\n two ", "W".repeat(200), "👩🏽‍💻".repeat(3)].map((s) => cells.words(s, 100)), cells.count(1234567),
+	["a\u0000\u0007\u202eb", "  one\r\n two ", "W".repeat(200), "👩🏽‍💻".repeat(3)].map((s) => cells.words(s, 100)),
+	cells.count(1234567),
 ]));`
 	out, err := exec.CommandContext(t.Context(), node, "-e", program).Output()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"tollbook/site"
 )
 
-// BenchmarkPage renders a page of each kind that a directory has thousands of, and what lies beside a service's.
+// BenchmarkPage renders a page of each frequent kind, and the files beside a service's page.
 func BenchmarkPage(b *testing.B) {
 	s := world()
 	e := newPages(b, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).NewRenderer(s)
@@ -49,7 +49,7 @@ func BenchmarkPage(b *testing.B) {
 	})
 }
 
-// measure tells the processor's time too, which others on the machine don't lengthen.
+// measure also reports processor time, which does not depend on other processes of the machine.
 func measure(b *testing.B, f func() error) {
 	b.ReportAllocs()
 	used := func() int64 {

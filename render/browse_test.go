@@ -15,8 +15,8 @@ import (
 	"tollbook/site"
 )
 
-// TestOrders: each order is a page that links to the others; a page in an order that is not the first is a file of its
-// own.
+// TestOrders checks that each order of the list is a page with links to the others, and that pages of other orders than
+// the default have files of their own.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -25,7 +25,7 @@ func TestOrders(t *testing.T) {
 		rows = append(rows, &s.Services[i].Item)
 	}
 	site.Sort(rows, site.OrderCheapest)
-	e := book(t, s)
+	e := newRenderer(t, s)
 	expect(t, func() ([]byte, error) {
 		return e.ServicesPage(rows[:render.PageRows], site.NewPaginationMeta(len(rows), 1, render.PageRows),
 			site.OrderCheapest)
@@ -42,7 +42,7 @@ func TestOrders(t *testing.T) {
 		In(".pager a[rel=next]", HasAttr("href", "/services/sort=cheapest/page=2.html")))
 }
 
-// TestGroups: figures of a category and a network are of their services alone; what is not known has none.
+// TestGroups checks the figures of a category and a network. Unknown figures are shown as unknown.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	s := &site.Snapshot{Now: site.NewTime(now),
@@ -57,7 +57,7 @@ func TestGroups(t *testing.T) {
 	lone := plain("s3", "Name", site.StatusUnknown, 3)
 	lone.Item.Category, lone.Item.MinPriceUSD, lone.Item.Uptime24h, lone.Item.Networks = "数据", nil, nil, nil
 	s.Services = append(s.Services, lone)
-	e := book(t, s)
+	e := newRenderer(t, s)
 	var keys []string
 	for _, g := range e.Groups() {
 		keys = append(keys, g.Key(1))
@@ -78,7 +78,7 @@ func TestGroups(t *testing.T) {
 		Nth("tbody tr", 2, In("a", HasAttr("href", "/services/s2.html"))))
 	slices.Reverse(s.Services)
 	slices.SortFunc(s.Services, func(a, b site.Listing) int { return strings.Compare(a.Item.Slug, b.Item.Slug) })
-	again := book(t, s)
+	again := newRenderer(t, s)
 	for i, g := range again.Groups() {
 		if g.Key(1) != keys[i] {
 			t.Errorf("group %d lies at %s, then at %s", i, keys[i], g.Key(1))
@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestChangesPage: changes of a day stand together, in the words of the service's page.
+// TestChangesPage checks that changes are grouped by day and worded as on the service's page.
 func TestChangesPage(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -97,7 +97,7 @@ func TestChangesPage(t *testing.T) {
 	s.Changes.Feed = append(s.Changes.Feed, &site.ChangeRecord{Slug: "nasty", Name: hostile, Type: hostile,
 		ObservedAt: ago(90 * dayTime), Summary: json.RawMessage(`[`)})
 	s.Changes.Meta = site.ChangesMeta{TypeCounts: site.TypeCounts{Schema: 1, Price: 2, PayTo: 3}, WindowTotal: 6}
-	expect(t, book(t, s).ChangesPage,
+	expect(t, newRenderer(t, s).ChangesPage,
 		In(".figures", HasText("90 days 6"), HasText("Prices 2"), HasText("Recipients 3"), HasText("Payment options "+
 			"1")),
 		Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")),
@@ -105,14 +105,14 @@ func TestChangesPage(t *testing.T) {
 		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")),
 		In("link[type='application/feed+json']", HasAttr("href", "/feed.json")),
 		In("main a[href='/v1/changes.json']"), NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).ChangesPage, In(".empty"), NotIn("main section"),
+	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).ChangesPage, In(".empty"), NotIn("main section"),
 		In("main a[href='/feed.xml']"))
 }
 
-// TestServiceFeeds: both forms of a service's feed say the same, and are there before anything has changed.
+// TestServiceFeeds checks that both feeds of a service have the same entries, and exist before the first change.
 func TestServiceFeeds(t *testing.T) {
 	t.Parallel()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	for _, l := range []site.Listing{acme(), nasty(), unchecked()} {
 		files, err := e.ServiceFeeds(e.DescribeService(&l))
 		if err != nil {
@@ -147,10 +147,10 @@ func TestServiceFeeds(t *testing.T) {
 	}
 }
 
-// TestBadge: a badge says state and uptime, in both forms, and nothing of the service's own.
+// TestBadge checks that a badge contains state and uptime in both formats, and no text of the service.
 func TestBadge(t *testing.T) {
 	t.Parallel()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	for _, c := range []struct {
 		of   site.Listing
 		want site.Badge
@@ -186,8 +186,8 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// TestPricesOverTime: a price is drawn as long as it was asked, what was asked before the 90 days too; unknown is no
-// zero.
+// TestPricesOverTime checks that the chart shows a price as long as it was valid, also one from before the 90 days.
+// Unknown is not zero.
 func TestPricesOverTime(t *testing.T) {
 	t.Parallel()
 	l := acme()
@@ -197,40 +197,40 @@ func TestPricesOverTime(t *testing.T) {
 	}
 	l.Prices = []site.PricePoint{point("2026-01-02", "0.0000001", "0.0000001", 0), {Date: "2026-10-01", Changes: 1},
 		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
-	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // since it moved today
-	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2),
+	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // it changed today
+	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2),
 		In("figcaption", IsText("Now from $0.75; 2 changes in the last 90 days.")),
 		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")),
 			In("rect", HasAttr("width", "800"))),
 		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")),
 			In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
 		Count("tbody tr", 1), In("tbody tr", HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
-	expect(t, servicePage(book(t, world()), unchecked()),
+	expect(t, servicePage(newRenderer(t, world()), unchecked()),
 		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known yet."), NoText("$0")))
 }
 
-// TestPayExamples: who can be paid by the client is shown how; no stranger's address leaves its quotes.
+// TestPayExamples checks which endpoints have a program that pays them, and that no address leaves its quotes.
 func TestPayExamples(t *testing.T) {
 	t.Parallel()
 	l := acme()
 	l.Detail.Endpoints[1].Pricing[0].Scheme = "exact"
 	l.Detail.Endpoints[1].Path = "/\"); steal(process.env.KEY); (\"`\\</pre>"
-	expect(t, servicePage(book(t, world()), l),
+	expect(t, servicePage(newRenderer(t, world()), l),
 		Nth(".endpoint", 0, In(".paid pre", HasText(`await pay("https://api.acme.test/quote");`))),
 		Nth(".endpoint", 1,
 			In(".paid pre",
 				HasText(
 					`await pay("https://api.acme.test/%22);%20steal(process.env.KEY);%20(%22%60%5C%3C/pre%3E", { method: "POST"`))),
 		Nth(".endpoint", 2, NotIn(".paid")))
-	expect(t, servicePage(book(t, world()), nasty()), NotIn(".paid"))
-	expect(t, servicePage(book(t, world()), thousand()), Count(".endpoint", 100), Count(".paid", 50))
+	expect(t, servicePage(newRenderer(t, world()), nasty()), NotIn(".paid"))
+	expect(t, servicePage(newRenderer(t, world()), manyEndpoints()), Count(".endpoint", 100), Count(".paid", 50))
 }
 
-// TestTwins: a twin says what the page says; what a stranger wrote begins no markup and can't leave its quotes or its
-// row.
-func TestTwins(t *testing.T) {
+// TestServiceMarkdown checks that the Markdown page has the facts of the page, and that no text of a stranger begins
+// markup or leaves its quotes or its row.
+func TestServiceMarkdown(t *testing.T) {
 	t.Parallel()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	for _, c := range []struct {
 		of   site.Listing
 		says []string

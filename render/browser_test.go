@@ -20,17 +20,16 @@ import (
 	"tollbook/site/testgate"
 )
 
-// task is a page to open, and what to do there.
+// task is a page to open and what to do on it.
 type task struct {
 	URL    string `json:"url"`
 	Width  int    `json:"width"`
 	Script string `json:"script"`
 
-	asksInVain bool // the browser tells of something that is not there
+	expectsMissing bool // the browser reports a missing file
 }
 
-// browse does tasks in a real browser and decodes what came of each; that the browser has complained of something is a
-// fault.
+// browse performs tasks in a real browser and decodes their results. Any complaint of the browser fails the test.
 func browse[T any](t *testing.T, tasks []task) []T {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -65,7 +64,7 @@ func browse[T any](t *testing.T, tasks []task) []T {
 	for i, s := range said {
 		values[i] = s.Value
 		for _, fault := range s.Faults {
-			if tasks[i].asksInVain && strings.Contains(fault, "404") {
+			if tasks[i].expectsMissing && strings.Contains(fault, "404") {
 				continue
 			}
 			t.Errorf("%s at %d: %s", tasks[i].URL, tasks[i].Width, fault)
@@ -74,8 +73,8 @@ func browse[T any](t *testing.T, tasks []task) []T {
 	return values
 }
 
-// served is a directory's pages on a server of their own, with what scripts ask for.
-func served(t *testing.T, s *site.Snapshot) string {
+// serveDirectory serves the pages of a directory and the responses that scripts request.
+func serveDirectory(t *testing.T, s *site.Snapshot) string {
 	t.Helper()
 	var tree map[string][]byte
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -112,19 +111,20 @@ func served(t *testing.T, s *site.Snapshot) string {
 	return server.URL
 }
 
-// TestBadInputInBrowser: words that never end, that run from right to left or reach over their line push no page wider
-// than the screen, and nothing of theirs runs.
+// TestBadInputInBrowser checks that endless words, right-to-left text and combining characters make no page wider than
+// the screen, and that no script of a stranger runs.
 func TestBadInputInBrowser(t *testing.T) {
 	t.Parallel()
 	var tasks []task
 	for _, words := range []string{`</script><script>alert(1)</script><img src=x onerror=alert(1)>` +
 		strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {
-		base := served(t, saying(words))
+		base := serveDirectory(t, injectedSnapshot(words))
 		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html",
 			"/facilitators/loud.rs.html", "/coverage.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
 			for _, width := range []int{320, 1280} {
 				tasks = append(tasks, task{URL: base + page, Width: width, Script: `
-					if (location.pathname === "/compare.html") await until(() => document.querySelectorAll(".versus thead th").length === 4);
+					if (location.pathname === "/compare.html")
+						await until(() => document.querySelectorAll(".versus thead th").length === 4);
 					for (const d of document.querySelectorAll("details")) d.open = true;
 					return document.documentElement.scrollWidth;`})
 			}
@@ -137,25 +137,28 @@ func TestBadInputInBrowser(t *testing.T) {
 	}
 }
 
-// compared is what a comparison shows.
+// comparison is what the comparison page shows.
 type compareURL struct {
 	Heads   []string
 	Rows    map[string][]string // by label
 	Message string
-	Search  string // of the address
+	Search  string // query of the URL
 	Title   string
 }
 
 const tellCompared = `
 	const tell = () => ({
 		Heads: [...document.querySelectorAll(".versus thead th > :first-child")].map((e) => e.textContent),
-		Rows: Object.fromEntries([...document.querySelectorAll(".versus tbody tr")].filter((r) => r.querySelector("td")).map((r) => [r.querySelector("th").textContent, [...r.querySelectorAll("td")].map((c) => c.innerText.replace(/\s+/g, " ").trim())])),
+		Rows: Object.fromEntries([...document.querySelectorAll(".versus tbody tr")]
+			.filter((r) => r.querySelector("td"))
+			.map((r) => [r.querySelector("th").textContent,
+				[...r.querySelectorAll("td")].map((c) => c.innerText.replace(/\s+/g, " ").trim())])),
 		Message: document.getElementById("summary").textContent, Search: location.search, Title: document.title,
 	});
 	const heads = (n) => until(() => document.querySelectorAll(".versus thead th").length === n);`
 
-// TestCompare: services stand side by side as the address names them; the best of a row is marked with a word, where
-// there is a best; others can be found, added and removed.
+// TestCompare checks that the URL names the services that are compared. A word marks the best value of a row if there
+// is one. Readers can find, add and remove services.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -163,13 +166,13 @@ func TestCompare(t *testing.T) {
 	for i := range s.Services[3:5] {
 		s.Services[3+i].Item.Category, s.Services[3+i].Detail.Category = "Finance", "Finance" // as acme's
 	}
-	base := served(t, s)
+	base := serveDirectory(t, s)
 	got := browse[compareURL](t, []task{
 		{URL: base + "/services/acme.html", Width: 390,
 			Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
 		{URL: base + "/compare.html?a=acme&b=fresh", Width: 390,
 			Script: tellCompared + `await heads(2); return tell();`},
-		{URL: base + "/compare.html?services=acme,plain-04,gone,ACME,acme", Width: 1280, asksInVain: true,
+		{URL: base + "/compare.html?services=acme,plain-04,gone,ACME,acme", Width: 1280, expectsMissing: true,
 			Script: tellCompared + `await heads(3); return tell();`},
 		{URL: base + "/compare.html?a=nasty", Width: 1280, Script: tellCompared + `
 			await heads(1);
@@ -177,14 +180,16 @@ func TestCompare(t *testing.T) {
 			name.value = "fresh";
 			name.dispatchEvent(new Event("input"));
 			await until(() => document.querySelectorAll(".found button").length > 5);
-			[...document.querySelectorAll(".found button")].find((b) => b.textContent.startsWith("Fresh Listing")).click();
+			[...document.querySelectorAll(".found button")]
+				.find((b) => b.textContent.startsWith("Fresh Listing")).click();
 			await heads(2);
 			document.querySelector(".versus thead button").click();
 			await heads(1);
 			return tell();`},
 		{URL: base + "/compare.html", Width: 390, Script: tellCompared + `
 			await until(() => !document.querySelector("form.pick").hidden);
-			const before = [document.querySelector(".unscripted").hidden, document.querySelector(".compared").hidden, document.querySelector(".sets").hidden];
+			const before = [document.querySelector(".unscripted").hidden, document.querySelector(".compared").hidden,
+				document.querySelector(".sets").hidden];
 			[...document.querySelectorAll(".sets a")].find((a) => a.textContent === "Finance").click();
 			await heads(3);
 			return { ...tell(), Heads: before.map(String), Rows: null };`},

@@ -7,7 +7,7 @@ import (
 	"tollbook/site"
 )
 
-// volumes are n days of volume that end today, with a day without any now and then.
+// volumes returns n days of volume that end today; some days have none.
 func volumes(n int) []site.VolumePoint {
 	var points []site.VolumePoint
 	for i := n - 1; i >= 0; i-- {
@@ -22,7 +22,7 @@ func volumes(n int) []site.VolumePoint {
 	return points
 }
 
-// facilitators are one that settles, one with a hostile name and a large volume, and one of which nothing is known.
+// facilitators returns one that settles, one with a hostile name and a large volume, and one of which nothing is known.
 func facilitators() []site.FacilitatorDetail {
 	chain := site.FacilitatorChain{Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: usdc,
 		AssetName:    "USDC",
@@ -61,7 +61,7 @@ func facilitators() []site.FacilitatorDetail {
 	return []site.FacilitatorDetail{acme, loud, listed}
 }
 
-// coverage is a report with everything in it.
+// coverage returns a report with a value in every field.
 func coverage() site.CoverageReport {
 	return site.CoverageReport{
 		AsOf: site.NewTime(now),

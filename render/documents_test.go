@@ -16,7 +16,7 @@ import (
 	"tollbook/site"
 )
 
-// examplesOf renders the answers that examples are made of, as a build does.
+// examplesOf renders the responses of the examples, as a build does.
 func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Examples {
 	t.Helper()
 	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
@@ -51,7 +51,7 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 
 func apiOf(t *testing.T, s *site.Snapshot) *render.API {
 	t.Helper()
-	e := book(t, s)
+	e := newRenderer(t, s)
 	api, err := e.API(examplesOf(t, e, s))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func apiOf(t *testing.T, s *site.Snapshot) *render.API {
 	return api
 }
 
-// document is an OpenAPI document as far as these tests look.
+// document is the part of an OpenAPI document that these tests read.
 type document struct {
 	OpenAPI string
 	Info    struct{ Version string }
@@ -115,9 +115,9 @@ func parseDocument(t *testing.T, api *render.API) (document, []byte) {
 	return d, data
 }
 
-// TestEveryRouteIsDescribed: each JSON route of the table has a path with exactly its parameters, a response type, and
-// every part of it is named and described. A new route needs a line in site.Responses, a new field one in the
-// vocabulary.
+// TestEveryRouteIsDescribed checks that each JSON route of the table has a path with exactly its parameters and a
+// response type, and that every part is named and described. A new route needs a line in site.Responses, a new field
+// one in the vocabulary.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
 	d, _ := parseDocument(t, apiOf(t, world()))
@@ -147,7 +147,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		var got, want []string
 		for _, p := range item.Get.Parameters {
 			if p.Ref != "" {
-				continue // a common one
+				continue // a parameter of all routes
 			}
 			if p.Description == "" {
 				t.Errorf("parameter %s of route %s is not described", p.Name, r.Name)
@@ -167,7 +167,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		}
 	}
 	for name := range site.Responses {
-		site.ByName(name) // panics for one that is not in the table
+		site.ByName(name) // panics for a route that is not in the table
 	}
 	for _, c := range site.Calls {
 		if _, ok := d.Paths[strings.TrimPrefix(c.Pattern, "/v1")]; !ok {
@@ -196,7 +196,7 @@ func number(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// paramLine is how the document must show a parameter of the table.
+// paramLine returns how the document must show a parameter of the table.
 func paramLine(p *site.Param) string {
 	low, high := "", ""
 	values := []any(nil)
@@ -215,8 +215,8 @@ func paramLine(p *site.Param) string {
 	return fmt.Sprintf("%s %t %s..%s %v %v", p.Name, false, low, high, values, standard)
 }
 
-// TestSchemasAreTheTypes: what is always present is required, what may be null says so, and texts have the form that
-// they have.
+// TestSchemasAreTheTypes checks that fields that are always present are required, that fields that may be null say so,
+// and that texts have their format.
 func TestSchemasAreTheTypes(t *testing.T) {
 	t.Parallel()
 	d, _ := parseDocument(t, apiOf(t, world()))
@@ -264,7 +264,7 @@ func TestSchemasAreTheTypes(t *testing.T) {
 	}
 }
 
-// TestRouteTableIsPublished: routes.json, read back, is the table itself.
+// TestRouteTableIsPublished checks that routes.json decodes to the table.
 func TestRouteTableIsPublished(t *testing.T) {
 	t.Parallel()
 	data, err := site.JSON(site.Table())
@@ -302,7 +302,7 @@ func TestRouteTableIsPublished(t *testing.T) {
 	}
 }
 
-// TestExamples: they are answers of the snapshot, cut short, without what is not seen.
+// TestExamples checks that examples are responses of the snapshot, shortened and without invisible characters.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	d, data := parseDocument(t, apiOf(t, world()))
@@ -372,8 +372,8 @@ func TestReference(t *testing.T) {
 		In("section[aria-labelledby=getService]", NotIn("details"), NoText("curl")))
 }
 
-// A body is what a client reads back, and the same value gives the same bytes.
-func TestJSONReadsBack(t *testing.T) {
+// TestEncode checks that a body decodes to its value, and that the same value gives the same bytes.
+func TestEncode(t *testing.T) {
 	t.Parallel()
 	detail := acme().Detail
 	first, err := site.JSON(detail)

@@ -14,7 +14,7 @@ import (
 	"tollbook/site"
 )
 
-// atom is what a reader of feeds takes from one.
+// atom is the part of a feed that feed readers use.
 type atom struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string   `xml:"id"`
@@ -69,8 +69,8 @@ func changeOf(slug, name string, at time.Time, kind string, summary any) *site.C
 	return &site.ChangeRecord{Slug: slug, Name: name, Type: kind, ObservedAt: site.NewTime(at), Summary: text}
 }
 
-// TestFeed: what RFC 4287 asks of a feed, and of each entry; the service's words as text in quotation marks; ids that
-// another build, at another address, gives again.
+// TestFeed checks what RFC 4287 requires of a feed and its entries, that text of services is in quotation marks, and
+// that ids are stable across builds and addresses.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -135,8 +135,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestFeedOfNothing: a directory without records has a feed all the same.
-func TestFeedOfNothing(t *testing.T) {
+// TestEmptyFeed checks that a directory without records has a feed.
+func TestEmptyFeed(t *testing.T) {
 	t.Parallel()
 	f, _ := readFeed(t, &site.Snapshot{Now: site.NewTime(now)},
 		render.Site{BaseURL: "https://tollbook.example", Sample: true})

@@ -9,7 +9,8 @@ import (
 	"tollbook/site"
 )
 
-// repriced is a service with changes of one price, newest first; each is what the price became, the last what it was.
+// repriced returns a service with changes of one price, newest first. Each value is the new price, the last one the
+// first price.
 func repriced(slug string, before time.Duration, amounts ...string) (site.Listing, []*site.ChangeRecord) {
 	l := plain(slug, "Of "+slug, site.StatusOnline, 0)
 	l.Detail.Endpoints = []site.Endpoint{{Method: "GET", Path: "/q",
@@ -26,8 +27,9 @@ func repriced(slug string, before time.Duration, amounts ...string) (site.Listin
 	return l, records
 }
 
-// TestPriceMovers: what came of all moves of a price, the largest first, each service once, none older than seven days.
-func TestPriceMovers(t *testing.T) {
+// TestLargestPriceChanges checks that all changes of a price in seven days count as one, the largest comes first, and
+// each service appears once.
+func TestLargestPriceChanges(t *testing.T) {
 	t.Parallel()
 	s := &site.Snapshot{Now: site.NewTime(now), Networks: world().Networks}
 	for _, c := range []struct {
@@ -50,10 +52,10 @@ func TestPriceMovers(t *testing.T) {
 		s.Changes.Feed = append(s.Changes.Feed, records...)
 	}
 	gone, records := repriced("z-gone", time.Hour, "90000000", "10000")
-	_ = gone // is listed no more
+	_ = gone // no longer listed
 	s.Changes.Feed = append(s.Changes.Feed, records...)
 	rows := "section[aria-labelledby=repriced] .movers > li"
-	expect(t, book(t, s).Home, Count(rows, 5),
+	expect(t, newRenderer(t, s).Home, Count(rows, 5),
 		Nth(rows, 0, In("a", IsText("Of f-almost-nothing"), HasAttr("href", "/services/f-almost-nothing.html#prices")),
 			In(".trend-down", IsText("more than −99%")), HasText("$1,000,000→$0.000001")),
 		Nth(rows, 1, HasText("Of c-tenfold"), In(".trend-up", IsText("10×")),
@@ -64,8 +66,8 @@ func TestPriceMovers(t *testing.T) {
 		In("section[aria-labelledby=risen] .empty"))
 }
 
-// TestVolumeMovers: only what is measured, and was paid often enough, has a trend.
-func TestVolumeMovers(t *testing.T) {
+// TestLargestVolumeChanges checks that only services that are measured and paid often enough have a trend.
+func TestLargestVolumeChanges(t *testing.T) {
 	t.Parallel()
 	s := &site.Snapshot{Now: site.NewTime(now)}
 	for i, c := range []struct {
@@ -84,17 +86,18 @@ func TestVolumeMovers(t *testing.T) {
 		s.Services = append(s.Services, l)
 	}
 	rows := "section[aria-labelledby=risen] tbody tr"
-	expect(t, book(t, s).Home, Count(rows, 3),
+	expect(t, newRenderer(t, s).Home, Count(rows, 3),
 		Nth(rows, 0, HasText("Name 2 $12.35 no volume in 7 days down")),
 		Nth(rows, 1, HasText("Name 1 $12.35 −75% down")), Nth(rows, 2, HasText("Name 0 $12.35 +20% up"),
 			In("td[title='$12.345678']"), In("a[href='/services/s0.html#settled']")),
 		In("section[aria-labelledby=repriced] .empty", IsText("No prices changed in the last 7 days.")))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"),
+	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"),
 		Nth(".figures > div", 3, In(".none")))
 }
 
-// TestMultiples: the days of all networks are their sum; each network has its own chart, and one table says all of it.
-func TestMultiples(t *testing.T) {
+// TestNetworkCharts checks that the days of all networks are their sum, that each network has its own chart, and that
+// one table contains all of it.
+func TestNetworkCharts(t *testing.T) {
 	t.Parallel()
 	s := world()
 	point := func(daysAgo int, volume string, count int64) site.VolumePoint {
@@ -112,7 +115,7 @@ func TestMultiples(t *testing.T) {
 		{NetworkCAIP2: "eip155:84532", Measured: true, IsMainnet: ptr(false), Timeseries: []site.VolumePoint{}},
 	}
 	charts, rows := ".multiples > li", "section[aria-labelledby=days] tbody tr"
-	expect(t, book(t, s).FacilitatorsPage,
+	expect(t, newRenderer(t, s).FacilitatorsPage,
 		In("section[aria-labelledby=days] > figure",
 			In("figcaption", HasText("$2.75 on 2 of the last 90 days; maximum $2.00 on 18 Nov 2026.")),
 			In("svg[role=img] title", HasText("18 Nov 2026: $2.00 in 1 settlement"))),
@@ -125,5 +128,5 @@ func TestMultiples(t *testing.T) {
 		Count(rows, 2), Nth(rows, 0, HasText("18 Nov 2026 $2 $2 none")),
 		Nth(rows, 1, HasText("19 Nov 2026 $0.750001 $0.500001 $0.25")))
 	s.Coverage.Networks = nil
-	expect(t, book(t, s).FacilitatorsPage, NotIn("#days"))
+	expect(t, newRenderer(t, s).FacilitatorsPage, NotIn("#days"))
 }

@@ -43,14 +43,14 @@ func TestLLMs(t *testing.T) {
 			}
 		}
 	}
-	if empty := string(book(t, &site.Snapshot{Now: site.NewTime(now)}).LLMs()); !strings.Contains(empty,
+	if empty := string(newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).LLMs()); !strings.Contains(empty,
 		"No services are listed yet.") {
 		t.Errorf("llms.txt of an empty directory:\n%s", empty)
 	}
 }
 
-// many is a directory of n services.
-func many(n int) *site.Snapshot {
+// newDirectory returns a directory of n services.
+func newDirectory(n int) *site.Snapshot {
 	s := &site.Snapshot{Now: site.NewTime(now), Services: make([]site.Listing, n)}
 	for i := range s.Services {
 		s.Services[i].Item = site.ServiceListItem{Slug: fmt.Sprintf("s-%06d", i), Name: "S", Status: site.StatusOnline,
@@ -61,7 +61,7 @@ func many(n int) *site.Snapshot {
 
 func TestLLMsNamesAtMost500(t *testing.T) {
 	t.Parallel()
-	text := string(book(t, many(501)).LLMs())
+	text := string(newRenderer(t, newDirectory(501)).LLMs())
 	if n := strings.Count(text, "\n- [s-"); n != 500 || !strings.Contains(text, "The first 500 of 501") {
 		t.Errorf("llms.txt of 501 services names %d", n)
 	}
@@ -69,13 +69,13 @@ func TestLLMsNamesAtMost500(t *testing.T) {
 
 func TestRobots(t *testing.T) {
 	t.Parallel()
-	text := string(book(t, world()).Robots())
+	text := string(newRenderer(t, world()).Robots())
 	if !strings.HasSuffix(text, "User-agent: *\nAllow: /\n\nSitemap: https://tollbook.example/sitemap.xml\n") {
 		t.Errorf("robots.txt:\n%s", text)
 	}
 }
 
-// urls reads a sitemap, or an index of sitemaps.
+// urls returns the URLs of a sitemap, or of all parts of an index.
 func urls(t *testing.T, data []byte) (root string, locs, times []string) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(data))
@@ -107,7 +107,7 @@ func urls(t *testing.T, data []byte) (root string, locs, times []string) {
 func TestSitemap(t *testing.T) {
 	t.Parallel()
 	const schema = "http://www.sitemaps.org/schemas/sitemap/0.9 "
-	files, err := book(t, world()).Sitemap()
+	files, err := newRenderer(t, world()).Sitemap()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +132,10 @@ func TestSitemap(t *testing.T) {
 	}
 }
 
-// TestSitemapIndex: what is too much for one sitemap is in several, and none is forgotten.
+// TestSitemapIndex checks that the pages of a large directory are divided among several sitemaps.
 func TestSitemapIndex(t *testing.T) {
 	t.Parallel()
-	files, err := book(t, many(50_000)).Sitemap()
+	files, err := newRenderer(t, newDirectory(50_000)).Sitemap()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +14,8 @@ import (
 	"tollbook/site"
 )
 
-// book is the pages of a snapshot, made by an operator like any other.
-func book(t *testing.T, s *site.Snapshot) *render.Renderer {
+// newRenderer returns a renderer of a snapshot, with the settings of an ordinary operator.
+func newRenderer(t *testing.T, s *site.Snapshot) *render.Renderer {
 	t.Helper()
 	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).
 		NewRenderer(s)
@@ -31,7 +30,7 @@ func newPages(t testing.TB, s render.Site) *render.Pages {
 	return p
 }
 
-// expect renders a page and demands.
+// expect renders a page and checks it.
 func expect(t *testing.T, f func() ([]byte, error), checks ...Checker) {
 	t.Helper()
 	page, err := f()
@@ -49,7 +48,7 @@ func servicePage(e *render.Renderer, l site.Listing) func() ([]byte, error) {
 
 func TestHead(t *testing.T) {
 	t.Parallel()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	expect(t, e.Home,
 		In("html[lang=en]"),
 		In("title", IsText("Tollbook")),
@@ -71,7 +70,7 @@ func TestHead(t *testing.T) {
 
 func TestFooter(t *testing.T) {
 	t.Parallel()
-	expect(t, book(t, world()).Home,
+	expect(t, newRenderer(t, world()).Home,
 		In("footer", HasText("Data as of 20 Nov 2026, 23:45 UTC"), HasText("Next build due 20 Nov 2026, 23:50 UTC"),
 			In("time", HasAttr("datetime", "2026-11-20T23:45:01.000Z")),
 			In("a[rel=license]", IsText("CC BY 4.0"), HasAttr("href", "https://creativecommons.org/licenses/by/4.0/")),
@@ -82,15 +81,14 @@ func TestFooter(t *testing.T) {
 	expect(t, none.Home, In("footer", NoText("Next build"), NoText("Corrections")))
 }
 
-// TestServiceKeepsItsBytes renders a service of which nothing new is known in two builds of one day: neither its page
-// nor what lies beside it tells them apart.
+// TestServiceKeepsItsBytes checks that two builds of a day write the same files for a service without new facts.
 func TestServiceKeepsItsBytes(t *testing.T) {
 	t.Parallel()
 	for _, l := range []site.Listing{acme(), unchecked(), nasty()} {
 		files := func(at time.Time) map[string]string {
 			s := world()
 			s.Now, s.Next = site.NewTime(at), site.NewTime(at.Add(5*time.Minute))
-			e := book(t, s)
+			e := newRenderer(t, s)
 			page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +109,7 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 	}
 	l := acme()
 	l.Detail.Assessment.UpdatedAt = ptr(ago(3 * time.Minute))
-	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Data as of 20 Nov 2026, 23:42 UTC"),
+	expect(t, servicePage(newRenderer(t, world()), l), In("footer", HasText("Data as of 20 Nov 2026, 23:42 UTC"),
 		NoText("Next build")))
 }
 
@@ -150,7 +148,7 @@ func TestHome(t *testing.T) {
 			s.Changes.Feed = append(s.Changes.Feed, &s.Services[i].Changes[j])
 		}
 	}
-	expect(t, book(t, s).Home,
+	expect(t, newRenderer(t, s).Home,
 		In("h1"),
 		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
 		Nth(".figures > div", 1, In("dt", IsText("Online")), In("dd", IsText("39"))),
@@ -175,7 +173,7 @@ func TestHome(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	t.Parallel()
-	e := book(t, &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(now)})
+	e := newRenderer(t, &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(now)})
 	expect(t, e.Home, Count(".empty", 3), NotIn("table"),
 		Nth(".figures > div", 0, In("dd", IsText("0"))),
 		Nth(".figures > div", 3, In("dd", IsText("—not known"))))
@@ -194,7 +192,7 @@ func TestServicesPage(t *testing.T) {
 		rows = append(rows, &s.Services[i].Item)
 	}
 	site.Sort(rows, site.OrderNewest)
-	e := book(t, s)
+	e := newRenderer(t, s)
 	list := func(page, total int, rows []*site.ServiceListItem) func() ([]byte, error) {
 		return func() ([]byte, error) {
 			return e.ServicesPage(rows, site.NewPaginationMeta(total, page, render.PageRows), site.OrderNewest)
@@ -231,7 +229,7 @@ func TestServicesPage(t *testing.T) {
 
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
-	expect(t, book(t, world()).StatusPage,
+	expect(t, newRenderer(t, world()).StatusPage,
 		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"),
 			HasText("unknown 1")),
 		Nth("h2.group", 0, IsText("offline 6")), Nth("h2.group", 1, IsText("degraded 7")),
@@ -245,7 +243,7 @@ func TestStatusPage(t *testing.T) {
 
 func TestServicePage(t *testing.T) {
 	t.Parallel()
-	expect(t, servicePage(book(t, world()), acme()),
+	expect(t, servicePage(newRenderer(t, world()), acme()),
 		In("h1", IsText("Acme Quotes")),
 		In(".now", HasText("online"), HasText("verified"), HasText("checked 20 Nov 2026, 23:41 UTC"),
 			NoText("in a row")),
@@ -305,81 +303,11 @@ func TestServicePage(t *testing.T) {
 			In("a[href='https://tollbook.example/services/acme']")))
 }
 
-// What was never looked at is unknown, not zero.
-func TestServiceNeverChecked(t *testing.T) {
-	t.Parallel()
-	expect(t, servicePage(book(t, world()), unchecked()),
-		In(".now", HasText("unknown"), HasText("not checked yet")),
-		Nth(".figures > div", 0, In("dd", IsText("—not known"))),
-		Nth(".figures > div", 1, In("dd", IsText("—not known"))),
-		Nth(".figures > div", 2, In("dd", IsText("—not known"))),
-		Nth(".figures > div", 4, In("dd", IsText("—not known"))),
-		In("main", NoText("0%"), NoText("0 ms"), NoText("$0")),
-		Each(".windows td:nth-child(2)", IsText("—not known")),
-		NotIn("svg.days"), NotIn("svg.speed"), NotIn(".twin"),
-		In("section[aria-labelledby=uptime] .strip", HasText("No checks in the last 90 days.")),
-		In("section[aria-labelledby=endpoints] .empty"), In("section[aria-labelledby=conformance] .empty"),
-		In("section[aria-labelledby=risk] .empty"),
-		In("section[aria-labelledby=changes] .empty"), In("section[aria-labelledby=checks] .empty"))
-}
-
-func TestServiceThousandEndpoints(t *testing.T) {
-	t.Parallel()
-	expect(t, servicePage(book(t, world()), thousand()),
-		Count("details.endpoint", 100), NotIn("details.endpoint[open]"),
-		Nth("details.endpoint", 99, In(".path", IsText("/quote/99")), In("pre", HasText("/quote/99"))),
-		Count("section[aria-label='More endpoints'] tbody tr", 900),
-		Nth("section[aria-label='More endpoints'] tbody tr", 899, HasText("GET /quote/999 $0.0025")))
-}
-
-// A long history is cut, and says so.
-func TestServiceLongHistory(t *testing.T) {
-	t.Parallel()
-	l := acme()
-	for i := range 1200 {
-		l.Changes = append(l.Changes, record(&l.Detail, site.PriceChanged, dayTime,
-			site.PriceSummary{PriceChanges: make([]site.PriceChange, 40)}))
-		l.Detail.PayToChanges = append(l.Detail.PayToChanges,
-			site.PayToChange{Endpoint: fmt.Sprintf("GET /%d", i), ObservedAt: ago(dayTime)})
-	}
-	expect(t, servicePage(book(t, world()), l),
-		In("section[aria-labelledby=changes]", Count("ol > li", 25), HasText("1,178 earlier changes not shown"),
-			Nth("ol > li", 24, Count(".moves li", 12), HasText("28 more lines"))),
-		In("section[aria-labelledby=recipients]", HasText("1,176 earlier changes")))
-}
-
-// Strangers' words are shown as words.
-func TestHostile(t *testing.T) {
-	t.Parallel()
-	e := book(t, world())
-	expect(t, servicePage(e, nasty()),
-		In("h1", HasText("</script><script>alert(1)</script>")),
-		Count("script", 1), Count("img", 1), In("script[type='application/ld+json']"), In(".embed img"),
-		NotIn("a[href^='javascript']"), NotIn("a[href*='Zgotmpl']"), NotIn(".endpoint pre.command"),
-		In(".masthead", HasText("javascript:alert(1)")),
-		In("section[aria-labelledby=provenance]", HasText("javascript:alert(1)"), NotIn("a")))
-	expect(t, e.Home, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
-	expect(t, e.StatusPage, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
-	l := nasty()
-	page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, unseen := range []string{"\u202e", "\u2066", "\x00", "\x07"} {
-		if bytes.Contains(page, []byte(unseen)) {
-			t.Errorf("the page holds %q", unseen)
-		}
-	}
-	if !bytes.Contains(page, []byte("שלום 👩🏽‍💻")) {
-		t.Error("the page has lost letters and emoji")
-	}
-}
-
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	render := func() []byte {
 		s := world()
-		e := book(t, s)
+		e := newRenderer(t, s)
 		var all []byte
 		for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()),
 			servicePage(e, nasty())} {
@@ -399,11 +327,11 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// A builder renders services with all its cores.
-func TestTogether(t *testing.T) {
+// TestConcurrentRendering checks that several goroutines can render pages, as a build does.
+func TestConcurrentRendering(t *testing.T) {
 	t.Parallel()
 	s := world()
-	e := book(t, s)
+	e := newRenderer(t, s)
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {

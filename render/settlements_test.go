@@ -9,7 +9,7 @@ import (
 
 func TestFacilitatorsPage(t *testing.T) {
 	t.Parallel()
-	expect(t, book(t, world()).FacilitatorsPage,
+	expect(t, newRenderer(t, world()).FacilitatorsPage,
 		In("title", IsText("Facilitators · Tollbook")),
 		In("link[rel=alternate]",
 			HasAttr("href", "/v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json")),
@@ -28,18 +28,18 @@ func TestFacilitatorsPage(t *testing.T) {
 			Verification: site.VerificationOnChain},
 		Settlers: []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
 	})
-	expect(t, book(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
+	expect(t, newRenderer(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
 		In(".facilitators", NoText("Far")))
 	expect(t, func() ([]byte, error) {
-		return book(t, s).FacilitatorPage(&s.Facilitators[3])
+		return newRenderer(t, s).FacilitatorPage(&s.Facilitators[3])
 	}, In(".empty", HasText("unknown, not zero")), NotIn(".figures"))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage,
+	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage,
 		In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
 }
 
 func TestFacilitatorPage(t *testing.T) {
 	t.Parallel()
-	e, all := book(t, world()), facilitators()
+	e, all := newRenderer(t, world()), facilitators()
 	page := func(i int) func() ([]byte, error) {
 		return func() ([]byte, error) { return e.FacilitatorPage(&all[i]) }
 	}
@@ -64,7 +64,7 @@ func TestFacilitatorPage(t *testing.T) {
 
 func TestCoveragePage(t *testing.T) {
 	t.Parallel()
-	expect(t, book(t, world()).CoveragePage,
+	expect(t, newRenderer(t, world()).CoveragePage,
 		In("h1", IsText("Coverage and gaps")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/coverage.json")),
 		In(".covered tbody tr:first-child", HasText("Base"), HasText("measured"), HasText("27 Aug 2026"),
@@ -77,7 +77,8 @@ func TestCoveragePage(t *testing.T) {
 		In(".quality tbody tr:nth-child(4)", HasText("$999,000.00"), In("rect[width='81']")),
 		In("section[aria-labelledby=operators]", HasText("53\u00a0services belong to 51\u00a0operators"),
 			In("a[href='/services/plain-00.html']")))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now), Coverage: site.CoverageReport{AsOf: site.NewTime(now)}}).
+	expect(t, newRenderer(t,
+		&site.Snapshot{Now: site.NewTime(now), Coverage: site.CoverageReport{AsOf: site.NewTime(now)}}).
 		CoveragePage,
 		In("section[aria-labelledby=networks] .empty"), In("section[aria-labelledby=unattributed] .empty"),
 		In("section[aria-labelledby=candidates] .empty"), In("section[aria-labelledby=operators] .empty"))
@@ -85,12 +86,12 @@ func TestCoveragePage(t *testing.T) {
 
 func TestSettledOfAService(t *testing.T) {
 	t.Parallel()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	in := func(checks ...Checker) Checker { return In("section[aria-labelledby=settled]", checks...) }
 	expect(t, servicePage(e, acme()), in(
 		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21%"), HasText("concentrated"),
 		HasText("+23%"), HasText("$0.0025"),
-		// a facilitator that is listed no more
+		// a facilitator that is no longer listed
 		In("a[href='/facilitators/acme-pay.html']", IsText("Acme Pay")), HasText("gone"),
 		HasText("Shares a recipient with 1 other service"), In("a[href='/services/plain-00.html']"),
 		In("a[href='/coverage.html']"), In("a[href='/v1/services/acme/volume/period=all.json']"),

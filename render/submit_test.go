@@ -21,8 +21,8 @@ func submitDoc(t *testing.T, page []byte) *goquery.Document {
 	return doc
 }
 
-// The form has each field of a submission once; an answer shows what was sent, as text, with each fault at its field,
-// and nothing else of the page changes.
+// TestSubmitPage checks that the form has each field of a submission once, and that a response shows what was sent, as
+// text, with each fault at its field, and changes nothing else of the page.
 func TestSubmitPage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})

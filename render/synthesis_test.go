@@ -7,12 +7,12 @@ import (
 	"tollbook/site"
 )
 
-// TestServiceSynthesis: what a model wrote is marked as that, with its name and how sure it is, and is a stranger's
-// text.
+// TestServiceSynthesis checks that text of a model is marked as such, with the name of the model and its confidence,
+// and is escaped.
 func TestServiceSynthesis(t *testing.T) {
 	t.Parallel()
 	l := acme()
-	e := book(t, world())
+	e := newRenderer(t, world())
 	expect(t, servicePage(e, l), NotIn(".synthesis"))
 	text := func(value string, confidence float64) site.SynthesisText {
 		return site.SynthesisText{Value: value, Confidence: confidence, Source: "ai"}

@@ -9,7 +9,7 @@ import (
 	"tollbook/site"
 )
 
-// now is when the snapshots of these tests were made.
+// now is the time of the snapshots of these tests.
 var now = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
@@ -24,11 +24,11 @@ const (
 	dayTime = 24 * time.Hour
 )
 
-// hostile is what a stranger may write anywhere.
+// hostile is text that a stranger may write in any field.
 var hostile = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'` + strings.Repeat("W", 500) +
 	"\u202eevil\u2066 \u05e9\u05dc\u05d5\u05dd 👩🏽‍💻\u0000\u0007 a\u0301\u0301\u0301\u0301\u0301\u0301"
 
-// world is a small directory: a service with everything, a hostile one, one never checked, and plain ones.
+// world returns a small directory: a service with all facts, a hostile one, one without checks, and ordinary ones.
 func world() *site.Snapshot {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(now.Add(5 * time.Minute))}
 	s.Networks = []site.Network{
@@ -78,7 +78,7 @@ func world() *site.Snapshot {
 	return s
 }
 
-// acme has everything that a service can have.
+// acme returns a service with all facts.
 func acme() site.Listing {
 	d := site.ServiceDetail{
 		Slug: "acme", Name: "Acme Quotes",
@@ -189,7 +189,7 @@ func acme() site.Listing {
 	return l
 }
 
-// history is 90 days with a gap of three days, a bad day, and two partial ones.
+// history returns 90 days with a gap of three days, a bad day, and two partial ones.
 func history(seed int) []site.UptimeDataPoint {
 	today := now.Truncate(dayTime)
 	var points []site.UptimeDataPoint
@@ -213,7 +213,7 @@ func history(seed int) []site.UptimeDataPoint {
 	return points
 }
 
-// unchecked was listed a moment ago.
+// unchecked returns a service that was listed a moment ago.
 func unchecked() site.Listing {
 	d := site.ServiceDetail{Slug: "fresh", Name: "Fresh Listing", BaseURL: "https://fresh.test", Category: "Other",
 		Status:    site.StatusUnknown,
@@ -223,7 +223,7 @@ func unchecked() site.Listing {
 		ServiceFiles: &site.ServiceFiles{}}}
 }
 
-// nasty wrote what it should not wherever it could.
+// nasty returns a service with hostile text in every field.
 func nasty() site.Listing {
 	d := site.ServiceDetail{
 		Slug: "nasty", Name: hostile, Description: hostile, BaseURL: "javascript:alert(1)",
@@ -300,8 +300,8 @@ func record(d *site.ServiceDetail, kind string, before time.Duration, summary an
 	return site.ChangeRecord{Slug: d.Slug, Name: d.Name, Type: kind, ObservedAt: ago(before), Summary: b}
 }
 
-// thousand is acme with a thousand endpoints.
-func thousand() site.Listing {
+// manyEndpoints returns acme with a thousand endpoints.
+func manyEndpoints() site.Listing {
 	l := acme()
 	model := l.Detail.Endpoints[0]
 	l.Detail.Slug, l.Detail.Endpoints, l.Detail.EndpointCount = "thousand", nil, 1000

@@ -10,8 +10,8 @@ import (
 var paper = Colours{Ground: "#f1eee4", Paper: "#fbfaf6", Rule: "#dedacd", Ink: "#1b1f27", Muted: "#565c68",
 	Accent: "#1d3f8f"}
 
-// TestCard: whatever is to be said has room on a card of the size that readers ask for, which is small, and the same
-// each time it is drawn.
+// TestCard checks that any text fits on a card, that the card has the size that readers expect and is small, and that
+// it has the same bytes each time.
 func TestCard(t *testing.T) {
 	t.Parallel()
 	same := map[string]bool{}
@@ -56,8 +56,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestKept: a card is drawn once, and never more of them are kept than there may be.
-func TestKept(t *testing.T) {
+// TestCardCache checks that a card is drawn once, and that the cache is bounded.
+func TestCardCache(t *testing.T) {
 	clear(cache.cards)
 	c := Card{Title: "AI", Colours: paper}
 	a, err := c.PNG()

@@ -14,13 +14,19 @@ import (
 
 // partsSource defines what the methods of markup append, as templates.
 const partsSource = `
-{{define "none"}}<span class="none" title="not known"><span aria-hidden="true">—</span><span class="hidden">not known</span></span>{{end}}
+{{define "none"}}<span class="none" title="not known"><span aria-hidden="true">—</span>` +
+	`<span class="hidden">not known</span></span>{{end}}
 {{define "value"}}{{if .}}{{.}}{{else}}{{template "none"}}{{end}}{{end}}
 {{define "time"}}{{if .}}<time datetime="{{.ISO}}">{{.Text}}</time>{{else}}{{template "none"}}{{end}}{{end}}
 {{define "mark"}}<svg class="mark" aria-hidden="true"><use href="#mark-{{.}}"/></svg>{{end}}
-{{define "verdict"}}{{if .}}<span class="state state-online">{{template "mark" "pass"}}pass</span>{{else}}<span class="state state-offline">{{template "mark" "offline"}}fail</span>{{end}}{{end}}
-{{define "answered"}}{{if .}}<span class="state state-online">{{template "mark" "online"}}up</span>{{else}}<span class="state state-offline">{{template "mark" "offline"}}down</span>{{end}}{{end}}
-{{define "recipient"}}{{if .}}<code class="recipient" title="{{line .}}"><bdi>{{short .}}</bdi></code>{{else}}{{template "none"}}{{end}}{{end}}`
+{{define "online"}}<span class="state state-online">{{template "mark" .}}{{end}}
+{{define "offline"}}<span class="state state-offline">{{template "mark" "offline"}}{{end}}
+{{define "verdict"}}{{if .}}{{template "online" "pass"}}pass</span>` +
+	`{{else}}{{template "offline"}}fail</span>{{end}}{{end}}
+{{define "answered"}}{{if .}}{{template "online" "online"}}up</span>` +
+	`{{else}}{{template "offline"}}down</span>{{end}}{{end}}
+{{define "recipient"}}{{if .}}<code class="recipient" title="{{line .}}"><bdi>{{short .}}</bdi></code>` +
+	`{{else}}{{template "none"}}{{end}}{{end}}`
 
 // execute returns what html/template makes of a source that may use the parts.
 func execute(t *testing.T, source string, data any) string {

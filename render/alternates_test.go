@@ -18,12 +18,12 @@ import (
 	"tollbook/templates"
 )
 
-const machinesBase = "https://tollbook.example/dir"
+const alternatesBase = "https://tollbook.example/dir"
 
-// pagesOf are the parsed pages of a tree, by key, and the tree.
+// pagesOf returns the parsed pages of a tree by key, and the tree.
 func pagesOf(t *testing.T, of render.Site, s *site.Snapshot) (map[string]*goquery.Document, map[string][]byte) {
 	t.Helper()
-	of.BaseURL = machinesBase
+	of.BaseURL = alternatesBase
 	tree := treeOf(t, newPages(t, of), s)
 	docs := map[string]*goquery.Document{}
 	for key, page := range tree {
@@ -42,18 +42,19 @@ func attr(doc *goquery.Document, selector, name string) string {
 	return doc.Find(selector).AttrOr(name, "")
 }
 
-// TestMachines: each page names itself, its picture, and the same as JSON and as Markdown, all of which are there.
-func TestMachines(t *testing.T) {
+// TestAlternates checks that each page names its own address, its picture, and its JSON and Markdown, and that these
+// files exist.
+func TestAlternates(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*site.Snapshot{"world": world(), "empty": {Now: site.NewTime(now)}} {
 		docs, tree := pagesOf(t, render.Site{}, s)
-		there := func(address string) (key string, found bool) {
-			key, local := strings.CutPrefix(address, machinesBase+"/")
+		there := func(address string) (key string, ok bool) {
+			key, local := strings.CutPrefix(address, alternatesBase+"/")
 			if key == "" {
 				key = "index.html"
 			}
-			_, found = tree[key]
-			return key, local && found
+			_, ok = tree[key]
+			return key, local && ok
 		}
 		pictures := map[string]bool{}
 		for key, doc := range docs {
@@ -61,8 +62,8 @@ func TestMachines(t *testing.T) {
 				continue
 			}
 			canonical := attr(doc, "link[rel=canonical]", "href")
-			named, found := there(canonical)
-			if numbered := strings.Contains(key, "page=1.html"); !found || named != key && !numbered {
+			named, ok := there(canonical)
+			if numbered := strings.Contains(key, "page=1.html"); !ok || named != key && !numbered {
 				t.Errorf("%s %s: its canonical address is %q", name, key, canonical)
 			}
 			if attr(doc, "meta[property='og:url']", "content") != canonical ||
@@ -70,8 +71,8 @@ func TestMachines(t *testing.T) {
 				attr(doc, "meta[property='og:description']", "content") == "" {
 				t.Errorf("%s %s lacks what readers of Open Graph ask for", name, key)
 			}
-			picture, found := there(attr(doc, "meta[property='og:image']", "content"))
-			if !found || attr(doc, "meta[property='og:image:alt']", "content") == "" ||
+			picture, ok := there(attr(doc, "meta[property='og:image']", "content"))
+			if !ok || attr(doc, "meta[property='og:image:alt']", "content") == "" ||
 				attr(doc, "meta[name='twitter:card']", "content") != "summary_large_image" || !site.IsHashed(picture) {
 				t.Errorf("%s %s: its picture is %q", name, key, picture)
 			}
@@ -99,7 +100,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestPictures: a service and its category share a picture; whose category can't be drawn has the directory's.
+// TestPictures checks that a service has the picture of its category, or that of the directory if the name of the
+// category cannot be drawn.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -115,7 +117,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// graphOf is what a page says of itself in the words of schema.org.
+// graphOf returns the schema.org entities of a page.
 func graphOf(t *testing.T, key string, doc *goquery.Document) []map[string]any {
 	t.Helper()
 	block := doc.Find("script[type='application/ld+json']")
@@ -138,7 +140,7 @@ func graphOf(t *testing.T, key string, doc *goquery.Document) []map[string]any {
 	return of.Graph
 }
 
-// eachURL calls f for every address of ours within data.
+// eachURL calls f for each URL of the directory in data.
 func eachURL(v any, f func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -150,14 +152,15 @@ func eachURL(v any, f func(string)) {
 			eachURL(e, f)
 		}
 	case string:
-		if strings.HasPrefix(v, machinesBase) && !strings.Contains(v, "{") {
+		if strings.HasPrefix(v, alternatesBase) && !strings.Contains(v, "{") {
 			f(v)
 		}
 	}
 }
 
-// TestLinked: what pages say of themselves parses, names what there is, and holds strangers' words as words.
-func TestLinked(t *testing.T) {
+// TestLinkedData checks that the schema.org data of pages is valid, refers to existing pages, and contains text of
+// strangers as text.
+func TestLinkedData(t *testing.T) {
 	t.Parallel()
 	s := world()
 	docs, tree := pagesOf(t, render.Site{Contact: "hello@tollbook.example"}, s)
@@ -169,7 +172,7 @@ func TestLinked(t *testing.T) {
 			kind, _ := of["@type"].(string)
 			types = append(types, kind)
 			eachURL(of, func(address string) {
-				file, _, _ := strings.Cut(strings.TrimPrefix(address, machinesBase+"/"), "#")
+				file, _, _ := strings.Cut(strings.TrimPrefix(address, alternatesBase+"/"), "#")
 				if file == "" {
 					file = "index.html"
 				}
@@ -195,7 +198,7 @@ func TestLinked(t *testing.T) {
 		"offerCount": 3.}, service["offers"]); diff != "" {
 		t.Errorf("offers of acme (-want +got):\n%s", diff)
 	}
-	if service["name"] != "Acme Quotes" || service["url"] != machinesBase+"/services/acme.html" {
+	if service["name"] != "Acme Quotes" || service["url"] != alternatesBase+"/services/acme.html" {
 		t.Errorf("acme is %v at %v", service["name"], service["url"])
 	}
 	nasty := graphOf(t, "nasty", docs["services/nasty.html"])[0]
@@ -218,8 +221,8 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestTwinsOfPages: what pages say, their twins say, and strangers' words stay words in each.
-func TestTwinsOfPages(t *testing.T) {
+// TestMarkdownPages checks that Markdown pages have the facts of their pages, and text of strangers as text.
+func TestMarkdownPages(t *testing.T) {
 	t.Parallel()
 	s := world()
 	for i := range s.Status.Services {
@@ -229,7 +232,7 @@ func TestTwinsOfPages(t *testing.T) {
 	for key, says := range map[string][]string{
 		"index.md": {"# Tollbook\n", "\nWhat tolls \\*cost\\*.\n",
 			"- Services: 53, with 39 online, 7 degraded, 6 offline and 1 unknown\n",
-			"- [Status](" + machinesBase + "/status.md)\n"},
+			"- [Status](" + alternatesBase + "/status.md)\n"},
 		"status.md":             {"39 of 53 services online", "## offline: 6\n", "failures in a row: 96"},
 		"categories/ai/page.md": {"# “AI”\n", "7 services, "},
 		"networks/bse/page.md":  {"# “Base”\n", "52 services, "},
@@ -245,7 +248,7 @@ func TestTwinsOfPages(t *testing.T) {
 			}
 		}
 		if key == "reference.md" || key == "methodology.md" {
-			continue // our own words, with markup
+			continue // our text, with markup
 		}
 		if strings.Contains(text, "`") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") ||
 			strings.ContainsAny(text, "\u202e\u2066\x00\x07") || strings.Count(text, "“") != strings.Count(text, "”") {
@@ -254,32 +257,33 @@ func TestTwinsOfPages(t *testing.T) {
 	}
 }
 
-// TestSecurity: whoever can be reached says so in security.txt, for half a year.
+// TestSecurity checks that security.txt names the contact of the operator and expires after half a year.
 func TestSecurity(t *testing.T) {
 	t.Parallel()
 	for contact, want := range map[string]string{
 		"": "",
 		"hello@tollbook.example": "Contact: mailto:hello@tollbook.example\nExpires: " +
-			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase +
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + alternatesBase +
 			"/.well-known/security.txt\n",
 		"https://tollbook.example": "Contact: https://tollbook.example\nExpires: " +
-			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + machinesBase +
+			"2027-05-01T00:00:00.000Z\nPreferred-Languages: en\nCanonical: " + alternatesBase +
 			"/.well-known/security.txt\n",
 		"a@b\nContact: c@d": "",
 		"somebody":          "",
 	} {
-		e := newPages(t, render.Site{BaseURL: machinesBase, Contact: contact}).NewRenderer(world())
+		e := newPages(t, render.Site{BaseURL: alternatesBase, Contact: contact}).NewRenderer(world())
 		if diff := cmp.Diff(want, string(e.Security())); diff != "" {
 			t.Errorf("contact %q (-want +got):\n%s", contact, diff)
 		}
 	}
 }
 
-// TestIcons: programs that know no SVG are given an icon, and an operator's own is never mixed with ours.
+// TestIcons checks that there are icons for programs that do not know SVG, and that those of an operator are never
+// mixed with ours.
 func TestIcons(t *testing.T) {
 	t.Parallel()
 	icons := func(own map[string][]byte) (keys []string) {
-		p := newPages(t, render.Site{BaseURL: machinesBase, Templates: own})
+		p := newPages(t, render.Site{BaseURL: alternatesBase, Templates: own})
 		for _, a := range p.Assets() {
 			if !strings.HasPrefix(a.Key, "assets/") {
 				keys = append(keys, a.Key)
@@ -313,11 +317,11 @@ func TestIcons(t *testing.T) {
 	}
 }
 
-// TestIconColours: the icons have the colour of links, of which the embedded one is a copy.
+// TestIconColours checks that icons have the colour of links, of which favicon.svg contains a copy.
 func TestIconColours(t *testing.T) {
 	t.Parallel()
-	ours, own := newPages(t, render.Site{BaseURL: machinesBase}).Assets(),
-		newPages(t, render.Site{BaseURL: machinesBase, Colours: []string{"link=#7a1f5c"}}).Assets()
+	ours, own := newPages(t, render.Site{BaseURL: alternatesBase}).Assets(),
+		newPages(t, render.Site{BaseURL: alternatesBase, Colours: []string{"link=#7a1f5c"}}).Assets()
 	for i := range ours {
 		icon := !strings.HasPrefix(ours[i].Key, "assets/")
 		if icon && (ours[i].Key != own[i].Key || bytes.Equal(ours[i].Bytes, own[i].Bytes)) {
@@ -330,11 +334,10 @@ func TestIconColours(t *testing.T) {
 	}
 }
 
-// TestOwnTemplates: a file of an operator's takes the place of ours; what he shows of strangers is escaped all the
-// same.
-func TestOwnTemplates(t *testing.T) {
+// TestOperatorTemplates checks that files of an operator replace ours, and that text of strangers in them is escaped.
+func TestOperatorTemplates(t *testing.T) {
 	t.Parallel()
-	e := newPages(t, render.Site{BaseURL: machinesBase, Templates: map[string][]byte{
+	e := newPages(t, render.Site{BaseURL: alternatesBase, Templates: map[string][]byte{
 		"service.html": []byte(
 			`{{define "main"}}<h1 title="{{.Body.Name}}">{{.Body.Name}}</h1><a href="{{.Body.BaseURL}}">x</a>{{end}}`),
 		"site.css": []byte("body { color: red }"),
@@ -345,7 +348,7 @@ func TestOwnTemplates(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Errorf("without tokens there are no pictures: %v", err)
 	}
-	if _, err := render.NewPages(render.Site{BaseURL: machinesBase,
+	if _, err := render.NewPages(render.Site{BaseURL: alternatesBase,
 		Templates: map[string][]byte{"nothing.html": nil}}); err == nil {
 		t.Error("a template that takes nothing's place was taken")
 	}

@@ -14,8 +14,8 @@ import (
 	"tollbook/site"
 )
 
-// TestWholesome demands of every page what a browser, a screen reader and a crawler count on.
-func TestWholesome(t *testing.T) {
+// TestPagesAreValid checks every page for what browsers, screen readers and crawlers rely on.
+func TestPagesAreValid(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*site.Snapshot{"world": world(), "empty": {Now: site.NewTime(now)}} {
 		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true,
@@ -36,14 +36,14 @@ func TestWholesome(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, fault := range faults(doc, tree) {
+			for _, fault := range findFaults(doc, tree) {
 				t.Errorf("%s %s: %s", name, key, fault)
 			}
 		}
 	}
 }
 
-// treeOf renders every page of a snapshot; JSON files that a build adds are there by name.
+// treeOf renders every page of a snapshot. JSON files, which a build adds, are present by name.
 func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	t.Helper()
 	tree := map[string][]byte{}
@@ -72,16 +72,16 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		rows = append(rows, &l.Item)
 		page, err := e.ServicePage(e.DescribeService(l), e.Peers(&l.Item))
 		put("services/"+l.Item.Slug+".html", page, err)
-		beside, err := e.ServiceFiles(e.DescribeService(l))
+		files, err := e.ServiceFiles(e.DescribeService(l))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range beside {
+		for _, f := range files {
 			tree[f.Key] = f.Bytes
 		}
-		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json",
+		for _, suffix := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json",
 			"/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
-			tree["v1/services/"+l.Item.Slug+twin] = nil
+			tree["v1/services/"+l.Item.Slug+suffix] = nil
 		}
 	}
 	for _, order := range site.Orders {
@@ -123,11 +123,11 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, f := range feeds {
 		tree[f.Key] = f.Bytes
 	}
-	twins, err := e.MarkdownPages()
+	markdownPages, err := e.MarkdownPages()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range twins {
+	for _, f := range markdownPages {
 		tree[f.Key] = f.Bytes
 	}
 	page, err = e.StatusPage()
@@ -169,10 +169,10 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	return tree
 }
 
-// faults lists what is wrong with any page.
-func faults(doc *goquery.Document, tree map[string][]byte) []string {
-	var found []string
-	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+// findFaults returns what is wrong with a page.
+func findFaults(doc *goquery.Document, tree map[string][]byte) []string {
+	var list []string
+	fault := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	ids := map[string]bool{}
 	doc.Find("[id]").Each(func(_ int, s *goquery.Selection) {
 		if id := s.AttrOr("id", ""); ids[id] {
@@ -253,5 +253,5 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 			fault("a chart without a name")
 		}
 	})
-	return found
+	return list
 }
