@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -347,5 +349,17 @@ func TestLogsStartOnce(t *testing.T) {
 	if got, want := texts(t, first, `SELECT (extract(epoch FROM checked_at)::bigint)::text FROM checks`),
 		[]string{fmt.Sprint(through.Unix())}; !slices.Equal(got, want) {
 		t.Errorf("the check is kept at %s, want %s, where the logs begin", got, want)
+	}
+}
+
+// TestNegativeTimeIsRefused checks that no source of facts can store a response time below zero.
+func TestNegativeTimeIsRefused(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	v := visit(acme(t, db)[0], start)
+	v.Check.ResponseTimeMS = new(-131)
+	err := db.RecordVisits(t.Context(), []postgres.Visit{v})
+	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
+		t.Errorf("a response time of -131 ms is stored: %v, want check_violation", err)
 	}
 }

@@ -27,7 +27,7 @@ CREATE TABLE service_states (
     last_checked_at timestamptz,        -- last visit, also an inconclusive one
     last_status     text,               -- of the last conclusive visit: online, degraded, offline
     last_success_at timestamptz,        -- last usable 402
-    consecutive_failures integer NOT NULL DEFAULT 0,  -- conclusive offline visits in a row
+    consecutive_failures integer NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- conclusive offline visits
     failing_since   timestamptz,        -- first of these visits
     newest_check_at timestamptz NOT NULL DEFAULT '-infinity' -- no stored check is later
 ) WITH (fillfactor = 50);               -- leaves room on the page for the next version of a row
@@ -50,7 +50,7 @@ CREATE TABLE endpoints (
     verdict_at    timestamptz,
     class         text,                 -- of the latest response, conclusive or not
     reason        text,
-    response_time_ms integer,
+    response_time_ms integer CHECK (response_time_ms >= 0),
     fingerprint   text,                 -- of the current requirement set
     head_at       timestamptz,          -- last HEAD request
     head_free     boolean,              -- whether HEAD was served without payment; null until tested
@@ -186,10 +186,10 @@ CREATE TABLE checks (
     status           text,              -- of this visit, or of the last conclusive one before it
     is_up            boolean NOT NULL,
     status_code      integer,
-    response_time_ms integer,           -- median to the response headers
-    endpoints_found  integer NOT NULL,  -- that were paid in this visit
+    response_time_ms integer CHECK (response_time_ms >= 0), -- median to the response headers
+    endpoints_found  integer NOT NULL CHECK (endpoints_found >= 0), -- that were paid in this visit
     error_message    text,
-    consecutive_failures integer NOT NULL, -- after this visit
+    consecutive_failures integer NOT NULL CHECK (consecutive_failures >= 0), -- after this visit
     number           bigint,            -- in the log of all services; null until its hour is sealed
     service_number   bigint,            -- in the log of its service; null likewise
     PRIMARY KEY (service_id, checked_at, id)
@@ -201,22 +201,22 @@ CREATE INDEX checks_time ON checks (checked_at);
 CREATE TABLE check_hours (
     service_id  bigint NOT NULL,
     hour        timestamptz NOT NULL,
-    checks      integer NOT NULL,       -- all visits
-    counted     integer NOT NULL,
-    up          integer NOT NULL,       -- of the counted
-    timed       integer NOT NULL,       -- counted ones with a response time
-    response_ms bigint NOT NULL,        -- sum over the timed
+    checks      integer NOT NULL CHECK (checks >= 0), -- all visits
+    counted     integer NOT NULL CHECK (counted >= 0),
+    up          integer NOT NULL CHECK (up BETWEEN 0 AND counted), -- of the counted
+    timed       integer NOT NULL CHECK (timed >= 0), -- counted ones with a response time
+    response_ms bigint NOT NULL CHECK (response_ms >= 0), -- sum over the timed
     PRIMARY KEY (hour, service_id)      -- the newest hours of all services are read together
 );
 
 CREATE TABLE check_days (
     service_id  bigint NOT NULL,
     day         date NOT NULL,
-    checks      integer NOT NULL,
-    counted     integer NOT NULL,
-    up          integer NOT NULL,
-    timed       integer NOT NULL,
-    response_ms bigint NOT NULL,
+    checks      integer NOT NULL CHECK (checks >= 0),
+    counted     integer NOT NULL CHECK (counted >= 0),
+    up          integer NOT NULL CHECK (up BETWEEN 0 AND counted),
+    timed       integer NOT NULL CHECK (timed >= 0),
+    response_ms bigint NOT NULL CHECK (response_ms >= 0),
     histogram   integer[] NOT NULL,     -- site.HistogramBuckets log-spaced buckets of the timed
     PRIMARY KEY (service_id, day)
 );
@@ -332,7 +332,7 @@ CREATE TABLE synthesis_failures (
     model_id       text NOT NULL,
     prompt_version text NOT NULL,
     failed_at      timestamptz NOT NULL,
-    failures       integer NOT NULL,    -- consecutive failures of this question
+    failures       integer NOT NULL CHECK (failures >= 0), -- consecutive failures of this question
     reason         text NOT NULL,       -- of the last failure
     retry_at       timestamptz NOT NULL -- of the next attempt, at the earliest
 );
@@ -340,7 +340,7 @@ CREATE TABLE synthesis_failures (
 -- Requests that all crawlers sent to the model on a UTC day. Each is counted before it is sent.
 CREATE TABLE synthesis_days (
     day      date PRIMARY KEY,
-    requests integer NOT NULL
+    requests integer NOT NULL CHECK (requests >= 0)
 );
 
 -- Submissions of services, with the result of their probe and the reviewer's decision. Only approved ones are
@@ -535,7 +535,7 @@ CREATE TABLE range_authorizations (
     range_id       bigint NOT NULL REFERENCES ranges ON DELETE CASCADE,
     token          text NOT NULL,
     day            date NOT NULL,
-    authorizations bigint NOT NULL,
+    authorizations bigint NOT NULL CHECK (authorizations >= 0),
     PRIMARY KEY (range_id, token, day)
 );
 
@@ -544,9 +544,9 @@ CREATE TABLE range_senders (
     day        date NOT NULL,
     sender     text NOT NULL,
     token      text NOT NULL,
-    payments   bigint NOT NULL,
-    amount     numeric NOT NULL,
-    recipients bigint NOT NULL,
+    payments   bigint NOT NULL CHECK (payments >= 0),
+    amount     numeric NOT NULL CHECK (amount >= 0),
+    recipients bigint NOT NULL CHECK (recipients >= 0),
     PRIMARY KEY (range_id, day, sender, token)
 );
 
@@ -555,8 +555,8 @@ CREATE TABLE authorization_days (
     chain_id       smallint NOT NULL,
     token          text NOT NULL,
     day            date NOT NULL,
-    authorizations bigint NOT NULL DEFAULT 0,
-    attributed     bigint NOT NULL DEFAULT 0,
+    authorizations bigint NOT NULL DEFAULT 0 CHECK (authorizations >= 0),
+    attributed     bigint NOT NULL DEFAULT 0 CHECK (attributed >= 0),
     PRIMARY KEY (chain_id, day, token)
 );
 
@@ -566,10 +566,10 @@ CREATE TABLE sender_days (
     day        date NOT NULL,
     sender     text NOT NULL,
     token      text NOT NULL,
-    payments   bigint NOT NULL,
-    amount     numeric NOT NULL,
-    recipients bigint NOT NULL,
-    pruned_recipients bigint NOT NULL DEFAULT 0, -- the maximum over deleted ranges
+    payments   bigint NOT NULL CHECK (payments >= 0),
+    amount     numeric NOT NULL CHECK (amount >= 0),
+    recipients bigint NOT NULL CHECK (recipients >= 0),
+    pruned_recipients bigint NOT NULL DEFAULT 0 CHECK (pruned_recipients >= 0), -- the maximum over deleted ranges
     PRIMARY KEY (chain_id, day, sender, token)
 );
 
@@ -610,9 +610,9 @@ CREATE TABLE settlements (
 -- Sums, written with the settlements. A build reads only these tables, so its cost does not grow with settlements.
 CREATE TABLE token_totals (
     token_id    integer PRIMARY KEY,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
-    payers      bigint NOT NULL,        -- distinct payers
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
+    payers      bigint NOT NULL CHECK (payers >= 0), -- distinct payers
     first_day   date NOT NULL,
     last_at     timestamptz NOT NULL
 );
@@ -620,18 +620,18 @@ CREATE TABLE token_totals (
 CREATE TABLE token_hours (
     token_id    integer NOT NULL,
     hour        timestamptz NOT NULL,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
     PRIMARY KEY (hour, token_id)        -- the newest hours of all tokens are read together
 );
 
 CREATE TABLE token_days (
     token_id    integer NOT NULL,
     day         date NOT NULL,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
-    self_settlements bigint NOT NULL,   -- of these, payments where payer and payee are equal
-    self_amount numeric NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
+    self_settlements bigint NOT NULL CHECK (self_settlements >= 0), -- of these, payer and payee are equal
+    self_amount numeric NOT NULL CHECK (self_amount >= 0),
     last_at     timestamptz NOT NULL,
     PRIMARY KEY (token_id, day)
 );
@@ -650,8 +650,8 @@ CREATE TABLE payee_days (
     payee_id    bigint NOT NULL,
     token_id    integer NOT NULL,
     day         date NOT NULL,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
     first_at    timestamptz NOT NULL,
     last_at     timestamptz NOT NULL,
     PRIMARY KEY (payee_id, token_id, day)
@@ -663,8 +663,8 @@ CREATE INDEX payee_days_day ON payee_days USING brin (day date_minmax_multi_ops)
 CREATE TABLE payee_totals (
     payee_id    bigint NOT NULL,
     token_id    integer NOT NULL,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
     first_at    timestamptz NOT NULL,
     last_at     timestamptz NOT NULL,
     PRIMARY KEY (payee_id, token_id)
@@ -677,8 +677,8 @@ CREATE TABLE payer_days (
     token_id    integer NOT NULL,
     payee_id    bigint NOT NULL,
     payer_id    bigint NOT NULL,
-    settlements bigint NOT NULL,
-    amount      numeric NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    amount      numeric NOT NULL CHECK (amount >= 0),
     PRIMARY KEY (day, payee_id, payer_id, token_id)
 ) WITH (fillfactor = 80);
 
@@ -690,8 +690,8 @@ CREATE TABLE amount_days (
     day         date NOT NULL,
     token_id    integer NOT NULL,
     payee_id    bigint NOT NULL,
-    amount      numeric NOT NULL,       -- of one settlement
-    settlements bigint NOT NULL,
+    amount      numeric NOT NULL CHECK (amount >= 0), -- of one settlement
+    settlements bigint NOT NULL CHECK (settlements >= 0),
     PRIMARY KEY (day, payee_id, token_id, amount)
 ) WITH (fillfactor = 80);
 
