@@ -29,7 +29,7 @@ import (
 // browserScripts is the folder of what drives a browser, and of what judges pages.
 const browserScripts = "testdata/browser"
 
-// browsed is what the scripts are told to look at.
+// browsed is the input of the scripts.
 type browsed struct {
 	Chromium    string   `json:"chromium"`
 	Serve       string   `json:"serve"` // the sample world, by serve
@@ -217,13 +217,13 @@ func charge(w http.ResponseWriter, r *http.Request) {
 
 // run runs a script, whose faults are the test's.
 func (b *browsed) run(t *testing.T, dir, script string) {
-	told, err := json.Marshal(b)
+	input, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", script, string(told))
+	cmd := exec.CommandContext(ctx, "node", script, string(input))
 	cmd.Dir = dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its browser with it
 	cmd.WaitDelay = 10 * time.Second

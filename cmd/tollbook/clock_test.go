@@ -74,13 +74,13 @@ const services = 3
 
 func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 	t.Helper()
-	var asked atomic.Int64
+	var requests atomic.Int64
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusPaymentRequired)
 		fmt.Fprintf(w,
 			`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+asked.Add(1))
+			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+requests.Add(1))
 	}))
 	t.Cleanup(shop.Close)
 	dsn := postgrestest.NewDatabase(t)

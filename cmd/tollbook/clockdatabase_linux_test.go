@@ -60,7 +60,7 @@ func TestDatabaseClockSteps(t *testing.T) {
 type clockedDirectory struct {
 	dsn, data, shop string
 	clock           string        // file of the library that answers for the clock
-	ahead           time.Duration // of the machine's
+	offset          time.Duration // of the machine's
 	base            string
 	serve, work     *program
 	rounds          int
@@ -78,7 +78,7 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	d := &clockedDirectory{data: filepath.Join(dir, "data"), shop: shop.Listener.Addr().String(),
 		clock: filepath.Join(dir, "clock")}
 	if !begin.IsZero() {
-		d.ahead = time.Until(begin)
+		d.offset = time.Until(begin)
 	}
 	d.set(t)
 	s, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(dir, "server"),
@@ -140,7 +140,7 @@ func (d *clockedDirectory) worker(t *testing.T) *program {
 // set writes the clock, whole.
 func (d *clockedDirectory) set(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(d.clock+".new", []byte(fmt.Sprintf("%+d\n", int(d.ahead.Seconds()))), 0o644); err != nil {
+	if err := os.WriteFile(d.clock+".new", []byte(fmt.Sprintf("%+d\n", int(d.offset.Seconds()))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(d.clock+".new", d.clock); err != nil {
@@ -164,7 +164,7 @@ func (d *clockedDirectory) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	before := time.Now()
 	was := d.now(t)
-	d.ahead += by
+	d.offset += by
 	d.set(t)
 	if got := d.now(t).Sub(was); got < by-time.Second || got > by+time.Since(before)+time.Second {
 		t.Fatalf("set by %s, the database's clock went on by %s", by, got)

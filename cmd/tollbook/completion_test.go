@@ -13,12 +13,12 @@ import (
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	kept := filepath.Join(data, "public", "snapshots")
-	if err := os.MkdirAll(kept, 0o755); err != nil {
+	folder := filepath.Join(data, "public", "snapshots")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"20261120T000000Z-0123ab.zip", "20261121T000000Z-0123ab.zip", ".tmp-snapshot.zip"} {
-		if err := os.WriteFile(filepath.Join(kept, name), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

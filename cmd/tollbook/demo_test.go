@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -296,12 +294,12 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	testgate.All(t)
 	needPostgres(t)
 	const slug = "firefly-embeddings"
-	var ahead atomic.Int64
+	var offset atomic.Int64
 	began := time.Now()
 	o := demoOptions{
 		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
 		Interval:  time.Second,
-		now:       func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
+		now:       func() time.Time { return began.Add(time.Duration(offset.Load())) }, // it stands still otherwise
 		stopLimit: time.Minute,
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -328,7 +326,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 		return at != nil && at.After(began)
 	}
 	before := price(until(t, base+"/v1/services/"+slug, "visit", visited))
-	ahead.Store(int64(5 * time.Minute))
+	offset.Store(int64(5 * time.Minute))
 	a := until(t, base+"/v1/services/"+slug, "other price than "+before, func(a answer) bool {
 		return price(a) != before
 	})
@@ -359,161 +357,4 @@ func pagesLine(t *testing.T, said io.Reader) string {
 		t.Fatal("the demo ended before its first page")
 	}
 	return base
-}
-
-// TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
-func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo wants the machine
-	testgate.All(t)
-	needPostgres(t)
-	p, _ := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
-	children := descendants(p.Process.Pid)
-	if len(children) == 0 {
-		t.Skip("how to find a process's children is known for Linux only")
-	}
-	for _, pid := range children {
-		kill(t, pid)
-	}
-	if code := p.status(t); code != 1 || !strings.Contains(p.said(),
-		"tollbook: private Postgres: the server process ended") {
-		t.Errorf("exit %d:\n%s", code, p.said())
-	}
-}
-
-// TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next
-// start.
-func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wants the machine
-	testgate.All(t)
-	needPostgres(t)
-	data := filepath.Join(t.TempDir(), "data")
-	for _, line := range []string{"Starting Postgres", "making a database", "Writing ninety days"} {
-		p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0").shipped(t).start(t)
-		p.await(t, line)
-		p.interrupt(t, os.Interrupt)
-		if strings.Contains(p.said(), "tollbook:") {
-			t.Errorf("interrupted after %q, it says\n%s", line, p.said())
-		}
-		if line == "making a database" {
-			continue
-		}
-		if line == "Starting Postgres" {
-			// so that the next one makes a database again, however far this one came
-			if err := os.RemoveAll(data); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	p, base := startShippedDemo(t, data)
-	checkWorld(t, base)
-	p.interrupt(t, os.Interrupt)
-}
-
-// checkGone: nothing is left of a demo that was stopped but its files.
-func checkGone(t *testing.T, data, base string, children []int) {
-	t.Helper()
-	deadline := time.Now().Add(patience) // a server that did not end in time was killed, and its processes follow it
-	for _, pid := range children {
-		for runs(pid) {
-			if time.Now().After(deadline) {
-				t.Errorf("process %d is still there", pid)
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
-	if c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")); err == nil {
-		c.Close()
-		t.Errorf("%s still answers", base)
-	}
-	patterns := []string{"public/.tmp-*", "public/*/.tmp-*"}
-	if _, err := os.Stat(filepath.Join(data, "postgres", "data", "postmaster.pid")); err == nil {
-		t.Log("its Postgres did not end in time and was killed: the next start removes what it left")
-	} else {
-		patterns = append(patterns, "postgres/socket/*", "postgres/socket/.*lock")
-	}
-	for _, pattern := range patterns {
-		if found, _ := filepath.Glob(filepath.Join(data, pattern)); len(found) > 0 {
-			t.Errorf("left behind: %s", found)
-		}
-	}
-	folder, err := output.OpenFolder(filepath.Join(data, "public"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := folder.Checkpoint(); err != nil {
-		t.Error(err)
-	}
-}
-
-// checkEmpty: nothing was written to a folder.
-func checkEmpty(t *testing.T, dir string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		t.Errorf("%s was written to: %s", dir, e.Name())
-	}
-}
-
-func kill(t *testing.T, pid int) {
-	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		t.Fatal(err)
-	}
-}
-
-// runs says whether a process has not ended, though nobody may have asked yet how it did.
-func runs(pid int) bool {
-	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "pid (name) state …"
-	return err != nil || !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
-}
-
-// descendants are the processes below pid, parents first; none where /proc does not tell.
-func descendants(pid int) (list []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, file := range tasks {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		for _, f := range strings.Fields(string(data)) {
-			if child, err := strconv.Atoi(f); err == nil {
-				list = append(append(list, child), descendants(child)...)
-			}
-		}
-	}
-	return list
-}
-
-// TestDemoFromReadOnlyFolder: the first command of the README works in a checkout that can't be written: what it keeps
-// goes to the user's own folder, and nothing to the checkout.
-func TestDemoFromReadOnlyFolder(t *testing.T) { // not beside others: each demo wants the machine
-	testgate.All(t)
-	needPostgres(t)
-	user := ordinaryUser(t)
-	checkout := filepath.Join(user.dir, "checkout")
-	if err := os.Mkdir(checkout, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	p := user.command(t, "demo", "--listen", "0.0.0.0:0")
-	p.Dir = checkout
-	p.start(t)
-	base := strings.TrimSuffix(p.await(t, "Pages "), "/")
-	if !strings.HasPrefix(base, "http://127.0.0.1:") {
-		t.Errorf("the pages are at %s, which is nothing to click on", base)
-	}
-	public := p.await(t, "Files ")
-	if !strings.HasPrefix(public, user.home+"/") {
-		t.Errorf("files in %s, want them in the user's home %s", public, user.home)
-	}
-	checkPages(t, base)
-	p.interrupt(t, os.Interrupt)
-	checkEmpty(t, checkout)
-	if published(t, filepath.Dir(public)) == "" {
-		t.Errorf("nothing is published in %s", public)
-	}
 }

@@ -27,8 +27,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		t.Fatalf("there are %d commands", len(list))
 	}
 	for _, c := range list {
-		_, status, found := strings.Cut(c.Long, "\n\nEXIT STATUS\n\n")
-		if !found || !strings.Contains(status, "0 ") {
+		_, status, ok := strings.Cut(c.Long, "\n\nEXIT STATUS\n\n")
+		if !ok || !strings.Contains(status, "0 ") {
 			t.Errorf("%s: its help has no section EXIT STATUS at its end:\n%s", c.CommandPath(), c.Long)
 		}
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {

@@ -475,8 +475,8 @@ func TestImports(t *testing.T) {
 		}
 		pkg := path.Dir(filepath.ToSlash(rel))
 		seen[pkg] = true
-		rule, known := imports[pkg]
-		if !known {
+		rule, ok := imports[pkg]
+		if !ok {
 			t.Errorf("package %s has no rule: where does it stand in the picture?", pkg)
 			return nil
 		}

@@ -43,8 +43,8 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestServeWithManners runs serve with its limit, its trusted proxy and its figures, on a folder with one snapshot.
-func TestServeWithManners(t *testing.T) {
+// TestServePolicy runs serve with its limit, its trusted proxy and its figures, on a folder with one snapshot.
+func TestServePolicy(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")
 	folder, err := output.OpenFolder(dir)

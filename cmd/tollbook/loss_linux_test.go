@@ -182,7 +182,7 @@ func newLossyNetwork(t *testing.T) *lossyNetwork {
 	tun, n, over := os.NewFile(uintptr(fd), "/dev/net/tun"), &lossyNetwork{}, make(chan struct{})
 	go func() {
 		defer close(over)
-		n.carry(tun)
+		n.forward(tun)
 	}()
 	t.Cleanup(func() { tun.Close(); <-over })
 	return n
@@ -197,8 +197,8 @@ func ifreq(t *testing.T, name string) *unix.Ifreq {
 	return r
 }
 
-// carry sends packets back, or loses them, until the device is closed. Sums stay right: what is exchanged is summed.
-func (n *lossyNetwork) carry(tun *os.File) {
+// forward sends packets back, or loses them, until the device is closed. Sums stay right: what is exchanged is summed.
+func (n *lossyNetwork) forward(tun *os.File) {
 	packet := make([]byte, 64<<10)
 	for {
 		size, err := tun.Read(packet)

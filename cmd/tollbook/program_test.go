@@ -113,7 +113,7 @@ func (p *program) await(t *testing.T, prefix string) string {
 				<-p.exited
 				t.Fatalf("the program ended (%s) before it said %q:\n%s", p.ProcessState, prefix, p.said())
 			}
-			if rest, found := strings.CutPrefix(strings.TrimSpace(line), prefix); found {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
 				return strings.TrimSpace(rest)
 			}
 		case <-deadline:

@@ -54,8 +54,8 @@ func (o *targetOptions) validate() error {
 	return nil
 }
 
-const bucketHelp = `Access to a bucket is configured by AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
-AWS_SESSION_TOKEN, as for other programs.`
+const bucketHelp = `These variables give access to a bucket, as for other programs: AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.`
 
 func newPublishCommand() *cobra.Command {
 	var o targetOptions

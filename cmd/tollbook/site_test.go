@@ -85,7 +85,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	var sheet string
+	var stylesheet string
 	if err := Run(read("index.html"), In("link[rel=stylesheet][href^='/dir/assets/site.']")); err != nil {
 		t.Error(err)
 	}
@@ -97,8 +97,8 @@ func TestOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sheet = string(css); strings.Count(sheet, "--link: #7a1f5c;") != 1 ||
-		strings.Count(sheet, "--link: #ff9ad5;") != 1 {
+	if stylesheet = string(css); strings.Count(stylesheet, "--link: #7a1f5c;") != 1 ||
+		strings.Count(stylesheet, "--link: #ff9ad5;") != 1 {
 		t.Error("the stylesheet lacks the operator's colours")
 	}
 	for key, want := range map[string]string{

@@ -70,7 +70,7 @@ func TestSynthesisArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := false
+	ok := false
 	for _, file := range files {
 		var got struct{ Data site.ServiceDetail }
 		text, err := os.ReadFile(file)
@@ -80,14 +80,14 @@ func TestSynthesisArrives(t *testing.T) {
 		if json.Unmarshal(text, &got) != nil || got.Data.Name != "Acme" {
 			continue
 		}
-		found = true
+		ok = true
 		a := got.Data.Assessment
 		if a.Synthesis == nil || a.Synthesis.Summary.Value != "Sells share prices." ||
 			a.Synthesis.Summary.Source != "ai" || a.ModelID == nil || *a.ModelID != "stub-1" || a.PromptVersion == nil {
 			t.Errorf("%s: %.3000s", file, text)
 		}
 	}
-	if !found {
+	if !ok {
 		t.Errorf("no published service among %q", files)
 	}
 }

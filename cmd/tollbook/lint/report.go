@@ -1,5 +1,5 @@
-// Package lint turns the result of one probe into a report for the owner of a service: the failed checks, what was found
-// and expected, and how to fix them. It must never send a request.
+// Package lint turns the result of one probe into a report for the owner of a service: the failed checks, what
+// was found and expected, and how to fix them. It must never send a request.
 package lint
 
 import (

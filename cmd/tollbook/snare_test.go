@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"tollbook/crawl/probe"
+)
+
+// A lure is an address that nobody may be sent to: forbidden as it is written, or by what its name resolves to.
+type lure struct {
+	url  string
+	addr netip.Addr // what names of the lure's domain resolve to; zero where the text alone is refused
+}
+
+// lures are all of the tables of crawl/probe: each address as a literal, with a port, behind a name, beside a public
+// address before and after it, and behind a name that is rebound to it; then what is refused by its text. The names of
+// lure 17 end in t17.example.
+func lures(t testing.TB) []lure {
+	t.Helper()
+	var out []lure
+	for _, line := range tableOf(t, "forbidden_addresses.txt") {
+		for form := range forms {
+			out = append(out, lureAs(form, len(out), line))
+		}
+	}
+	return append(out, spelt(t)...)
+}
+
+// fewer are lures with each address in one of its forms, in turn: the guard behind every door is the same.
+func fewer(t testing.TB) []lure {
+	t.Helper()
+	var out []lure
+	for i, line := range tableOf(t, "forbidden_addresses.txt") {
+		out = append(out, lureAs(i%forms, i, line))
+	}
+	return append(out, spelt(t)...)
+}
+
+// forms are the ways in which an address is met.
+const forms = 6
+
+func lureAs(form, n int, line string) lure {
+	addr := netip.MustParseAddr(line[strings.LastIndexByte(line, ' ')+1:])
+	literal := addr.String()
+	if addr.Is6() {
+		literal = "[" + literal + "]"
+	}
+	switch form {
+	case 0:
+		return lure{"http://" + literal + "/", addr}
+	case 1:
+		return lure{"https://" + literal + ":8443/", addr}
+	}
+	return lure{fmt.Sprintf("http://%s.t%d.example/", []string{"only", "first", "last", "rebound"}[form-2], n), addr}
+}
+
+// spelt are the lures whose text alone is refused.
+func spelt(t testing.TB) (out []lure) {
+	t.Helper()
+	for _, line := range tableOf(t, "forbidden_urls.txt") {
+		text, _, _ := strings.Cut(line, "\t")
+		out = append(out, lure{url: text})
+	}
+	return out
+}
+
+func tableOf(t testing.TB, name string) (lines []string) {
+	t.Helper()
+	data, err := os.ReadFile("../../crawl/probe/testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// A snare is a network in which every address answers. One, origin, is a server that sends its visitors to the lures;
+// a connection to any other is made to a server that counts it.
+type snare struct {
+	lures   []lure
+	guard   probe.Guard
+	reached atomic.Int64 // connections that the counting server took
+	asked   atomic.Int64 // requests that origin answered
+
+	mu    sync.Mutex
+	names map[string]int // look-ups of names that are rebound
+}
+
+var origin = netip.MustParseAddr("93.184.216.34")
+
+func newSnare(t *testing.T, lures []lure) *snare {
+	t.Helper()
+	s := &snare{lures: lures, names: map[string]int{}}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	}))
+	trap.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.reached.Add(1)
+		}
+	}
+	trap.Start()
+	t.Cleanup(trap.Close)
+	s.guard = probe.Guard{Resolver: s, Connect: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn,
+		error) {
+		listener := trap.Listener
+		if to.Addr() == origin {
+			listener = server.Listener
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, network, listener.Addr().String())
+	}}
+	return s
+}
+
+// snareName tells the parts of a name below a lure's domain.
+var snareName = regexp.MustCompile(`^([a-z]+)\.t([0-9]+)\.example\.?$`)
+
+func (s *snare) lureOf(host string) (kind string, l lure) {
+	m := snareName.FindStringSubmatch(host)
+	if m == nil {
+		return "", lure{}
+	}
+	n, err := strconv.Atoi(m[2])
+	if err != nil || n >= len(s.lures) {
+		return "", lure{}
+	}
+	return m[1], s.lures[n]
+}
+
+// LookupNetIP answers for names below the lures' domains, and for open.example, which lives at a public address that
+// counts.
+func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	kind, l := s.lureOf(host)
+	switch kind {
+	case "to", "within", "document":
+		return []netip.Addr{origin}, nil
+	case "only":
+		return []netip.Addr{l.addr}, nil
+	case "first":
+		return []netip.Addr{l.addr, origin}, nil
+	case "last":
+		return []netip.Addr{origin, l.addr}, nil
+	case "rebound":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.names[host]++; s.names[host]%2 == 1 {
+			return []netip.Addr{origin}, nil
+		}
+		return []netip.Addr{l.addr}, nil
+	}
+	if host == "open.example." {
+		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+// ServeHTTP is origin: below "to" everything leads to the lure, below "within" all but robots.txt; "document" has
+// documents that name the lure, and "rebound" sends to itself over another connection.
+func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.asked.Add(1)
+	host, _, _ := strings.Cut(r.Host, ":")
+	kind, l := s.lureOf(host)
+	if kind == "within" && r.URL.Path == "/robots.txt" {
+		return
+	}
+	switch kind {
+	case "to", "within":
+		w.Header()["Location"] = []string{l.url}
+	case "rebound":
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Location", r.URL.Path+"?again")
+	case "document":
+		named, _ := json.Marshal(l.url)
+		switch r.URL.Path {
+		case "/openapi.json":
+			fmt.Fprintf(w,
+				`{"openapi":"3.1.0","servers":[{"url":%s}],"paths":{"/paid":{"get":{"x-payment-info":{"price":"0.01"},"responses":{"402":{"description":"pay"}}}}}}`, named)
+		case "/.well-known/x402", "/.well-known/x402.json":
+			fmt.Fprintf(w, `{"version":1,"resources":[%s]}`, named)
+		case "/robots.txt":
+		case "/catalogue":
+			s.catalogue(w)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusPaymentRequired)
+			fmt.Fprintf(w,
+				`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","resource":%s}]}`, named)
+		}
+		return
+	}
+	w.WriteHeader(http.StatusTemporaryRedirect)
+}
+
+// catalogue is one of a facilitator that names every lure.
+func (s *snare) catalogue(w io.Writer) {
+	type item struct {
+		Resource string `json:"resource"`
+		Type     string `json:"type"`
+	}
+	var page struct {
+		Version    int            `json:"x402Version"`
+		Items      []item         `json:"items"`
+		Pagination map[string]int `json:"pagination"`
+	}
+	page.Version, page.Pagination = 2, map[string]int{"limit": len(s.lures), "offset": 0, "total": len(s.lures)}
+	for _, l := range s.lures {
+		page.Items = append(page.Items, item{l.url, "http"})
+	}
+	_ = json.NewEncoder(w).Encode(page)
+}
+
+// ways are the addresses that lead to a lure: itself, and those of hosts of these kinds.
+func (s *snare) ways(kinds ...string) (all []string) {
+	for i, l := range s.lures {
+		all = append(all, l.url)
+		for _, kind := range kinds {
+			all = append(all, fmt.Sprintf("http://%s.t%d.example/", kind, i))
+		}
+	}
+	return all
+}
+
+// caught fails the test when somebody was reached, or when nobody was ever asked: then it has shown nothing.
+func (s *snare) caught(t *testing.T) {
+	t.Helper()
+	if n := s.reached.Load(); n != 0 {
+		t.Errorf("%d connections to forbidden addresses, want 0", n)
+	}
+	if s.asked.Load() == 0 {
+		t.Error("no request came to the server that sends to the lures")
+	}
+}
+
+// TestSnare shows that the snare of the tests below works: what the guard lets through is counted.
+func TestSnare(t *testing.T) {
+	t.Parallel()
+	s := newSnare(t, nil)
+	p := probe.New(probe.Options{Guard: &s.guard})
+	defer p.Close()
+	if r := p.Probe(t.Context(), probe.Target{URL: "http://open.example/", Method: "GET"}); r.Verdict != probe.Open ||
+		s.reached.Load() != 1 {
+		t.Errorf("%s (%s), %d connections, want open and 1", r.Verdict, r.Reason, s.reached.Load())
+	}
+}
