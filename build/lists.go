@@ -3,9 +3,12 @@ package build
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 // selection is a set of filter values, "" for none, and the places of the services that match.
@@ -81,7 +84,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
 		items[i] = &s.Services[i].Item
 		var err error
 		if rows[i], err = site.Row(items[i]); err != nil {
-			return fmt.Errorf("render row of %s: %w", items[i].Slug, err)
+			return fmt.Errorf("encode row of %s: %w", items[i].Slug, err)
 		}
 	}
 	rank := rankItems(items)
@@ -126,4 +129,25 @@ func writeListFile(q site.Query, lines [][]byte, add addFunc) error {
 	offset, limit := q.Window()
 	from, to := min(offset, len(lines)), min(offset+limit, len(lines))
 	return addList(q.Key(), q.Route.Framing, lines[from:to], site.WindowMeta(q, len(lines)), add)
+}
+
+// writeSearch writes a shard for the first letter, and one for the first two letters, of each word of a name, and the
+// index of shards with their numbers of rows. Items are sorted by slug. rows are the encoded items.
+func writeSearch(items []*site.ServiceListItem, rows [][]byte, add addFunc) error {
+	shards := map[string][][]byte{}
+	for i, item := range items {
+		for _, letters := range search.ShardsOf(item.Name) {
+			shards[letters] = append(shards[letters], rows[i])
+		}
+	}
+	index := site.SearchIndex{Shards: map[string]int{}}
+	for _, letters := range slices.Sorted(maps.Keys(shards)) {
+		lines := shards[letters]
+		index.Shards[letters] = len(lines)
+		if err := addList(site.ShardKey(letters), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))},
+			add); err != nil {
+			return err
+		}
+	}
+	return addLine(site.SearchFile, index, add)
 }

@@ -111,7 +111,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 			}
 		}
 		if err := w.lookups.add(i, l); err != nil {
-			return fmt.Errorf("look up addresses: %w", err)
+			return fmt.Errorf("add look-ups: %w", err)
 		}
 		if err := w.catalogue.addService(l); err != nil {
 			return fmt.Errorf("write catalogue: %w", err)
@@ -150,4 +150,20 @@ func writeAggregates(s *site.Snapshot, index site.Index, add addFunc) error {
 		return err
 	}
 	return addLine(site.IndexFile, index, add) // encoding/json sorts the keys of its maps
+}
+
+// writeCoverage writes the coverage of measurements and its page.
+func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
+	data, err := site.JSON(s.Coverage)
+	if err != nil {
+		return err
+	}
+	if err := add(bare("coverage", "").Key(), data); err != nil {
+		return err
+	}
+	page, err := renderer.CoveragePage()
+	if err != nil {
+		return err
+	}
+	return add(bare("coverage-page", "").Key(), page)
 }

@@ -89,7 +89,7 @@ func TestNewEndpointEvidence(t *testing.T) {
 		Reason: "the address has a placeholder, {x}"}}
 	type seen struct {
 		Unprobeable          bool
-		Class, Answer, Terms string // of the answers: status, or "none"; "" for null
+		Class, Answer, Terms string // status of the responses, or "none"; "" for null
 		Inconclusive, Reply  string
 		Judged               bool
 	}
