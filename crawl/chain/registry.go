@@ -160,7 +160,7 @@ func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 	return list, nil
 }
 
-// strict decodes exactly one value without unknown members.
+// decodeStrict decodes exactly one value without unknown members.
 func decodeStrict(data []byte, v any) error {
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		return err // also for data after the value
@@ -170,7 +170,7 @@ func decodeStrict(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// syntax describes a decoder's error, with its line for a syntax error.
+// describeError describes a decoder's error, with its line for a syntax error.
 func describeError(data []byte, err error) string {
 	var bad *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
@@ -243,7 +243,7 @@ func (e entry) facilitator() (Facilitator, []string) {
 	return f, faults
 }
 
-// webAddress parses an absolute http or https URL without userinfo.
+// parseURL parses an absolute http or https URL without userinfo.
 func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
@@ -301,8 +301,8 @@ func (a account) settler() (Settler, []string) {
 	return s, faults
 }
 
-// collisions returns a fault for each id and account that is listed twice. If two facilitators claim an account, the
-// list is refused, because one would get the credit for the other's settlements.
+// findCollisions returns a fault for each id and account that is listed twice. If two facilitators claim an account,
+// the list is refused, because one would get the credit for the other's settlements.
 func findCollisions(name string, list []Facilitator) (faults []error) {
 	ids := map[string]bool{}
 	owner := map[[2]string]string{}

@@ -99,7 +99,8 @@ func sums(t *testing.T, d *directory) (list []string) {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
 		SELECT format('%s %s: %s settlements, %s', f.facilitator_id, f.token, count(*), sum(s.amount))
-		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id GROUP BY f.facilitator_id, f.token ORDER BY 1`)
+		FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id
+		GROUP BY f.facilitator_id, f.token ORDER BY 1`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (c *Client) Ask(ctx context.Context, q Question) error {
 	return nil
 }
 
-// askSome sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns the number
+// askPart sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns the number
 // of calls whose results were read.
 func (c *Client) askPart(ctx context.Context, q Question, from, count int) (read int, err error) {
 	heavy := 0 // faults that a narrower range may avoid

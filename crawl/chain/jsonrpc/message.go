@@ -94,7 +94,8 @@ func encode(calls []Call) []byte {
 	return append(b, ']')
 }
 
-// transport returns the fault of a request without an answer. It omits the URL, which net/http's own error contains.
+// transportFault returns the fault of a request without an answer. It omits the URL, which net/http's own error
+// contains.
 func (n *Node) transportFault(err error) *Fault {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -110,7 +111,7 @@ func (n *Node) transportFault(err error) *Fault {
 	return &Fault{k, n.host, err.Error(), 0}
 }
 
-// answers reads a body. An error in the body counts more than the status.
+// readBody reads a body. An error in the body counts more than the status.
 func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte) error {
 	wait := retryAfter(resp.Header.Get("Retry-After"))
 	refused, err := readAnswers(body, results)

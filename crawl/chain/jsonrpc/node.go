@@ -28,8 +28,8 @@ func (n *Node) batchSize() int {
 	return n.batch
 }
 
-// pick returns the node with the fewest recent failures among those that may be asked. It waits while all of them are
-// paused.
+// pickNode returns the node with the fewest recent failures among those that may be asked. It waits while all of them
+// are paused.
 func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, error) {
 	for {
 		now := c.o.Now()
@@ -72,7 +72,7 @@ func (n *Node) recordSuccess() {
 	n.mu.Unlock()
 }
 
-// failed counts a fault and pauses the node: as long as the node asks for, else twice as long each time.
+// recordFailure counts a fault and pauses the node: as long as the node asks for, else twice as long each time.
 func (c *Client) recordFailure(n *Node, f *Fault) {
 	c.o.Metrics.Failure(c.network, string(f.Kind))
 	c.o.Logger.Debug("request to node failed", "network", c.network, "node", f.Host, "kind", string(f.Kind), "text",
@@ -103,7 +103,8 @@ func (c *Client) recordFailure(n *Node, f *Fault) {
 	n.until = c.o.Now().Add(wait)
 }
 
-// put sends calls of a question to one node, in as many bodies as the node's batch size needs, and reads the results.
+// askNode sends calls of a question to one node, in as many bodies as the node's batch size needs, and reads the
+// results.
 func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count int) error {
 	if err := c.verify(ctx, n); err != nil {
 		return err
