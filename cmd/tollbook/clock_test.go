@@ -26,8 +26,8 @@ import (
 // step is how far clocks are set: not quite an hour, so that no moment comes twice to the microsecond.
 const step = time.Hour - 7*time.Second
 
-// TestClockSteps: a directory whose clock is set an hour forth, back, or forth and back again, also over a day's end,
-// goes on visiting every quarter of an hour, builds and prunes; no check and no change is lost or stands twice, and
+// TestClockSteps checks a directory whose clock is set an hour forward, back, or forward and back, across midnight too.
+// It continues to visit every quarter of an hour, builds and prunes. No check or change is lost or stored twice, and
 // each has a number.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()

@@ -17,10 +17,10 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestDatabaseClockSteps: the clock of a real Postgres is set an hour forth or back, also over a day's end, under a
-// server that takes submissions and a worker that visits and builds. Both go on without a hand, and so does a worker
-// that is started then; each service has one check of each round, what was acknowledged is there, and no host or job is
-// put off until the clock is there again.
+// TestDatabaseClockSteps sets the clock of a real Postgres an hour forward or back, across midnight too. A server
+// receives submissions and a worker visits and builds meanwhile. Both continue without help, and so does a worker that
+// is started then. Each service has one check of each round, and everything acknowledged is stored. No host or job waits
+// until the clock reaches its old time.
 func TestDatabaseClockSteps(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

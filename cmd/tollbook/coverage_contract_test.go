@@ -1,6 +1,6 @@
 package main
 
-// What is told of settlement beyond the contract, in the words of contract_test.go.
+// These are the fields on settlements that extend the contract, in the notation of contract_test.go.
 func init() {
 	for name, fields := range map[string]string{
 		"FacilitatorDetail": facilitatorFields + "\ntimeseries VolumePoint[]\nchains FacilitatorChain[]" + `

@@ -108,8 +108,9 @@ func (f *flood) quantile(share float64) time.Duration {
 	return f.took[min(len(f.took)-1, int(share*float64(len(f.took))))].Round(100 * time.Microsecond)
 }
 
-// TestSubmissionFlood: of a flood from one address as many are taken as one client may send, of one from many as many
-// as may wait for review; every id that was ever answered is found afterwards, and readers are answered meanwhile.
+// TestSubmissionFlood sends floods of submissions. From one address the server accepts as many as one client may send;
+// from many addresses, as many as may wait for review. Every id that was returned is stored, and readers get their
+// answers meanwhile.
 func TestSubmissionFlood(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -166,8 +166,8 @@ func openTestDatabase(t *testing.T) *database.DB {
 	return &database.DB{DB: db}
 }
 
-// TestNoListingLeadsInside lists every way to a lure as a service, as a list does that an operator was handed, and has
-// a catalogue name them too; then visits all and looks at their documents, registries and queued submissions.
+// TestNoListingLeadsInside imports every way to a lure as a service, from a list and from a catalogue. Then it visits
+// all of them, reads their documents, asks their registries, and probes the waiting submissions.
 func TestNoListingLeadsInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -122,8 +122,8 @@ func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 	f(conn)
 }
 
-// kill ends a program with -9: alone, or its Postgres alone, or everything at once. What goes on without its Postgres
-// does what shows that it has it again, and is killed after that.
+// kill ends a program with -9: the program alone, its Postgres alone, or everything at once. A program that continues
+// without its Postgres runs again, which shows that Postgres is back, and is killed after that.
 func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func()) {
 	t.Helper()
 	below := descendants(p.Process.Pid)

@@ -25,9 +25,9 @@ const lossyDatabase = "TOLLBOOK_TEST_LOSSY_DATABASE"
 // loss is the share of packets that are lost, in each direction.
 const loss = 0.3
 
-// TestLossyNetwork crawls through a network that loses three packets of ten: each visit ends, each service has its
-// check in each round, what was read is exact, and when the network is well again all are online, without a change that
-// was none.
+// TestLossyNetwork crawls through a network that loses three packets of ten. Each visit ends, and each service has its
+// check in each round. The prices that were read are exact. After the loss ends, all services are online, and no false
+// change is stored.
 func TestLossyNetwork(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

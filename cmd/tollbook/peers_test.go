@@ -18,8 +18,8 @@ import (
 )
 
 // TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed.
-// The grades are worked out by hand, from the rules of x402 and the scale of design §8: A from 0.90 of 14, which is 13;
-// at best C where transport_https fails; F without payload, accepts or recipient.
+// The grades are computed by hand from the rules of x402 and the scale on the page /methodology: A from 13 of 14
+// checks; at best C if transport_https fails; F without payload, accepts or recipient.
 //
 //	seller      route         version  plain: passes, fails                    grade  behind https: passes     grade
 //	@x402/hono  GET /quote    2        13 of 14, transport_https (a cap)       C      14                       A

@@ -137,8 +137,8 @@ func (p *program) status(t *testing.T) int {
 	}
 }
 
-// ending is how long a program that was told to stop may take on a loaded machine under the race detector: less than
-// what it would wait for if it waited for readers, for jobs, or for others' answers.
+// ending is how long a program may take to stop on a loaded machine under the race detector. It is less than the time
+// limits of readers, jobs and requests, so a program that waits for one of them exceeds it.
 const ending = time.Minute
 
 // interrupt sends a signal and fails unless the program ends well, and soon.

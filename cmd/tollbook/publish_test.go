@@ -124,7 +124,7 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Who publishes while another does is told, and so is who publishes less than what is there.
+// TestPublishRefused checks that a second publisher gets an error, and so does one that publishes fewer services.
 func TestPublishRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, 20)

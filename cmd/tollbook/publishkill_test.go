@@ -26,9 +26,10 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Publishers are killed with -9 at random moments, while readers walk pages through serve and through the Cloudflare
-// worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object
-// is whole and of the old or the new one; the next run finishes the work, and prune leaves nothing.
+// TestPublishKilled kills publishers with -9 at random moments. Meanwhile readers walk pages through serve and through
+// the Cloudflare worker, and read single objects. Every walk sees one snapshot, and every body has that snapshot's sum.
+// Every object is complete, from the old snapshot or the new one. The next run finishes the work, and prune leaves
+// nothing.
 func TestPublishKilled(t *testing.T) {
 	testgate.All(t)
 	rounds := kills

@@ -26,9 +26,9 @@ type lure struct {
 	addr netip.Addr // what names of the lure's domain resolve to; zero where the text alone is refused
 }
 
-// lures are all of the tables of crawl/probe: each address as a literal, with a port, behind a name, beside a public
-// address before and after it, and behind a name that is rebound to it; then what is refused by its text. The names of
-// lure 17 end in t17.example.
+// lures returns the addresses in the tables of crawl/probe. Each appears as a literal, with a port, behind a name,
+// before and after a public address, and behind a name that is rebound to it. Then come the addresses that are refused
+// by their text. The names of lure 17 end in t17.example.
 func lures(t testing.TB) []lure {
 	t.Helper()
 	var out []lure

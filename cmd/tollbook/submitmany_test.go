@@ -49,7 +49,7 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What a probe found waits for a lock, behind which the server is killed.
+	// The result of a probe waits for a lock. The server is killed while it waits.
 	exec(
 		`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(7); ` +
 			`RETURN NEW; END $$`)

@@ -14,9 +14,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestUp: one process starts its own Postgres, visits what is imported, builds, publishes, answers readers and tells
-// how it does; builds follow each other, also when its Postgres was killed; Ctrl-C ends it well; and the next start
-// goes on where it ended, also after a kill.
+// TestUp checks that one process starts its own Postgres, visits the imported services, builds, publishes, and answers
+// readers and metrics. Builds continue after its Postgres was killed. Ctrl-C ends it without an error, and the next
+// start continues, after a kill too.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

@@ -137,10 +137,10 @@ func TestWork(t *testing.T) {
 	p.interrupt(t, syscall.SIGTERM)
 }
 
-// TestFleet: three processes share two thousand services. One is killed with a visit under way, one is stopped with a
-// visit under way and goes on much later. All the same each service is checked in every interval, also those whose
-// visit was cut off; each check is stored once, also the one that both the stopped process and its successor made; and
-// no host is asked by two at once, or sooner after a request than the gap.
+// TestFleet runs three processes that share two thousand services. One is killed during a visit. One is suspended during
+// a visit and continues much later. Each service is checked in every interval, even if its visit was cut off. Each check
+// is stored once, even if the suspended process and its successor both made it. No host gets requests from two
+// processes at once, or sooner after a request than the gap.
 func TestFleet(t *testing.T) {
 	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
