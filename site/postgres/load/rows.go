@@ -21,7 +21,8 @@ const (
 	stateColumns = "service_id newest_check_at next_check_at last_checked_at last_status " +
 		"last_success_at consecutive_failures failing_since"
 	endpointColumns = "id service_id method method_declared path description mime_type origin " +
-		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms fingerprint head_at head_free declared_price"
+		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
+		"fingerprint head_at head_free declared_price"
 	dayColumns   = "service_id day checks counted up timed response_ms histogram"
 	checkColumns = "service_id checked_at id counted status is_up status_code " +
 		"response_time_ms endpoints_found error_message consecutive_failures"
@@ -99,8 +100,8 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "responses",
-				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange "+
-					"sha256", answers,
+				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified "+
+					"exchange sha256", answers,
 				func(row []any, a *checks.Response) {
 					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header,
 						a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
@@ -108,8 +109,8 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "prices",
-				"endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds "+
-					"extra x402_version",
+				"endpoint_id since position until scheme network network_caip2 asset pay_to amount "+
+					"max_timeout_seconds extra x402_version",
 				prices, func(row []any, p *checks.Price) {
 					amount := ledger.AmountValue(p.Amount)
 					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2,

@@ -3,10 +3,9 @@
 //
 //	func TestMain(m *testing.M) { postgrestest.Main(m) }
 //
-// and its tests call NewDatabase, or Database of a Template that was made with
-// the package's migrations. The server starts with the first call, lies on
-// /dev/shm where there is one, and is removed when the tests are through. What
-// a killed test process leaves is removed by the next one.
+// and its tests call NewDatabase, or Database of a Template that was made with the package's migrations. The server
+// starts with the first call. Its files are on /dev/shm if that exists, and are removed when the tests end. The next
+// test process removes the files of a killed one.
 //
 // It knows nothing of Tollbook's schema.
 package postgrestest
@@ -211,8 +210,8 @@ func (p *process) stop() error {
 	return private.Remove(ctx, p.dir)
 }
 
-// removeStale removes the folders whose processes are gone. What cannot be
-// removed now is left to the next test process.
+// removeStale removes the folders whose processes have ended. A folder that cannot be removed is left to the next test
+// process.
 func removeStale(ctx context.Context, prefix string) {
 	paths, _ := filepath.Glob(prefix + "*")
 	for _, dir := range paths {

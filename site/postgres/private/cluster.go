@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// newCluster begins the names of clusters that initdb is still making.
+// newCluster is the prefix of the names of clusters that initdb has not finished.
 const newCluster = "data.new"
 
-// clean ends servers and removes rubbish that a killed program left behind.
+// clean ends servers and removes files that a killed program left.
 func (p *place) clean(ctx context.Context, o Options) error {
 	entries, err := os.ReadDir(p.home())
 	if err != nil {
@@ -39,9 +39,8 @@ func (p *place) clean(ctx context.Context, o Options) error {
 	return p.disarmPidFile()
 }
 
-// makeCluster runs initdb beside the cluster's name and renames the result,
-// so that the name only ever stands for a whole cluster. A crash before the
-// rename leaves rubbish that clean removes.
+// makeCluster runs initdb under another name and renames the result, so that the final name always means a complete
+// cluster. A crash before the rename leaves a folder that clean removes.
 func (p *place) makeCluster(ctx context.Context, o Options, id identity, progs programs) (err error) {
 	dir, err := os.MkdirTemp(p.home(), newCluster)
 	if err != nil {

@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	maxExtracted = 400 << 20 // bytes in all; the package has 60 MB
+	maxExtracted = 400 << 20 // total bytes; the package has 60 MB
 	maxEntries   = 20_000    // the package has 1,000
 	maxLinkList  = 1 << 20   // bytes of the list of links
 )
 
-// extract lays what the package's tarball has under native/ into dir/native,
-// with the symbolic links that the package lists, since npm cannot carry any.
-// Nothing is written outside dir.
+// extract unpacks the files under native/ of the package's tarball into dir/native, and creates the symbolic links that
+// the package lists, because npm packages cannot contain links. It writes nothing outside dir.
 func extract(ctx context.Context, tarball, dir string) error {
 	f, err := os.Open(tarball)
 	if err != nil {
@@ -74,8 +73,7 @@ func extractFiles(ctx context.Context, t *tar.Reader, root *os.Root) error {
 	}
 }
 
-// extractFile makes a file that every user can read, and run if it is a
-// program, whatever the umask.
+// extractFile creates a file that every user can read, and execute if it is a program, regardless of the umask.
 func extractFile(t io.Reader, h *tar.Header, root *os.Root, name string) error {
 	if err := makeDirs(root, path.Dir(name)); err != nil {
 		return err
@@ -113,8 +111,7 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o755)
 }
 
-// makeLinks makes the links that native/pg-symlinks.json lists, each relative
-// to its own folder, so that the whole can be moved.
+// makeLinks creates the links of native/pg-symlinks.json. They are relative, so that the folder can be moved.
 func makeLinks(root *os.Root) error {
 	const list = "native/pg-symlinks.json"
 	f, err := root.Open(list)

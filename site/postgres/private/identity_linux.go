@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// namespaced is root under another name: in a user namespace of its own the
-// server sees an ordinary user id, while all its files are root's. It loses
-// root's power to open what is not root's.
+// namespaced returns root's identity in a user namespace of its own. There the server sees an ordinary user id, while
+// root owns all its files. It loses root's permission to open files of other users.
 func namespaced(o Options) (identity, error) {
 	if o.hooks.refuseNamespaces {
 		return identity{}, errors.New("user namespaces are refused")
@@ -31,6 +30,5 @@ func namespaced(o Options) (identity, error) {
 	}, nil
 }
 
-// setDeathSignal has the kernel send sig to the process when the thread that
-// started it ends.
+// setDeathSignal makes the kernel send sig to the process when the thread that started it ends.
 func setDeathSignal(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }

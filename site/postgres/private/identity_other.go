@@ -8,8 +8,8 @@ import (
 )
 
 func namespaced(Options) (identity, error) {
-	return identity{}, errors.New("user namespaces are of Linux alone")
+	return identity{}, errors.New("user namespaces exist only on Linux")
 }
 
-// setDeathSignal does nothing: the next Start ends what outlived its program.
+// setDeathSignal does nothing. The next Start ends a server that outlived its program.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

@@ -13,9 +13,8 @@ const (
 	tailSize = 4 << 10 // bytes kept in memory for error messages
 )
 
-// rotatingLog keeps what the server says: in a file, which is renamed to
-// *.1 when it is full, and its end in memory. The server writes into a pipe
-// that this program reads, so that no server setting can let the log grow.
+// rotatingLog stores the server's output in a file, which is renamed to *.1 when it is full, and keeps the end in
+// memory. The server writes into a pipe that this program reads, so that no server setting can let the log grow.
 type rotatingLog struct {
 	path string
 
@@ -47,8 +46,7 @@ func (l *rotatingLog) open() error {
 	return nil
 }
 
-// Write never fails: a full disk must not stop the pipe, or the server would
-// stand still behind it.
+// Write never fails: if the disk is full, the pipe must still be read, or the server would block.
 func (l *rotatingLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +55,7 @@ func (l *rotatingLog) Write(b []byte) (int, error) {
 		l.file.Close()
 		l.file = nil
 		if err := os.Rename(l.path, l.path+".1"); err == nil {
-			_ = l.open() // without a file the tail remains
+			_ = l.open() // without a file, only the tail is kept
 		}
 	}
 	if l.file != nil {
@@ -67,7 +65,7 @@ func (l *rotatingLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Tail is the end of what the server said, for an error message.
+// Tail returns the end of the server's output, for an error message.
 func (l *rotatingLog) Tail() string { return l.tail.String() }
 
 func (l *rotatingLog) Close() {
@@ -101,7 +99,7 @@ func (b *tailBuffer) String() string {
 	return lastLines(b.end)
 }
 
-// lastLines is the end of a program's output, for an error message.
+// lastLines returns the end of a program's output, for an error message.
 func lastLines(out []byte) string {
 	const most = 12
 	lines := strings.Split(string(bytes.TrimSpace(out)), "\n")

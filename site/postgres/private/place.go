@@ -19,23 +19,23 @@ import (
 	"time"
 )
 
-// sharedDir, made by root alone, holds what must lie outside the data folder, because the user
-// that the server runs as cannot reach that.
+// sharedDir is created by root. It contains what cannot be in the data folder because the server's user cannot reach
+// that.
 const sharedDir = "/var/lib/tollbook"
 
 func (o *Options) sharedDir() string { return cmp.Or(o.hooks.sharedDir, sharedDir) }
 
-// A place is a data folder that this program has locked.
+// place is a data folder that this program has locked.
 type place struct {
 	dir   string // Options.Dir, absolute, without symbolic links
 	data  string // the cluster: dir/data, or where that link points
 	locks []*os.File
 }
 
-// home is the folder around the cluster.
+// home returns the folder around the cluster.
 func (p *place) home() string { return filepath.Dir(p.data) }
 
-// openPlace makes and locks the folder dir.
+// openPlace creates and locks the folder dir.
 func openPlace(dir string) (*place, error) {
 	if dir == "" {
 		return nil, errors.New("no data folder is named")
@@ -44,7 +44,7 @@ func openPlace(dir string) (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
-	// Only dir itself is secret.
+	// Only dir itself is private.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
@@ -71,7 +71,7 @@ func lockPlace(dir string) (*place, error) {
 		target = filepath.Join(dir, target)
 	}
 	p.data = target
-	if err := p.lock(p.home()); err != nil { // a copied folder's link leads to the same cluster
+	if err := p.lock(p.home()); err != nil { // the link in a copied folder points to the same cluster
 		p.close()
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func (p *place) close() {
 	p.locks = nil
 }
 
-// lock takes the lock of a folder. The kernel drops it with this process:
-// the file is closed on exec, so the server never holds it.
+// lock takes the lock of a folder. The kernel releases it with this process. The file is closed on exec, so the server
+// never has it.
 func (p *place) lock(dir string) error {
 	path := filepath.Join(dir, "lock")
 	deadline := time.Now().Add(2 * time.Second)
@@ -132,7 +132,7 @@ func (p *place) lock(dir string) error {
 	}
 }
 
-// holder is the process that says that it holds the lock, or 0.
+// holder returns the process that has the lock according to the file, or 0.
 func holder(lock *os.File) int {
 	b, _ := io.ReadAll(io.NewSectionReader(lock, 0, 32))
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -148,9 +148,9 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// openOwn opens a file of ours for reading and writing, making it where
-// missing. Root gives it to the owner of its folder, so that the owner can go
-// on without root, and follows no link that the owner may have laid.
+// openOwn opens a file of this program for reading and writing, and creates it if it is missing. Root gives the file to
+// the owner of its folder, so that the owner can continue without root. It follows no link that the owner may have
+// created.
 func openOwn(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -177,7 +177,7 @@ func giveToOwner(dir string, chown func(uid, gid int) error) error {
 	return nil
 }
 
-// owner is the user id that owns the cluster, and whether there is one.
+// owner returns the user id that owns the cluster, and whether there is a cluster.
 func (p *place) owner() (uid int, exists bool) {
 	st, err := os.Stat(p.data)
 	if err != nil {
@@ -186,7 +186,7 @@ func (p *place) owner() (uid int, exists bool) {
 	return int(st.Sys().(*syscall.Stat_t).Uid), true
 }
 
-// major is the version of the cluster that is there, or 0.
+// major returns the version of the existing cluster, or 0.
 func (p *place) major() (int, error) {
 	path := filepath.Join(p.data, "PG_VERSION")
 	b, err := os.ReadFile(path)
@@ -207,14 +207,14 @@ func (p *place) major() (int, error) {
 	return major, nil
 }
 
-// open lets an unprivileged user through to the cluster.
+// open lets an unprivileged user reach the cluster.
 func (p *place) open(ctx context.Context, id identity, progs programs) error {
 	st, err := os.Stat(p.home())
 	if err != nil {
 		return fmt.Errorf("open the data folder to %s: %w", id.what, err)
 	}
 	if st.Sys().(*syscall.Stat_t).Uid != uint32(id.uid) {
-		// Others may pass through, not look around; data and socket are 0700.
+		// Others may enter but not list the folder; data and socket are 0700.
 		if err := os.Chmod(p.home(), 0o711); err != nil {
 			return fmt.Errorf("open the data folder to %s: %w", id.what, err)
 		}
@@ -230,10 +230,8 @@ func (p *place) open(ctx context.Context, id identity, progs programs) error {
 	return nil
 }
 
-// moveElsewhere lays the cluster that is still to be made into a folder that
-// an unprivileged user can reach. The link is the record of that, and made
-// last: a crash before it leaves an empty folder, and the next start chooses
-// again.
+// moveElsewhere puts the future cluster into a folder that an unprivileged user can reach. It creates the link to that
+// folder last: a crash before leaves an empty folder, and the next start chooses again.
 func (p *place) moveElsewhere(o Options, id identity) error {
 	parent := o.sharedDir()
 	if err := makePassable(parent); err != nil {
@@ -258,8 +256,7 @@ func (p *place) moveElsewhere(o Options, id identity) error {
 	return nil
 }
 
-// makePassable makes a folder of root's that others can pass through, whatever
-// the umask.
+// makePassable creates a folder of root's that others can enter, regardless of the umask.
 func makePassable(dir string) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return err
@@ -267,10 +264,9 @@ func makePassable(dir string) error {
 	return os.Chmod(dir, 0o711)
 }
 
-// makeSocketDir makes the folder of the unix socket anew, beside the cluster
-// unless that makes the socket's path too long for the system or gives it a
-// comma, at which clients divide lists of hosts. Nobody else uses the folder:
-// the place is locked and its last server gone.
+// makeSocketDir creates an empty folder for the Unix socket. It is beside the cluster, unless that makes the socket's
+// path too long for the system or contains a comma, which separates hosts for clients. Nobody else uses the folder: the
+// place is locked and its last server has ended.
 func (p *place) makeSocketDir(id identity) (string, error) {
 	dir := filepath.Join(p.home(), "socket")
 	if len(socketPath(dir)) > maxSocketPath || strings.Contains(dir, ",") {
@@ -280,10 +276,10 @@ func (p *place) makeSocketDir(id identity) (string, error) {
 			dir = filepath.Join("/tmp", filepath.Base(dir))
 		}
 	}
-	os.RemoveAll(dir) // if it cannot be removed, it is there, which Mkdir says
+	os.RemoveAll(dir) // if it cannot be removed, Mkdir fails
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) && filepath.Dir(dir) != p.home() {
-		dir, err = os.MkdirTemp(filepath.Dir(dir), "tollbook-") // somebody has taken the name
+		dir, err = os.MkdirTemp(filepath.Dir(dir), "tollbook-") // another user has taken the name
 	}
 	if err == nil {
 		err = id.own(dir)
@@ -296,8 +292,7 @@ func (p *place) makeSocketDir(id identity) (string, error) {
 
 func socketPath(dir string) string { return filepath.Join(dir, ".s.PGSQL.5432") }
 
-// maxSocketPath is the longest path of a unix socket, in bytes: 107 on Linux,
-// 103 on macOS.
+// maxSocketPath is the longest path of a Unix socket in bytes: 107 on Linux, 103 on macOS.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 func remove(ctx context.Context, dir string) error {

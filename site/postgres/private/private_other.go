@@ -13,7 +13,7 @@ var errNoUnix = errors.New("Tollbook runs its own Postgres on Linux, macOS and o
 	runtime.GOOS +
 	": set DATABASE_URL to a server of yours")
 
-// Server is a running Postgres server; on this system there is none.
+// Server is a running Postgres server. On this system there is none.
 type Server struct{}
 
 func start(context.Context, Options) (*Server, error) { return nil, errNoUnix }

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// startGuarded starts cmd such that the kernel, where it can, sends it sig
-// when this program dies, by whatever death. The channel yields what Wait
-// answers.
+// startGuarded starts cmd so that the kernel, where it can, sends it sig when this program dies in any way. The channel
+// receives the result of Wait.
 //
-// The signal follows the thread that started the process, not the program:
-// the goroutine keeps its thread until the process has ended.
+// The signal follows the thread that started the process, not the program. So the goroutine keeps its thread until the
+// process has ended.
 func startGuarded(o Options, cmd *exec.Cmd, sig syscall.Signal) (<-chan error, error) {
 	if !o.hooks.noDeathSignal {
 		setDeathSignal(cmd.SysProcAttr, sig)

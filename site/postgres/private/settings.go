@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// settings are given on the server's command line, so that they hold for
-// clusters of any age and nothing in the data folder can turn them around.
+// settings returns settings for the server's command line. There they apply to clusters of any version, and no file in
+// the data folder overrides them.
 func settings(o Options, socketDir string) []string {
 	list := []string{
-		// Nobody but the owner of socketDir, and nothing by TCP.
+		// Only the owner of socketDir can connect, and nobody by TCP.
 		"listen_addresses=",
 		"port=5432",
 		"unix_socket_directories=" + quoteListItem(socketDir),
 		"unix_socket_permissions=0700",
 
-		// A small machine that does other things too.
+		// For a small machine that also runs other programs.
 		"max_connections=60",
 		"shared_buffers=128MB",
 		"effective_cache_size=512MB",
@@ -31,7 +31,7 @@ func settings(o Options, socketDir string) []string {
 
 		"timezone=UTC",
 		"log_timezone=UTC",
-		"logging_collector=off", // the server's stderr is ours: see rotatingLog
+		"logging_collector=off", // rotatingLog reads the server's stderr
 		"log_destination=stderr",
 		"log_line_prefix=%m [%p] %q%d ",
 		"log_checkpoints=off",
@@ -45,13 +45,13 @@ func settings(o Options, socketDir string) []string {
 	return append(list, o.Settings...)
 }
 
-// quoteListItem writes one folder for a setting that is a list of them.
+// quoteListItem quotes a folder for a setting that is a list of folders.
 func quoteListItem(dir string) string {
 	return `"` + strings.ReplaceAll(dir, `"`, `""`) + `"`
 }
 
-// environment is ours without what would change the server's mind: PGDATA,
-// PGPORT and their like, languages, and the time zone.
+// environment returns this program's environment without variables that change the server: PGDATA, PGPORT and the like,
+// languages, and the time zone.
 func environment() []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -65,8 +65,7 @@ func environment() []string {
 	return append(env, "LC_ALL=C", "TZ=UTC")
 }
 
-// dsn is a URL that names everything, so that no PG* variable of the user's
-// can lead a client elsewhere.
+// dsn returns a URL with every parameter, so that no PG* variable of the user can redirect a client.
 func dsn(socketDir, database string) string {
 	q := url.Values{"host": {socketDir}, "port": {"5432"}, "user": {superuser}, "sslmode": {"disable"}}
 	// Not every client takes + for a space; a + itself is written %2B.

@@ -16,22 +16,21 @@ import (
 	"time"
 )
 
-// A stray is a process of a server whose program was killed.
+// stray is a process of a server whose program was killed.
 type stray struct {
 	pid        int
 	postmaster bool // the server itself, not one of its children
 }
 
-// endStrays ends the server that runs in the cluster data, if there is one,
-// and waits until it and its children are gone. The caller has locked the
-// place, so nobody needs that server.
+// endStrays ends the server that runs in the cluster data, if there is one, and waits until it and its children have
+// ended. The caller has locked the place, so nobody uses that server.
 func endStrays(ctx context.Context, o Options, data string) error {
 	steps := []struct {
 		signal syscall.Signal
 		wait   time.Duration
 	}{
 		{syscall.SIGINT, 10 * time.Second}, // a fast shutdown
-		{syscall.SIGQUIT, 7 * time.Second}, // an immediate one: it is recovered from the log at the next start
+		{syscall.SIGQUIT, 7 * time.Second}, // an immediate shutdown; the next start recovers
 		{syscall.SIGKILL, 10 * time.Second},
 	}
 	for i, step := range steps {
@@ -56,21 +55,20 @@ func endStrays(ctx context.Context, o Options, data string) error {
 	return nil
 }
 
-// signalStrays signals the server, which ends its children; they are signalled
-// themselves only if their server is gone.
+// signalStrays signals the server, which ends its children. It signals the children only if their server has ended.
 func signalStrays(strays []stray, sig syscall.Signal) {
 	led := false
 	for _, s := range strays {
 		led = led || s.postmaster
 	}
 	if !led && sig == syscall.SIGINT {
-		sig = syscall.SIGQUIT // to a backend SIGINT means "cancel your query"
+		sig = syscall.SIGQUIT // SIGINT only cancels the query of a backend
 	}
 	for _, s := range strays {
 		if s.postmaster || !led || sig == syscall.SIGKILL {
-			_ = syscall.Kill(s.pid, sig) // gone already, or awaitNoStrays will tell
+			_ = syscall.Kill(s.pid, sig) // awaitNoStrays reports a process that remains
 		}
-		_ = syscall.Kill(s.pid, syscall.SIGCONT) // it may have been stopped
+		_ = syscall.Kill(s.pid, syscall.SIGCONT) // in case it is stopped
 	}
 }
 
@@ -93,11 +91,10 @@ func awaitNoStrays(ctx context.Context, data string, atMost time.Duration) error
 	return nil
 }
 
-// disarmPidFile keeps a stale postmaster.pid from stopping the next server.
-// Postgres refuses to start if the process in it lives, which may be anything
-// by now; but it takes its own parent's id for stale. The other lines stay:
-// Postgres looks by them whether a backend still uses the shared memory.
-// All of the cluster's processes that can be known are gone when it is called.
+// disarmPidFile keeps a stale postmaster.pid from stopping the next server. Postgres refuses to start if the process in
+// that file lives, which may be any process by now. But it accepts its own parent's id as stale. The other lines stay,
+// because Postgres reads in them whether a backend still uses the shared memory. All known processes of the cluster
+// have ended before the call.
 func (p *place) disarmPidFile() error {
 	path := filepath.Join(p.data, "postmaster.pid")
 	b, err := os.ReadFile(path)
@@ -118,7 +115,7 @@ func (p *place) disarmPidFile() error {
 	if !alive(max(pid, -pid)) {
 		return nil
 	}
-	// In its place, since the file's owner must stay; shorter than a disk's sector.
+	// Write in place, because the file's owner must stay. The content is shorter than a disk sector.
 	b = append([]byte(strconv.Itoa(os.Getpid())+"\n"), rest...)
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		return fmt.Errorf("disarm the last server's pid file: %w", err)
@@ -131,8 +128,7 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// pidFile is what postmaster.pid says: the server's process and its state,
-// which is "ready" once it takes connections.
+// pidFile reads postmaster.pid: the server's process and its state, which is "ready" once it accepts connections.
 func pidFile(data string) (pid int, state string) {
 	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {

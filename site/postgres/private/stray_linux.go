@@ -8,9 +8,8 @@ import (
 	"strconv"
 )
 
-// findStrays looks through /proc for processes of Postgres whose working
-// folder is the cluster or who were told to use it. A process id in a file
-// proves nothing: it may be another process's by now.
+// findStrays searches /proc for processes of Postgres whose working folder is the cluster, or that have the cluster as
+// an argument. A process id in a file proves nothing, because it may belong to another process by now.
 func findStrays(data string) []stray {
 	cluster, err := os.Stat(data)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// findStrays asks ps whether the process that the cluster's pid file names is
-// a Postgres that was told to use this cluster. Children end with their
-// server, and Postgres itself waits for their shared memory.
+// findStrays asks ps whether the process in the cluster's pid file is a Postgres that has the cluster as an argument.
+// Children end with their server, and Postgres itself waits for their shared memory.
 func findStrays(data string) []stray {
 	pid, _ := pidFile(data)
 	if pid <= 0 || pid == os.Getpid() || !alive(pid) {
