@@ -10,9 +10,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestAnswersBehindAVerdict: an endpoint keeps its newest envelope, the conclusive answer that came after it, and the
-// inconclusive one after that; what is newer ends what is older.
-func TestAnswersBehindAVerdict(t *testing.T) {
+// TestResponsesOfVerdict checks that an endpoint keeps its newest envelope, the conclusive response after it, and the
+// inconclusive one after that, and that a newer response deletes an older one.
+func TestResponsesOfVerdict(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {

@@ -141,8 +141,8 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 	return got
 }
 
-// TestChangeNumbers tells records of three services over four days, seals and reads now and then, as builds do, and
-// holds every log, block and day against the plain list. A record keeps its number for good.
+// TestChangeNumbers records changes of three services over four days, seals and reads in between as builds do, and
+// compares every log, block and day with the plain list. A record never changes its number.
 func TestChangeNumbers(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
@@ -221,8 +221,8 @@ func TestChangeNumbers(t *testing.T) {
 	}
 }
 
-// TestChangesBeforeNumbering: records that are older than the first sealed hour are numbered with it, and lie in its
-// pack, which nobody has written yet.
+// TestChangesBeforeNumbering checks that records older than the first sealed hour are numbered with it, and are in its
+// pack, which is not written yet.
 func TestChangesBeforeNumbering(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -260,7 +260,7 @@ func TestChangesBeforeNumbering(t *testing.T) {
 	}
 }
 
-// TestChangesOutliveTheirService: numbers stay when a listing goes.
+// TestChangesOutliveTheirService checks that numbers stay when a service is erased.
 func TestChangesOutliveTheirService(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
@@ -310,9 +310,9 @@ func exec(t *testing.T, dsn, sql string, args ...any) {
 	}
 }
 
-// TestChangeMarks: a record marks its type; nobody tells of the type again within the hour; a mark goes when nothing is
-// left to tell, and a comparison that could not be made leaves one.
-func TestChangeMarks(t *testing.T) {
+// TestChangeBaselines checks that a record sets the baseline of its type and prevents another within the hour, that a
+// baseline is removed when nothing is left to record, and that a failed comparison sets one.
+func TestChangeBaselines(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()
@@ -369,8 +369,8 @@ func TestChangeMarks(t *testing.T) {
 	}
 }
 
-// TestSeries: what was asked over time, in spans, and on which days it moved.
-func TestSeries(t *testing.T) {
+// TestPriceSeries checks the spans of prices over time, and the days on which amounts changed.
+func TestPriceSeries(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()

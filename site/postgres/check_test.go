@@ -35,8 +35,9 @@ func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
 	return list
 }
 
-// Checks are stored as a plain INSERT of the same values stores them, every kind of value at its ends.
-func TestChecksAreKeptAsTheyAre(t *testing.T) {
+// TestRecordVisitsStoresChecks compares stored checks with a plain INSERT of the same values, at both limits of every
+// type.
+func TestRecordVisitsStoresChecks(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
 	ctx := t.Context()
@@ -88,7 +89,7 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
 
-	// What a column cannot hold is an error, and nothing of its batch is kept.
+	// A value out of range is an error, and nothing of its batch is stored.
 	late := []postgres.Visit{visit(due[0], start.Add(time.Hour)), visit(due[0], start.Add(2*time.Hour))}
 	late[1].Check.StatusCode = new(math.MaxInt32 + 1)
 	if err := db.RecordVisits(ctx, late); err == nil || !strings.Contains(err.Error(), "2147483648") {
@@ -99,8 +100,8 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 	}
 }
 
-// However checks are told, in any order, a few or many at once, again, and twice in one batch: each counts once, and
-// hours and days are their sums.
+// TestRollupsAreSumsOfChecks records checks in any order, in small and large batches, repeated, and twice in one batch.
+// Each counts once, and hours and days are their sums.
 func TestRollupsAreSumsOfChecks(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -197,9 +198,9 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}
 }
 
-// Many visits told at once are kept in parts: each once, whether it is told again, among new ones, or twice in one
-// list; and those to a service that is gone are dropped.
-func TestManyVisits(t *testing.T) {
+// TestRecordVisitsInParallel records many visits in parts. Each is stored once, even if it is repeated, mixed with new
+// ones, or twice in one list. Visits to an erased service are dropped.
+func TestRecordVisitsInParallel(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
 	ctx := t.Context()
@@ -305,8 +306,8 @@ func histograms(t *testing.T, conn *pgx.Conn) map[string][]int64 {
 	return got
 }
 
-// TestLogsStartOnce: of two who keep the first checks ever at once, the one who comes second gives checks from before
-// the start of the logs the first time that is open, as all that come late.
+// TestLogsStartOnce lets two transactions store the first checks ever at once. The second one moves checks from before
+// the start of the logs to the first open time, like all late checks.
 func TestLogsStartOnce(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)

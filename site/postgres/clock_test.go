@@ -40,8 +40,8 @@ func openMemory(t *testing.T) (*postgres.DB, func(sql string) []string) {
 	}
 }
 
-// TestLateChecks: checks of a sealed hour, which are late or come from a clock that went back, are kept at the end of
-// what is sealed, once however often they are told, and have their numbers.
+// TestLateChecks records checks of a sealed hour, which are late or come from a clock that was set back. They are
+// stored once after the sealed hours, however often they are sent, and get numbers.
 func TestLateChecks(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
@@ -81,7 +81,7 @@ func TestLateChecks(t *testing.T) {
 	}
 }
 
-// TestSealNoFurtherThanChecks: a clock that is years ahead seals no hours of which checks are still to come.
+// TestSealNoFurtherThanChecks checks that a clock that is years ahead seals no hours in which checks will come.
 func TestSealNoFurtherThanChecks(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
@@ -101,8 +101,7 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	}
 }
 
-// TestFollowClock: what a clock that was an hour ahead put off is put off for as long from now; what is due as it
-// should be stays.
+// TestFollowClock checks that delays by a clock that was an hour ahead start again now, and that other due times stay.
 func TestFollowClock(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
@@ -165,8 +164,9 @@ func TestFollowClock(t *testing.T) {
 	}
 }
 
-// TestClocksSet: a clock that is set is noticed once, whichever and whither; one that is corrected a little is not.
-func TestClocksSet(t *testing.T) {
+// TestClocksUpdate checks that setting either clock in either direction is reported once, and that a small correction
+// is not.
+func TestClocksUpdate(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)
 	for _, tt := range []struct {

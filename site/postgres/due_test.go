@@ -11,8 +11,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestLateVisitIsDropped: who took a service and was held for dead may still tell what he found; only the visit of
-// whoever has the service now is kept, and that once.
+// TestLateVisitIsDropped records visits of two visitors, the first of which lost its lease. Only the visit with the
+// valid lease is stored, once.
 func TestLateVisitIsDropped(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -78,9 +78,9 @@ func TestLateVisitIsDropped(t *testing.T) {
 	}
 }
 
-// TestVisitsAndLooksTogether: a visit and a look that write the same endpoints at once wait for each other, and never
-// for good.
-func TestVisitsAndLooksTogether(t *testing.T) {
+// TestVisitsAndSiteReadingsInParallel checks that a visit and a site reading that write the same endpoints at once do
+// not deadlock.
+func TestVisitsAndSiteReadingsInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	l := listing("acme")

@@ -42,7 +42,8 @@ func numbers(t *testing.T, dsn, query string) []int64 {
 	return list
 }
 
-// What was under way to a service when it was erased is dropped, and what is told beside it kept.
+// TestVisitOfErasedService checks that results for a service that was erased meanwhile are dropped, and that other
+// results of the same batch are stored.
 func TestVisitOfErasedService(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -86,7 +87,7 @@ func TestVisitOfErasedService(t *testing.T) {
 	}
 }
 
-// An erasure that goes on beside visits is before or after each batch of them, and none fails.
+// TestEraseAmongVisits checks that an erasure during visits happens before or after each batch, and that none fails.
 func TestEraseAmongVisits(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -134,7 +135,8 @@ func TestEraseAmongVisits(t *testing.T) {
 	}
 }
 
-// What went wrong with a service leaves with it: from open hours and sealed ones, and other services' errors stay.
+// TestEraseErrors checks that the error messages of a service are erased in open and sealed hours, and that those of
+// other services stay.
 func TestEraseErrors(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)

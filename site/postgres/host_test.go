@@ -14,9 +14,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestHostsAreTakenByOne: a host is asked by one at a time and then left alone for its gap, whoever asks; other hosts
-// are not touched by it.
-func TestHostsAreTakenByOne(t *testing.T) {
+// TestTakeHost checks that one holder at a time has a host, that nobody has it during its gap, and that other hosts are
+// free.
+func TestTakeHost(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	rules := postgres.HostRules{Gap: time.Hour, Hold: time.Hour}
@@ -53,8 +53,8 @@ func TestHostsAreTakenByOne(t *testing.T) {
 	take("one:443", a, false)
 }
 
-// TestHostOfTheDead: what a process that died holds is free when its hold is over.
-func TestHostOfTheDead(t *testing.T) {
+// TestHostLeaseExpires checks that the host of a dead process is free when its lease ends.
+func TestHostLeaseExpires(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	dead, other := uuid.New(), uuid.New()
@@ -74,7 +74,7 @@ func TestHostOfTheDead(t *testing.T) {
 	}
 }
 
-// TestHostAllowance: no more requests than the allowance are let through, however long the gap.
+// TestHostAllowance checks that a host gets no more requests than its allowance, whatever the gap.
 func TestHostAllowance(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -95,8 +95,8 @@ func TestHostAllowance(t *testing.T) {
 	}
 }
 
-// TestHostRace: of many who want a host at the same moment one has it at a time.
-func TestHostRace(t *testing.T) {
+// TestTakeHostInParallel checks that only one of many concurrent takers has the host at a time.
+func TestTakeHostInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	var inside, taken atomic.Int32
@@ -133,9 +133,9 @@ func TestHostRace(t *testing.T) {
 	}
 }
 
-// TestHostsTogether: hosts are taken and left in one statement as they are one by one, and whoever does it for the same
-// hosts in another order meanwhile is not in the way.
-func TestHostsTogether(t *testing.T) {
+// TestTakeHosts checks that one statement takes and releases hosts as single calls do, and that concurrent statements
+// with another order of hosts do not deadlock.
+func TestTakeHosts(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx, a, b := t.Context(), uuid.New(), uuid.New()

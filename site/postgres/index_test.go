@@ -375,8 +375,8 @@ func unfolded(t fataler, revenue *ledger.Revenue) []ledger.PayeeFacts {
 	return list
 }
 
-// Whatever happens to a chain and to the lists of settlers while it is indexed, by one writer or two, in whatever
-// portions: in the end the tables are, row by row, those of an index made afresh of the chain as it is.
+// TestIndexEqualsFreshIndex changes a chain and the lists of settlers while one or two writers index it in random
+// ranges. In the end every table equals that of a new index of the chain.
 func TestIndexEqualsFreshIndex(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

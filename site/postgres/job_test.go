@@ -10,7 +10,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestRescueJobs: a running job whose worker holds its lock stays his; one of a worker that is gone is given to others.
+// TestRescueJobs checks that a worker with its lock keeps its running job, and that the job of a dead worker becomes
+// available.
 func TestRescueJobs(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)

@@ -89,8 +89,8 @@ func TestOpenNewerSchema(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesOlderSchema: a database of a program from before the baseline is refused with a sentence that says how
-// to begin anew, and left as it is.
+// TestOpenRefusesOlderSchema checks that the database of a program from before the baseline is refused with an error
+// that says how to migrate.
 func TestOpenRefusesOlderSchema(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -188,8 +188,8 @@ func TestDueLeases(t *testing.T) {
 	}
 }
 
-// TestLogNumbers walks a service through 250 quarter-hourly checks and holds every block and window of its log against
-// the plain list.
+// TestLogNumbers records 250 quarter-hourly checks of a service and compares every block and window of its log with the
+// plain list.
 func TestLogNumbers(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -303,8 +303,8 @@ func TestLogNumbers(t *testing.T) {
 	}
 }
 
-// TestRetainUnderAWrongClock: checks of as many days as are kept stay, whatever a clock says and whatever
-// is told under it.
+// TestRetainUnderAWrongClock checks that the checks of site.LogDays days stay, whatever the clock and the times of
+// checks.
 func TestRetainUnderAWrongClock(t *testing.T) {
 	t.Parallel()
 	const days = 40

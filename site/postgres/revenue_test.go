@@ -52,7 +52,7 @@ func decimal(r *big.Rat) string {
 	return strings.TrimRight(strings.TrimRight(r.FloatString(40), "0"), ".")
 }
 
-// What Takings says is what going through all settlements by hand says.
+// TestRevenue compares ReadRevenue with sums over all settlements.
 func TestRevenue(t *testing.T) {
 	t.Parallel()
 	db := open(t)

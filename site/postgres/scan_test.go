@@ -65,8 +65,8 @@ func chains(t *testing.T, db *postgres.DB, now time.Time) []ledger.ChainFacts {
 	return facts.Chains
 }
 
-// Every block is counted by one scan; a new settler is filled from its own start, and what lies below all that was
-// counted is counted then.
+// TestOpenScans checks that one scan counts each block, that a new settler is scanned from its own first day, and that
+// blocks below the counted ones are counted then.
 func TestOpenScans(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -146,9 +146,9 @@ func TestOpenScans(t *testing.T) {
 	}
 }
 
-// A fill that attributes more than was attributed before lowers what nobody is known to have sent; a candidate that a
-// list names is none any more; and all of it goes when its blocks go.
-func TestSeenAndCandidates(t *testing.T) {
+// TestAuthorizationsAndCandidates checks that a backfill that attributes settlements lowers the number of unattributed
+// ones, that a listed candidate disappears, and that a roll-back subtracts everything.
+func TestAuthorizationsAndCandidates(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0")}); err != nil {
@@ -232,8 +232,9 @@ func TestSeenAndCandidates(t *testing.T) {
 	}
 }
 
-// What two scans found leaves with the range that found it last: the other may not come by there again.
-func TestRollBackOfWhatTwoScansFound(t *testing.T) {
+// TestRollBackSettlementOfTwoScans checks that a settlement that two scans found is removed with the range that found
+// it last, because the other scan may not read it again.
+func TestRollBackSettlementOfTwoScans(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	register := func(first, head int64, settlers ...string) {
@@ -298,9 +299,9 @@ func openFirst(t *testing.T, db *postgres.DB) {
 	}
 }
 
-// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes
-// nothing.
-func TestRangesAreForgotten(t *testing.T) {
+// TestRangesArePruned checks that ranges far below the head are deleted, and that a roll-back below them is refused and
+// changes nothing.
+func TestRangesArePruned(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	openFirst(t, db)
@@ -449,9 +450,9 @@ func TestRecipients(t *testing.T) {
 	}
 }
 
-// TestRangesThatDoNotFollow: what is committed together is one piece of one scan, each range with its own settlements,
-// else nothing of it is kept.
-func TestRangesThatDoNotFollow(t *testing.T) {
+// TestCommitRangesRefusesGaps checks that CommitRanges refuses ranges that are not consecutive ranges of one scan, and
+// settlements outside their range.
+func TestCommitRangesRefusesGaps(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	openFirst(t, db)

@@ -143,7 +143,8 @@ func sumBy(list []ledger.Settlement, key func(ledger.Settlement) string) []strin
 	return out
 }
 
-// Whatever is recorded, in whatever portions and however often, the tables say what counting the distinct ones says.
+// TestRecordSettlements records settlements in random portions, some of them repeatedly, and compares the tables with
+// sums over the distinct ones.
 func TestRecordSettlements(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
@@ -332,8 +333,9 @@ func TestRecordSettlementsAllOrNone(t *testing.T) {
 	}
 }
 
-// Writers that meet on the same rows wait for each other; none is lost, none doubled, none deadlocked.
-func TestRecordSettlementsAtOnce(t *testing.T) {
+// TestRecordSettlementsInParallel checks that concurrent writers of the same rows wait for each other: no settlement is
+// lost or counted twice, and nothing deadlocks.
+func TestRecordSettlementsInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if _, err := db.ImportFacilitators(t.Context(),
@@ -392,9 +394,10 @@ func rowsSince(t *testing.T, lines []string, since time.Time) []string {
 	})
 }
 
-// Hours are kept as long as those of checks, prices and senders for 90 days; other days stay for good. A roll-back
-// below what was dropped leaves what a fresh index has. A clock that is a year ahead drops a day more at most.
-func TestRetainSettled(t *testing.T) {
+// TestRetainSettlementSums checks how long sums are stored: hours as long as those of checks, amounts and senders for
+// 90 days, other days for ever. A roll-back below deleted sums gives the result of a new index. A clock that is a year
+// ahead deletes at most a day more.
+func TestRetainSettlementSums(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
 	m := newIndexModel(t.Context(), t, dsn, &chainModel{seed: 3})
@@ -445,7 +448,7 @@ func TestRetainSettled(t *testing.T) {
 	}
 }
 
-// TestAmountsAreExact: whatever a chain can write as an amount is kept to the unit.
+// TestAmountsAreExact checks that every amount that a chain can have is stored exactly.
 func TestAmountsAreExact(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)

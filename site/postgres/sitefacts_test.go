@@ -39,9 +39,9 @@ func dueSites(t *testing.T, db *postgres.DB, now time.Time) []postgres.DueServic
 	return due
 }
 
-// TestDueSites: a service is due at once, not while somebody looks at it, again when that somebody is lost, and after a
+// TestTakeSites checks that a site is due at once, not while it is leased, again when the lease ends, and again after a
 // day.
-func TestDueSites(t *testing.T) {
+func TestTakeSites(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
@@ -72,8 +72,8 @@ func TestDueSites(t *testing.T) {
 	}
 }
 
-// TestRecordSite: what a look saw is read by a build; a look that saw nothing leaves it; endpoints are added, completed
-// and never taken away.
+// TestRecordSite checks that a build reads the result of a reading, that a failed reading keeps stored facts, and that
+// endpoints are added and completed but never removed.
 func TestRecordSite(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -157,8 +157,8 @@ func visitAt(id int64) postgres.Visit {
 	return visit(postgres.DueService{Service: postgres.Service{ID: id}}, start)
 }
 
-// TestDueDomains: a domain is asked about once for all its services, and again when its time has come.
-func TestDueDomains(t *testing.T) {
+// TestTakeDomains checks that a domain is queried once for all its services, and again when it is due.
+func TestTakeDomains(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt"),
@@ -204,8 +204,8 @@ func TestDueDomains(t *testing.T) {
 	}
 }
 
-// TestKeepRobots: the last answer of each origin, for a week.
-func TestKeepRobots(t *testing.T) {
+// TestStoreRobots checks that the last robots.txt of each origin is stored for a week.
+func TestStoreRobots(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	keep := func(r postgres.Robots) {
@@ -228,7 +228,7 @@ func TestKeepRobots(t *testing.T) {
 	}
 }
 
-func TestKeepBootstrap(t *testing.T) {
+func TestStoreBootstrap(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if body, _, err := db.Bootstrap(t.Context()); err != nil || body != nil {

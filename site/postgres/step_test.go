@@ -9,9 +9,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestStepsAreDue: a step is due a period after the last run that succeeded began, if it follows another only when that
+// TestDueSteps checks when steps are due: a step is due a period after the last run that succeeded began, if it follows another only when that
 // one has ended since, and only while somebody offers it.
-func TestStepsAreDue(t *testing.T) {
+func TestDueSteps(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

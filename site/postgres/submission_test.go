@@ -47,8 +47,8 @@ func limit(t *testing.T, err error) string {
 	return ""
 }
 
-// TestReceiveSubmissionFlood: so many wait for review in all and no more, whoever sends them; a decision makes room,
-// and what came before is answered all the same.
+// TestReceiveSubmissionFlood checks that the number of pending submissions is limited for all senders together, that a
+// decision makes room, and that a repetition still gets its receipt.
 func TestReceiveSubmissionFlood(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -146,7 +146,7 @@ func TestReceiveSubmission(t *testing.T) {
 }
 
 // Of many at once no more are taken than one after the other.
-func TestSubmissionLimitsHoldForManyAtOnce(t *testing.T) {
+func TestSubmissionLimitsInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	var oneClient, oneDomain, same atomic.Int64
@@ -295,7 +295,7 @@ func TestReview(t *testing.T) {
 }
 
 // Of many who decide at once one does.
-func TestOneDecides(t *testing.T) {
+func TestReviewInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	receipt, err := db.ReceiveSubmission(t.Context(), received("api", "a.example", "1"))

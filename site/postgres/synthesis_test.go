@@ -61,8 +61,8 @@ func take(t *testing.T, db *postgres.DB, now time.Time, perDay int) (*postgres.S
 	return db.TakeQuestion(t.Context(), now, "m", "1", perDay, time.Minute)
 }
 
-// TestTakeQuestion: the newest change first, nothing while it is asked about, again when the asker is lost, and not
-// after it was answered; without anything to ask no question of the day is taken.
+// TestTakeQuestion checks that the newest change is asked about first, not while it is leased, again when the lease
+// ends, and not after an answer. Without a question, no request of the day is taken.
 func TestTakeQuestion(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -100,8 +100,8 @@ func TestTakeQuestion(t *testing.T) {
 	}
 }
 
-// TestTakeQuestionTogether: many takers at once take no more than the day has, and nothing twice.
-func TestTakeQuestionTogether(t *testing.T) {
+// TestTakeQuestionInParallel checks that concurrent takers take no more than the day's requests, and no question twice.
+func TestTakeQuestionInParallel(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	inputs(t, db, 10)
@@ -133,8 +133,8 @@ func TestTakeQuestionTogether(t *testing.T) {
 	}
 }
 
-// TestSynthesisFailurePause: it doubles with each failure of the same question, up to a week, and begins anew with
-// another.
+// TestSynthesisFailurePause checks that the pause doubles with each failure of the same question, up to a week, and
+// starts again with another question.
 func TestSynthesisFailurePause(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -10,7 +10,7 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// What the operator says of tokens stands beside every figure of them, as it was said last, network by network.
+// TestTokens checks that the facts of each token have its latest configuration, for each network.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -74,9 +74,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A token that was not measured before has every settler looked for again from its first day; a name or a price that
-// changes has not.
-func TestNewTokenIsFilled(t *testing.T) {
+// TestNewTokenIsScanned checks that every settler is scanned again from its first day for a new token, and not for a
+// changed name or price.
+func TestNewTokenIsScanned(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xa1")}); err != nil {

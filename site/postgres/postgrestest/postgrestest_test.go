@@ -103,8 +103,7 @@ func TestNewDatabase(t *testing.T) {
 	}
 }
 
-// What follows runs the test binary again, as the test process of a package
-// in some condition.
+// conditionVariable makes the test binary run again as the test process of a package in some condition.
 const conditionVariable = "POSTGRESTEST_CONDITION"
 
 func testProcess(t *testing.T, run, condition string, env ...string) *osexec.Cmd {

@@ -143,7 +143,7 @@ func TestOrdinaryUser(t *testing.T) {
 	h.dsn(t)
 	h.stop(t)
 
-	// What root closed stays closed, and says so.
+	// A folder that root closed stays closed, and the error says so.
 	h = startHelper(t, binary, as, order{Dir: filepath.Join(closedDir(t), "postgres")})
 	if r := h.next(t); !strings.Contains(r.Error, "permission denied") ||
 		!strings.Contains(r.Error, "make the data folder") {
