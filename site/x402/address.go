@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What may be wrong with an address. Errors of CheckAddress and CheckAsset wrap one of them.
+// Errors of CheckAddress and CheckAsset wrap one of these.
 var (
 	ErrShape    = errors.New("not an address of this network")
 	ErrChecksum = errors.New("checksum does not match")

@@ -33,18 +33,18 @@ func bodyEnvelopes(a Answer, d *defects) []Envelope {
 		}
 		return pageEnvelopes(a.Body)
 	}
-	found := textEnvelopes(text, contentType(a))
-	for i := range found {
+	envelopes := textEnvelopes(text, contentType(a))
+	for i := range envelopes {
 		var own defects
-		if found[i].Channel == ChannelNested {
+		if envelopes[i].Channel == ChannelNested {
 			own.add(bodyNested)
 		}
 		for _, code := range text.leniency {
 			own.add(code)
 		}
-		found[i].Defects = append(own.list, found[i].Defects...)
+		envelopes[i].Defects = append(own.list, envelopes[i].Defects...)
 	}
-	return found
+	return envelopes
 }
 
 // textEnvelopes reads an envelope that is the whole text, else those one level down.
@@ -54,11 +54,11 @@ func textEnvelopes(text decoded, mediaType string) []Envelope {
 	}
 	list, _ := members(text.text)
 	top := object(list)
-	var found []Envelope
+	var envelopes []Envelope
 	add := func(raw json.RawMessage, variant string) {
-		if len(found) < maxNested {
+		if len(envelopes) < maxNested {
 			if e, ok := readEnvelope(raw, ChannelNested, variant); ok {
-				found = append(found, e)
+				envelopes = append(envelopes, e)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func textEnvelopes(text decoded, mediaType string) []Envelope {
 	if result := top.child("result"); result != nil { // a JSON-RPC answer of an MCP tool
 		add(result.get("structuredContent"), text.variant)
 	}
-	return found
+	return envelopes
 }
 
 // addNested reads a value that may be an envelope, requirements, or JSON text of either.
@@ -118,17 +118,17 @@ func pageEnvelopes(body []byte) []Envelope {
 	if !ok {
 		return nil
 	}
-	var found []Envelope
+	var envelopes []Envelope
 	add := func(raw json.RawMessage) bool {
 		e, ok := readEnvelope(raw, ChannelHTML, "json")
 		if ok {
 			e.Defects = append([]Defect{{Code: bodyHTML}}, e.Defects...)
-			found = append(found, e)
+			envelopes = append(envelopes, e)
 		}
 		return ok
 	}
 	if raw := leadingJSON(script); raw != nil && add(raw) {
-		return found
+		return envelopes
 	}
 	for _, key := range pageKeys {
 		_, rest, ok := bytes.Cut(script, []byte(key))
@@ -138,11 +138,11 @@ func pageEnvelopes(body []byte) []Envelope {
 		rest = bytes.TrimLeft(rest, "\"' \t\r\n")
 		if rest, ok = bytes.CutPrefix(rest, []byte(":")); ok {
 			if raw := leadingJSON(rest); raw != nil && add(raw) {
-				return found
+				return envelopes
 			}
 		}
 	}
-	return found
+	return envelopes
 }
 
 // leadingJSON returns the object or list that text begins with, nil when that is no valid JSON.

@@ -20,18 +20,18 @@ func Capture(a Answer) Captured {
 	a.Body = bytes.Clone(a.Body) // what is kept must not change with the caller's buffer
 	a.Header = canonicalHeader(a.Header)
 	var d defects
-	found := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
+	envelopes := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
 
 	c := Captured{}
 	c.Protocols, c.MPP = protocols(a, &d)
-	chosen := choose(found)
+	chosen := choose(envelopes)
 	if chosen >= 0 && a.Status != 402 && a.Status != 412 {
 		d.add(statusNot402)
 		chosen = -1
 	}
-	for i, e := range found {
+	for i, e := range envelopes {
 		if i == chosen {
-			c.Envelope = &found[i]
+			c.Envelope = &envelopes[i]
 		} else {
 			c.Others = append(c.Others, e)
 		}
@@ -47,7 +47,7 @@ func Capture(a Answer) Captured {
 		c.Defects = slices.Concat(d.list, c.Envelope.Defects)
 	} else {
 		c.Defects = d.list
-		c.Platform = len(found) == 0 && len(c.Protocols) == 0 && platformPage(a)
+		c.Platform = len(envelopes) == 0 && len(c.Protocols) == 0 && platformPage(a)
 	}
 	return c
 }
@@ -68,7 +68,7 @@ func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool
 // headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may
 // have split one value at its commas or joined several by commas.
 func headerEnvelopes(h http.Header, d *defects) []Envelope {
-	var found []Envelope
+	var envelopes []Envelope
 	for i, name := range headerNames {
 		channel := ChannelHeader
 		if i > 0 {
@@ -82,13 +82,13 @@ func headerEnvelopes(h http.Header, d *defects) []Envelope {
 		if len(values) > 0 && len(readable) == 0 && channel == ChannelHeader {
 			d.add(headerUndecodable)
 		}
-		found = append(found, readable...)
+		envelopes = append(envelopes, readable...)
 	}
-	return found
+	return envelopes
 }
 
 func readHeader(values []string, name string, channel Channel, d *defects) []Envelope {
-	var found []Envelope
+	var envelopes []Envelope
 	try := func(value string) {
 		if len(value) > MaxHeader {
 			d.add(headerOversize, name)
@@ -102,7 +102,7 @@ func readHeader(values []string, name string, channel Channel, d *defects) []Env
 			return
 		}
 		e, ok := readEnvelope(text.text, channel, text.variant)
-		if !ok || slices.ContainsFunc(found,
+		if !ok || slices.ContainsFunc(envelopes,
 			func(old Envelope) bool { return bytes.Equal(old.Raw, e.Raw) && old.Decode == e.Decode }) {
 			return
 		}
@@ -114,13 +114,13 @@ func readHeader(values []string, name string, channel Channel, d *defects) []Env
 			own.add(code)
 		}
 		e.Defects = append(own.list, e.Defects...)
-		found = append(found, e)
+		envelopes = append(envelopes, e)
 	}
 	for _, value := range values {
 		try(value)
 	}
-	if len(found) > 0 {
-		return found
+	if len(envelopes) > 0 {
+		return envelopes
 	}
 	if len(values) > 1 { // one value that was split at its commas
 		try(joinValues(values))
@@ -129,11 +129,11 @@ func readHeader(values []string, name string, channel Channel, d *defects) []Env
 		for _, part := range parts[:min(len(parts), maxHeaderValues)] {
 			try(part)
 		}
-		if len(found) > 0 && channel == ChannelHeader {
+		if len(envelopes) > 0 && channel == ChannelHeader {
 			d.add(headerRepeated)
 		}
 	}
-	return found
+	return envelopes
 }
 
 func joinValues(values []string) string {
@@ -148,10 +148,10 @@ func joinValues(values []string) string {
 
 // choose returns the index of the envelope that counts, -1 without one: one that offers something before one that does
 // not, then by channel and version, then the first.
-func choose(found []Envelope) int {
+func choose(envelopes []Envelope) int {
 	best := -1
-	for i, e := range found {
-		if best < 0 || rank(e) < rank(found[best]) {
+	for i, e := range envelopes {
+		if best < 0 || rank(e) < rank(envelopes[best]) {
 			best = i
 		}
 	}

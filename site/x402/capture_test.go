@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -241,7 +242,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-func TestSafeJSON(t *testing.T) {
+func TestCanonical(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ raw, want string }{
 		{`{"b":1,"a":[1, {"d":null,"c":true}],"b":2}`, `{"a":[1,{"c":true,"d":null}],"b":2}`},
@@ -250,8 +251,9 @@ func TestSafeJSON(t *testing.T) {
 		{`[1e999999999, 1.50]`, `["1e999999999",1.50]`},
 		{` {} `, `{}`}, {`[]`, `[]`}, {`"\ud800"`, "\"\ufffd\""},
 	} {
-		if got := SafeJSON(json.RawMessage(test.raw)); string(got) != test.want {
-			t.Errorf("SafeJSON(%s) = %s, want %s", test.raw, got, test.want)
+		var b bytes.Buffer
+		if canonical(&b, json.RawMessage(test.raw)); b.String() != test.want {
+			t.Errorf("canonical(%s) = %s, want %s", test.raw, &b, test.want)
 		}
 	}
 }

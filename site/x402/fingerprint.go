@@ -39,8 +39,8 @@ func (e Envelope) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// StableExtra returns extra with its keys in order, without blanks and without the members that change with every
-// answer, so that two of them compare as text. It is "{}" when there is nothing.
+// StableExtra returns extra in the form of canonical, without the members that change with every response. It returns
+// "{}" if nothing is left.
 func (r Requirement) StableExtra() json.RawMessage {
 	list := slices.DeleteFunc(r.extra(), func(m member) bool { return slices.Contains(volatileExtra, m.Key) })
 	var b bytes.Buffer
@@ -48,16 +48,8 @@ func (r Requirement) StableExtra() json.RawMessage {
 	return b.Bytes()
 }
 
-// SafeJSON rewrites a valid JSON value so that any database takes it and equal values are equal text: keys in order,
-// the last of a repeated one, no blanks, U+FFFD for NUL and for what is not UTF-8, and a number beyond all use as text.
-// Other numbers stay as they are written. Lists are cut at 2048 elements.
-func SafeJSON(raw json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	canonical(&b, raw)
-	return b.Bytes()
-}
-
-// canonical writes the form that SafeJSON describes.
+// canonical writes valid JSON so that equal values are equal text that any database accepts. Keys are sorted and
+// unique, invalid UTF-8 and NUL become U+FFFD, huge numbers become strings, and lists are cut at maxMembers.
 func canonical(b *bytes.Buffer, raw json.RawMessage) {
 	if list, ok := members(raw); ok {
 		writeObject(b, list)
@@ -92,7 +84,7 @@ func writeObject(b *bytes.Buffer, list []member) {
 	first := true
 	for i, m := range sorted {
 		if i+1 < len(sorted) && sorted[i+1].Key == m.Key {
-			continue // the last of a repeated key counts
+			continue // the last of repeated keys counts
 		}
 		if !first {
 			b.WriteByte(',')
@@ -105,7 +97,7 @@ func writeObject(b *bytes.Buffer, list []member) {
 	b.WriteByte('}')
 }
 
-// writeString writes a JSON string without escaping what only HTML needs.
+// writeString writes a JSON string without HTML escapes.
 func writeString(b *bytes.Buffer, s string) {
 	if isPrinted(s) && !strings.ContainsAny(s, `"\`) {
 		b.WriteByte('"')
@@ -116,6 +108,6 @@ func writeString(b *bytes.Buffer, s string) {
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s)   // a bytes.Buffer takes everything, and a string always encodes
+	_ = encoder.Encode(s)   // cannot fail: a string into a bytes.Buffer
 	b.Truncate(b.Len() - 1) // the encoder's line break
 }

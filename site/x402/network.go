@@ -85,10 +85,8 @@ func Abbreviation(id string) string {
 	return n.Abbreviation
 }
 
-// ResolveNetwork turns what a service wrote into a CAIP-2 id: an id or name of the table into the table's id, any other
-// text that has the form of CAIP-2 into itself (known is false), anything else into "". Only the namespace is read
-// without regard to case, since references such as Solana's genesis hashes differ by it.
-func ResolveNetwork(text string) (id string, known bool) {
+// ResolveNetwork returns the CAIP-2 id of a network as written, or "". ok is false for an id that is not listed.
+func ResolveNetwork(text string) (id string, ok bool) {
 	text = strings.TrimSpace(text)
 	if namespace, reference, ok := strings.Cut(text, ":"); ok && len(text) <= 128 {
 		text = strings.ToLower(namespace) + ":" + reference
@@ -108,11 +106,10 @@ func ResolveNetwork(text string) (id string, known bool) {
 	return "", false
 }
 
-// properNetwork says whether text is, as it stands, a CAIP-2 id or one of the official ids that break its grammar;
-// "solana:mainnet" has the form but is a nickname.
+// properNetwork reports whether text is a CAIP-2 id or an official id that breaks its grammar, not a nickname.
 func properNetwork(text string) bool {
-	id, known := ResolveNetwork(text)
-	if known {
+	id, ok := ResolveNetwork(text)
+	if ok {
 		n, ok := NetworkByID(text)
 		return ok && n.ID == id
 	}

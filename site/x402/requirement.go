@@ -53,8 +53,8 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-// cut keeps at most n bytes of s, never part of a character, as text that a database takes and a page can show: blanks
-// become plain ones, and characters that show nothing become U+FFFD, so that an address with one stays a wrong address.
+// cut returns at most n bytes of s, as whole characters. White space becomes plain spaces. Invisible characters become
+// U+FFFD, so that an address that contains one stays invalid.
 func cut(s string, n int) string {
 	if len(s) <= n && isPrinted(s) {
 		return s
@@ -79,12 +79,12 @@ func (r *Requirement) readNetwork(row object, version int, d *defects) {
 		d.add(networkMissing)
 		return
 	}
-	var known bool
-	r.NetworkCAIP2, known = ResolveNetwork(r.Network)
+	var ok bool
+	r.NetworkCAIP2, ok = ResolveNetwork(r.Network)
 	switch {
 	case r.NetworkCAIP2 == "":
 		d.add(networkUnresolved, r.Network)
-	case !known:
+	case !ok:
 		d.add(networkUnknown, r.Network)
 	}
 	if version >= 2 && r.NetworkCAIP2 != "" && !properNetwork(r.Network) {

@@ -25,7 +25,8 @@ func Rules() []Rule { return slices.Clone(rules) }
 var rules = []Rule{
 	{"payload_captured", "Payment terms captured",
 		"A 402 or 412 whose PAYMENT-REQUIRED header or JSON body holds accepts or x402Version.",
-		"Answer requests that carry no payment with 402 and the terms in the PAYMENT-REQUIRED header, for browsers too.",
+		"Answer requests that carry no payment with 402 and the terms in the PAYMENT-REQUIRED header, for " +
+			"browsers too.",
 		everyEndpoint(payloadCaptured)},
 	{"accepts_present", "Ways to pay listed",
 		"accepts is a list with at least one object.",
@@ -40,7 +41,8 @@ var rules = []Rule{
 		"Call the recipient payTo and put it into each row as text.",
 		everyRow(payToConformant)},
 	{"payto_shape", "Recipient is a valid address",
-		"The recipient is an address of the row's network with a matching checksum, not a burn address and not the asset.",
+		"The recipient is an address of the row's network with a matching checksum, not a burn address and not " +
+			"the asset.",
 		"Copy the address from the wallet that shall receive the money, for that very network.",
 		everyRow(payToShape)},
 	{"price_present", "Price under its own name",
@@ -76,7 +78,8 @@ var rules = []Rule{
 		"Set extra to the token's EIP-712 domain; USDC on Base is {\"name\":\"USD Coin\",\"version\":\"2\"}.",
 		everyRowIfAny(domainExtra)},
 	{"version_channel_coherent", "Version and channel agree",
-		"Version 2 comes in a PAYMENT-REQUIRED header of standard base64, version 1 in the body, and nothing contradicts it.",
+		"Version 2 comes in a PAYMENT-REQUIRED header of standard base64, version 1 in the body, and nothing " +
+			"contradicts it.",
 		"Send the terms once in the header, base64 with padding; if the body repeats them, from the same source.",
 		everyEndpoint(channelCoherent)},
 }
@@ -329,10 +332,10 @@ func domainExtra(r *exhibitRow) string {
 	if namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return ""
 	}
-	asset, known := r.assetOf()
+	asset, isListed := r.assetOf()
 	extra := r.extra
 	method := extra.text("assetTransferMethod")
-	if method != "" && method != "eip3009" || method == "" && known && asset.Permit2 {
+	if method != "" && method != "eip3009" || method == "" && isListed && asset.Permit2 {
 		return "" // permit2 and erc7710 sign under other domains
 	}
 	name, version := extra.text("name"), extra.text("version")
@@ -346,7 +349,7 @@ func domainExtra(r *exhibitRow) string {
 		return "extra.name is missing or no text"
 	case version == "":
 		return "extra.version is missing or no text"
-	case known && asset.Name != "" && (name != asset.Name || version != asset.Version):
+	case isListed && asset.Name != "" && (name != asset.Name || version != asset.Version):
 		return fmt.Sprintf("extra is %q / %q, the token's domain is %q / %q", clip(name, 80), clip(version, 20),
 			asset.Name, asset.Version)
 	}

@@ -89,8 +89,8 @@ func elements(text json.RawMessage, limit int) (list []json.RawMessage, more, ok
 	return list, false, true
 }
 
-// duplicateKey returns the first key that appears twice in one object of a valid JSON text, looking levels deep, "" when
-// there is none. Readers of JSON disagree about which of the two counts; here, as in JavaScript, it is the last.
+// duplicateKey returns the first key that occurs twice in an object of valid JSON, up to levels deep, or "". Parsers
+// disagree about which value counts; here, as in JavaScript, it is the last.
 func duplicateKey(text json.RawMessage, levels int) string {
 	if levels == 0 {
 		return ""

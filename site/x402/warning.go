@@ -165,7 +165,7 @@ func onlyTestnets(list []exhibit) bool {
 	any := false
 	for _, e := range list {
 		for _, r := range e.rows {
-			if n, known := NetworkByID(r.NetworkCAIP2); !known || n.Mainnet {
+			if n, ok := NetworkByID(r.NetworkCAIP2); !ok || n.Mainnet {
 				return false
 			}
 			any = true

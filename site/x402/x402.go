@@ -1,18 +1,11 @@
-// Package x402 reads what a service answers when it asks to be paid: the bytes of a 402 in, payment requirements,
-// defects and compliance checks out.
+// Package x402 parses the response of a service that requests payment: from the bytes of a 402 it extracts payment
+// requirements, defects and compliance checks. Services deviate from the protocol, so parsing is lenient and records
+// every deviation as a Defect. A Requirement is one payment option in normal form: CAIP-2 ids, comparable addresses,
+// and amounts as integers in decimal strings. The received bytes stay unchanged. Assess applies the 14 Rules.
 //
-// Services send what their authors thought the protocol was, so reading is lenient and keeps count: Capture looks in
-// every place where terms have been seen, in every encoding, chooses one Envelope, and records each leniency as a
-// Defect whose code DefectCodes explains. A Requirement is one way to pay in normal form: networks as CAIP-2 ids,
-// addresses in the one form in which two compare equal, amounts as integers in decimal text, never a float. What was
-// received stays beside it, untouched. Assess then applies the 14 Rules, gives a grade and adds warnings.
-//
-// The package owns the protocol's data: networks.json, assets.json (sources in SOURCES.md) and the address shapes of
-// each namespace. It is pure: no clock, no network, no database, and it must never know what a service, a check or a
-// page is.
-//
-// Whatever comes in is hostile. Reading is bounded in bytes, depth, rows and members, takes less than 8 MB for any
-// answer, and follows no reference found in one.
+// The package is pure: it uses no clock, network or database, and knows no service, check or page. Its data is in
+// networks.json and assets.json (sources in SOURCES.md). All input may be hostile. Parsing is limited in bytes, depth,
+// rows and members, needs less than 8 MB for any response, and follows no reference.
 package x402
 
 import (
@@ -20,13 +13,13 @@ import (
 	"net/http"
 )
 
-// Answer is one HTTP answer as it was received.
+// Answer is one HTTP response as received from a service.
 type Answer struct {
 	Status    int
 	Header    http.Header
 	Body      []byte // after decompression, at most MaxBody bytes
-	Truncated bool   // the body went on beyond MaxBody
-	URL       string // the address that answered, after redirects
+	Truncated bool   // the body was longer than MaxBody
+	URL       string // URL of the response, after redirects
 }
 
 // Limits of what is read. A bazaar header of 2-3 KiB is normal and one of 16 KiB was met; the v1 HTML paywall
@@ -81,7 +74,7 @@ type Envelope struct {
 	Version   int // as read or inferred
 	Channel   Channel
 	Decode    string          // how the bytes were decoded: json, std, std-unpadded, url, url-unpadded, raw, ...
-	Raw       json.RawMessage // the JSON text as decoded, untouched; SafeJSON makes of it what a database takes
+	Raw       json.RawMessage // the JSON text as decoded, unchanged
 	Error     string
 	Resource  Resource
 	Accepts   []Requirement

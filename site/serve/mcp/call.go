@@ -17,13 +17,13 @@ import (
 	"tollbook/site/lookup"
 )
 
-// maxArguments bounds what a tool is called with, in bytes.
+// maxArguments is the maximum size of a call's arguments in bytes.
 const maxArguments = 16 << 10
 
-// metaSnapshot names, beside an answer, the snapshot that it comes from.
+// metaSnapshot is the key of the snapshot's id in _meta of a result.
 const metaSnapshot = "tollbook/snapshot"
 
-// handler answers calls of the tool.
+// handler returns the handler of the tool's calls.
 func (t tool) handler(r reader) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		values, wrong := t.values(req.Params.Arguments)
@@ -48,19 +48,19 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 	}
 }
 
-// values are the arguments of a call as texts, or the answer that refuses them. What is null is absent, as in the API
-// an empty value is; what a query can't say, and a name that the tool does not have, is refused.
+// values returns the arguments of a call as strings, or an error response. null counts as absent, like an empty value
+// in the API. Values that a query cannot contain and unknown names are errors.
 func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 	if len(raw) > maxArguments {
 		return nil,
 			failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
-				Message: fmt.Sprintf("the arguments have more than %d bytes", maxArguments)})
+				Message: fmt.Sprintf("the arguments must have at most %d bytes", maxArguments)})
 	}
-	given := map[string]any{}
+	decoded := map[string]any{}
 	if len(raw) > 0 {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
-		if err := d.Decode(&given); err != nil {
+		if err := d.Decode(&decoded); err != nil {
 			return nil,
 				failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 					Message: "the arguments are not a JSON object"})
@@ -69,11 +69,11 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 	values := map[string]string{}
 	for i := range t.arguments {
 		a := &t.arguments[i]
-		value, ok := text(given[a.name])
+		value, ok := text(decoded[a.name])
 		if !ok {
-			return nil, invalid(a.name, "it may be one text or number: "+a.about)
+			return nil, invalid(a.name, "must be a string or a number: "+a.about)
 		}
-		delete(given, a.name)
+		delete(decoded, a.name)
 		if a.required {
 			if wrong := a.check(value); wrong != "" {
 				return nil, invalid(a.name, wrong)
@@ -81,7 +81,7 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 		}
 		values[a.name] = value
 	}
-	if unknown := slices.Sorted(maps.Keys(given)); len(unknown) > 0 {
+	if unknown := slices.Sorted(maps.Keys(decoded)); len(unknown) > 0 {
 		names := make([]string, len(t.arguments))
 		for i := range t.arguments {
 			names[i] = t.arguments[i].name
@@ -94,7 +94,7 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 	return values, nil
 }
 
-// text is an argument as a query says it; a list of texts is one with commas.
+// text returns an argument as a query value; a list of strings is joined by commas.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -118,7 +118,7 @@ func text(v any) (string, bool) {
 	}
 }
 
-// ask makes the request that a call stands for.
+// ask sends the request of a call.
 func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *answer {
 	path, query, wrong := t.request(values)
 	if wrong != nil {
@@ -127,7 +127,7 @@ func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *ans
 	return r.ask(ctx, path, query)
 }
 
-// request is the path and query of the API that values stand for.
+// request returns the path and query of the API request for a call.
 func (t *tool) request(values map[string]string) (path, query string, wrong *answer) {
 	route := site.ByName(t.route)
 	if t.hashed != "" {
@@ -150,14 +150,14 @@ func (t *tool) request(values map[string]string) (path, query string, wrong *ans
 	return path, strings.Join(pairs, "&"), nil
 }
 
-// refused is an error of the API as a tool's: its JSON, to be read and mended.
+// refused returns the result for an error of the API: its JSON, which agents can read and correct.
 func refused(a *answer) *sdk.CallToolResult {
 	data, _ := replaceInvisible(bytes.TrimSpace(a.body.Bytes()))
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(data)}}}
 }
 
-// result is an answer of the API as a tool's: the JSON, and the same in short. Clients that know no structured content
-// get the JSON as a text.
+// result returns the result for a response of the API: its JSON and a summary. Clients without structured content get
+// the JSON as text.
 func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	body := bytes.TrimSpace(a.body.Bytes())
 	data, replaced := replaceInvisible(body)
@@ -168,14 +168,14 @@ func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	var b strings.Builder
 	b.WriteString(brief)
 	if replaced > 0 {
-		fmt.Fprintf(&b, "Characters that are not seen, for which the data has U+FFFD: %d.\n", replaced)
+		fmt.Fprintf(&b, "Invisible characters, replaced by U+FFFD in the data: %d.\n", replaced)
 	}
 	if a.header.Get("X-Snapshot-Warning") != "" {
-		b.WriteString("There may be a newer snapshot, which can't be opened now.\n")
+		b.WriteString("A newer snapshot may exist, but it can't be opened.\n")
 	}
 	snapshot := a.header.Get("X-Snapshot")
 	if page, ok := nextPage(a.header.Get("Link")); ok {
-		fmt.Fprintf(&b, "There is more: ask again with page %s and snapshot %s.\n", page, snapshot)
+		fmt.Fprintf(&b, "There are more rows: repeat the request with page %s and snapshot %s.\n", page, snapshot)
 	} else {
 		fmt.Fprintf(&b, "Snapshot %s.\n", snapshot)
 	}
@@ -190,7 +190,7 @@ func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	return result, nil
 }
 
-// brief is the answer in short.
+// brief returns the summary of a response.
 func (t *tool) brief(data []byte) (string, error) {
 	if t.read != nil {
 		return briefHealth(data)
@@ -198,7 +198,7 @@ func (t *tool) brief(data []byte) (string, error) {
 	return brief(t.route, data)
 }
 
-// nextPage is the page that a Link header says follows.
+// nextPage returns the page in a Link header.
 func nextPage(link string) (string, bool) {
 	address, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
 	_, query, _ := strings.Cut(address, "?")
@@ -209,12 +209,12 @@ func nextPage(link string) (string, bool) {
 	return values.Get("page"), values.Has("page")
 }
 
-// structuredSince is the version of the protocol that brought structured content. Versions are days.
+// structuredSince is the version of the protocol that introduced structured content. Versions are dates.
 const structuredSince = "2025-06-18"
 
-// understandsStructure says whether a client knows structured content, by the version that it speaks.
+// understandsStructure reports whether a client supports structured content, by its protocol version.
 func understandsStructure(session *sdk.ServerSession) bool {
 	p := session.InitializeParams()
-	// without, each request names a version, which are later ones
+	// Newer protocol versions send no initialize request; they support it.
 	return p == nil || p.ProtocolVersion >= structuredSince
 }

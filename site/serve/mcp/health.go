@@ -11,19 +11,18 @@ import (
 	"tollbook/site"
 )
 
-// Health is the answer of the tool health: what /readyz tells of the snapshot that answers, and its /v1/stats.
+// Health is the result of the tool health: the body of /readyz and /v1/stats of the same snapshot.
 type Health struct {
 	Data HealthData `json:"data"`
 }
 
-// HealthData is both.
 type HealthData struct {
 	Ready Readiness           `json:"ready"`
 	Stats site.AggregateStats `json:"stats"`
 }
 
-// Readiness is the body of /readyz. It has no name for the schema, since the vocabulary of the API says other things of
-// fields that are called so.
+// Readiness is the body of /readyz. It is an alias of an unnamed struct, because the vocabulary of the API describes
+// fields with these names differently.
 type Readiness = struct {
 	Status     string    `json:"status"`
 	Snapshot   string    `json:"snapshot"`
@@ -32,19 +31,19 @@ type Readiness = struct {
 	Warning    string    `json:"warning,omitempty"`
 }
 
-// readHealth joins two answers of the reader, of one snapshot, byte for byte.
+// readHealth joins two responses for one snapshot, byte for byte.
 func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 	ready := r.ask(ctx, "/readyz", "")
 	if ready.code != http.StatusOK {
 		return ready
 	}
-	var told Readiness
-	if err := json.Unmarshal(ready.body.Bytes(), &told); err != nil {
+	var state Readiness
+	if err := json.Unmarshal(ready.body.Bytes(), &state); err != nil {
 		r.logger.Error("read /readyz", "err", err)
 		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
 			Message: "internal error"})
 	}
-	stats := r.ask(ctx, site.ByName("stats").Pattern, "snapshot="+told.Snapshot)
+	stats := r.ask(ctx, site.ByName("stats").Pattern, "snapshot="+state.Snapshot)
 	if stats.code != http.StatusOK {
 		return stats
 	}

@@ -18,28 +18,28 @@ import (
 	"tollbook/site"
 )
 
-// Path is where HTTP finds the server.
+// Path is the path of the server over HTTP.
 const Path = "/mcp"
 
-// MaxMessage bounds a message of a client in bytes. The largest that a tool can use has less than a quarter of it.
+// MaxMessage is the maximum size of a client's message in bytes. The largest message that a tool can use is less than a
+// quarter of it.
 const MaxMessage = 64 << 10
 
-// transport answers one message at a time: no session is opened, no stream is held, so there is nothing that clients
-// could fill up.
+// transport handles one message at a time. It has no sessions and no streams, so clients cannot exhaust them.
 type transport struct {
 	next  http.Handler
 	hosts []string
 }
 
-// NewHandler answers a server's clients over HTTP: at Path, to a POST of one message with one JSON answer. Requests
-// must name a host that is this machine's own, or one of hosts, and if a page of the web sent them, a page of that
-// host: else any page could have its reader's browser ask here, by a name that it makes mean this machine.
+// NewHandler serves the clients of a server over HTTP: a POST of one message to Path gets one JSON response. The Host
+// header must name this machine or one of hosts, and the Origin header, if present, must be the same host. Otherwise
+// any web page could use DNS rebinding to send requests here from a visitor's browser.
 func NewHandler(s *sdk.Server, hosts []string) http.Handler {
 	return &transport{
 		hosts: hosts,
 		next: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
 			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: MaxMessage, PropagateRequestCancellation: true,
-			DisableLocalhostProtection: true, // by this package, which also knows the names that an operator gives
+			DisableLocalhostProtection: true, // this package checks the host, with the names that an operator allows
 		}),
 	}
 }
@@ -51,11 +51,11 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	if !t.isOurs(r.Host) {
 		refuse(w, http.StatusForbidden, site.ErrorBadRequest,
-			fmt.Sprintf("this server is not asked by the name %.100q", r.Host))
+			fmt.Sprintf("the host %.100q is not allowed; use the name of this server", r.Host))
 		return
 	}
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !isOf(origins[0], r.Host) {
-		refuse(w, http.StatusForbidden, site.ErrorBadRequest, "pages of other sites may not ask here")
+		refuse(w, http.StatusForbidden, site.ErrorBadRequest, "requests from pages of other origins are not allowed")
 		return
 	}
 	if r.URL.Path != Path {
@@ -71,22 +71,22 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		refuse(w, http.StatusRequestEntityTooLarge, site.ErrorBadRequest,
-			fmt.Sprintf("the message has more than %d bytes", MaxMessage))
+			fmt.Sprintf("the message must have at most %d bytes", MaxMessage))
 		return
 	} else if err != nil {
-		refuse(w, http.StatusBadRequest, site.ErrorBadRequest, "the message can't be read to its end")
+		refuse(w, http.StatusBadRequest, site.ErrorBadRequest, "the message ended early")
 		return
 	}
-	// A batch would be any number of requests for the price of one; the protocol has none any more.
+	// A batch would evade the rate limit; current versions of the protocol have no batches.
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) == 0 || first[0] != '{' {
-		refuse(w, http.StatusBadRequest, site.ErrorBadRequest, "the body is not one JSON-RPC message")
+		refuse(w, http.StatusBadRequest, site.ErrorBadRequest, "the body must be one JSON-RPC message")
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	t.next.ServeHTTP(w, r)
 }
 
-// isOurs says whether a Host header names this server.
+// isOurs reports whether a Host header names this server.
 func (t *transport) isOurs(host string) bool {
 	name := hostname(host)
 	if name == "localhost" || slices.ContainsFunc(t.hosts, func(own string) bool {
@@ -98,7 +98,7 @@ func (t *transport) isOurs(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// hostname is a host without its port, in lower case.
+// hostname returns a host without its port, in lower case.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -106,13 +106,13 @@ func hostname(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// isOf says whether a page of this origin comes from the host that it asks.
+// isOf reports whether an origin has this host.
 func isOf(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
 }
 
-// refuse answers an error as the API does.
+// refuse sends an error in the format of the API.
 func refuse(w http.ResponseWriter, code int, kind, message string) {
 	body, err := json.Marshal(site.ErrorBody{Error: site.Error{Code: code, Type: kind, Message: message}})
 	if err != nil {

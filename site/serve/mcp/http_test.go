@@ -149,25 +149,25 @@ func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ tool, arguments, want string }{
 		{"search_services", `[]`, "the arguments are not a JSON object"},
 		{"search_services", `"x"`, "the arguments are not a JSON object"},
-		{"search_services", `{"q":{}}`, "parameter q: it may be one text or number"},
-		{"search_services", `{"q":true}`, "parameter q: it may be one text or number"},
-		{"search_services", `{"q":["a",1]}`, "parameter q: it may be one text or number"},
+		{"search_services", `{"q":{}}`, "parameter q: must be a string or a number"},
+		{"search_services", `{"q":true}`, "parameter q: must be a string or a number"},
+		{"search_services", `{"q":["a",1]}`, "parameter q: must be a string or a number"},
 		{"search_services", `{"per-page":3}`, `search_services has no argument \"per-page\"; it has: network, status`},
 		{"search_services", `{"b":1,"a":1}`, `has no argument \"a\"`},
 		{"search_services", `{"q":"` + strings.Repeat("x", maxArguments) + `"}`,
-			"the arguments have more than 16384 bytes"},
-		{"get_service", `{}`, "parameter slug: it is missing"},
-		{"get_service", `{"slug":"a/uptime"}`, `parameter slug: got \"a/uptime\"`},
-		{"get_service", `{"slug":"../stats"}`, `parameter slug: got`},
-		{"get_service", `{"slug":"\u0000"}`, `parameter slug: got`},
-		{"get_service", `{"slug":"` + strings.Repeat("a", 1000) + `"}`, "parameter slug: it is longer than"},
+			"the arguments must have at most 16384 bytes"},
+		{"get_service", `{}`, "parameter slug: is missing"},
+		{"get_service", `{"slug":"a/uptime"}`, `; got \"a/uptime\"`},
+		{"get_service", `{"slug":"../stats"}`, `parameter slug: is invalid: `},
+		{"get_service", `{"slug":"\u0000"}`, `parameter slug: is invalid: `},
+		{"get_service", `{"slug":"` + strings.Repeat("a", 1000) + `"}`, "parameter slug: must have at most"},
 		{"lookup_address", `{"url":"file:///etc/passwd"}`, "parameter url: not an http address"},
 		{"lookup_address", `{"url":"https://"}`, "parameter url: not an http address"},
 		{"lookup_address", `{"url":"https://a.example/` + strings.Repeat("a", 3000) + `"}`,
-			"parameter url: it is longer than 2048 bytes"},
-		{"lookup_recipient", `{"caip2":"eip155:8453/..","address":"0x"}`, "parameter caip2: got"},
-		{"lookup_recipient", `{"caip2":"eip155:8453"}`, "parameter address: it is missing"},
-		{"lookup_recipient", `{"caip2":"eip155:8453","address":"a b"}`, "parameter address: got"},
+			"parameter url: must have at most 2048 bytes"},
+		{"lookup_recipient", `{"caip2":"eip155:8453/..","address":"0x"}`, "parameter caip2: is invalid: "},
+		{"lookup_recipient", `{"caip2":"eip155:8453"}`, "parameter address: is missing"},
+		{"lookup_recipient", `{"caip2":"eip155:8453","address":"a b"}`, "parameter address: is invalid: "},
 		{"health", `{"verbose":1}`, `health has no argument`},
 		{"health", `null`, "nothing is published yet"},
 		{"search_services", `{}`, "nothing is published yet"},
@@ -233,7 +233,7 @@ func TestLargeAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := wire(t, listen(t, NewHandler(s, nil)), "search_services", nil)
-	if !got.IsError || !strings.Contains(got.Content[0].Text, "the answer has more than 1048576 bytes") {
+	if !got.IsError || !strings.Contains(got.Content[0].Text, "the response has more than 1048576 bytes") {
 		t.Errorf("%+v", got)
 	}
 }

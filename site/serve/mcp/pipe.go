@@ -9,11 +9,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxUnanswered is how many requests of one client on a pipe are under way at once. The next is read when one of them
-// is answered, and its answer has been taken: a client that asks and never listens waits, and fills nobody's memory.
+// maxUnanswered is the maximum number of simultaneous requests of one client on a pipe. The next request is read when a
+// response has been written, so a client that never reads responses does not use more memory.
 const maxUnanswered = 64
 
-// Pipe speaks with one client, a message a line.
+// Pipe returns a transport for one client, with one message per line.
 func Pipe(in io.ReadCloser, out io.WriteCloser) sdk.Transport {
 	return pipe{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: MaxMessage}}
 }
@@ -31,7 +31,7 @@ func (p pipe) Connect(ctx context.Context) (sdk.Connection, error) {
 
 type pipeConn struct {
 	sdk.Connection
-	unanswered chan struct{} // holds one for each
+	unanswered chan struct{} // one element for each request in progress
 
 	once   sync.Once
 	closed chan struct{}
@@ -63,7 +63,7 @@ func (c *pipeConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	if _, ok := message.(*jsonrpc.Response); ok {
 		select {
 		case <-c.unanswered:
-		default: // of no request that was read here
+		default: // a response without a request that was read here
 		}
 	}
 	return err

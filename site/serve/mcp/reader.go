@@ -11,21 +11,21 @@ import (
 	"tollbook/site"
 )
 
-// maxAnswer bounds an answer in bytes: what is more would not fit what an agent can read.
+// maxAnswer is the maximum size of a response in bytes. Agents cannot use larger ones.
 const maxAnswer = 1 << 20
 
-// reader asks the handler that answers readers.
+// reader sends requests to the handler of the API.
 type reader struct {
 	handler http.Handler
 	logger  *slog.Logger
 }
 
-// answer is what the reader answered.
+// answer records a response of the handler.
 type answer struct {
 	code   int
 	header http.Header
 	body   bytes.Buffer
-	over   bool // it has more than maxAnswer
+	over   bool // the response is larger than maxAnswer
 }
 
 // Header implements http.ResponseWriter.
@@ -42,7 +42,7 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
-// ask answers a GET of an escaped path.
+// ask sends a GET request for an escaped path.
 func (r reader) ask(ctx context.Context, path, query string) *answer {
 	a := &answer{code: http.StatusOK, header: http.Header{}}
 	target := path
@@ -52,19 +52,19 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil { // no path of the table does this
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
-			Message: "this can't be read as a request"})
+			Message: "this is not a valid request"})
 	}
 	req.RequestURI = target
 	r.handler.ServeHTTP(a, req)
 	if a.over {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
-			Message: fmt.Sprintf("the answer has more than %d bytes: ask for fewer rows, or read GET %s of the API",
+			Message: fmt.Sprintf("the response has more than %d bytes; request fewer rows, or use GET %s of the API",
 				maxAnswer, target)})
 	}
 	return a
 }
 
-// failed is the answer that an error is.
+// failed returns the response for an error.
 func failed(e site.Error) *answer {
 	a := &answer{code: e.Code, header: http.Header{"Content-Type": {site.TypeJSON}}}
 	body, err := json.Marshal(site.ErrorBody{Error: e})
@@ -75,7 +75,7 @@ func failed(e site.Error) *answer {
 	return a
 }
 
-// invalid is the error of one argument, as the API says it of a parameter.
+// invalid returns the error response for one argument, as the API returns it for a parameter.
 func invalid(name, message string) *answer {
 	e := &site.ParamError{Param: name, Message: message}
 	return failed(site.Error{
@@ -84,7 +84,7 @@ func invalid(name, message string) *answer {
 	})
 }
 
-// reason is the message of an error.
+// reason returns the message of an error response.
 func (a *answer) reason() string {
 	var e site.ErrorBody
 	if err := json.Unmarshal(a.body.Bytes(), &e); err != nil || e.Error.Message == "" {

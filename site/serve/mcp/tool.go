@@ -13,87 +13,94 @@ import (
 	"tollbook/site/schema"
 )
 
-// tool is a request that agents can make: a route of the table under a name of its own. What its arguments may be, and
-// what it answers, is the table's.
+// tool is a request that agents can make: a route of the table under its own name. The route defines the arguments and
+// the result.
 type tool struct {
 	name, title, about string
 
-	route string // whose answer it gives
-	// argument whose normal form, hashed, is the variable part of the route's path; "" where there is none
+	route string // name of the route
+	// name of the argument whose hashed normal form is the variable segment of the path; "" for none
 	hashed string
 	read   func(context.Context, reader, map[string]string) *answer
-	body   any // of the answer, as in site.Responses; nil for the route's own
+	body   any // body of the result, as in site.Responses; nil for the route's own
 
 	arguments []argument // filled by describe
 }
 
-// tools are all of them. Clients are told of them in the order of their names.
+// tools are all tools. Clients see them sorted by name.
 var tools = []tool{
 	{
 		name: "search_services", title: "Search services", route: "services",
-		about: "Lists paid services, filtered, ordered and paged: price, state, networks, uptime of each. Ask for few rows (per_page) and filter: list_networks and list_categories name what can be filtered by.",
+		about: "Lists paid services with price, status, networks and uptime; filtered, sorted and paginated. " +
+			"Request few rows (per_page) and use filters: list_networks and list_categories return their values.",
 	},
 	{
 		name: "get_service", title: "One service", route: "service",
-		about: "Everything about one service, by the slug that other tools tell: endpoints with prices and recipients, uptime, conformance, risk.",
+		about: "Returns one service by its slug: endpoints with prices and recipients, uptime, conformance and " +
+			"risk. Other tools return slugs.",
 	},
 	{
-		name: "lookup_address", title: "Look up an address before paying", route: "lookup-url", hashed: "url",
-		about: "What to know before paying at an address: whose it is, what it costs now, who is paid, whether a standard client could sign, its risk and last change. An address that is not listed is not_found.",
+		name: "lookup_address", title: "Look up a URL before paying", route: "lookup-url", hashed: "url",
+		about: "Returns what to know before paying at a URL: its service, the current price, the recipient, " +
+			"whether a standard client could sign a payment, the risk and the last change. A URL that is not " +
+			"listed gets not_found.",
 	},
 	{
 		name: "lookup_recipient", title: "Look up a recipient before paying", route: "lookup-pay-to",
-		about: "Which listed services are paid at a recipient, by network and account.",
+		about: "Returns the listed services that are paid at a recipient's address on a network.",
 	},
 	{
 		name: "list_changes", title: "Changes", route: "changes",
-		about: "What services changed, newest first: prices, payment schemas, recipients.",
+		about: "Lists changes of services, newest first: prices, payment schemas and recipients.",
 	},
 	{
 		name: "list_facilitators", title: "Facilitators", route: "facilitators",
-		about: "Who settles payments, ranked by the volume seen settled on chain, which is a floor.",
+		about: "Lists facilitators, which settle payments, by the volume measured on chain, which is a lower bound.",
 	},
 	{
 		name: "get_facilitator", title: "One facilitator", route: "facilitator",
-		about: "One facilitator by its id: networks, accounts, 90 days, and the listed services whose payments it settles.",
+		about: "Returns one facilitator by its id: networks, accounts, the last 90 days, and the listed services " +
+			"whose payments it settles.",
 	},
 	{
 		name: "list_networks", title: "Networks", route: "networks",
-		about: "Networks that listed services take payment on, with the abbreviations that search_services filters by.",
+		about: "Lists the networks on which listed services accept payment, with the abbreviations for the filter " +
+			"of search_services.",
 	},
 	{
 		name: "list_categories", title: "Categories", route: "tags",
-		about: "Categories in use, with how many services each has.",
+		about: "Lists the categories in use, with the number of services in each.",
 	},
 	{
 		name: "coverage", title: "What is measured", route: "coverage",
-		about: "What is measured on chain, up to when, and what is not known.",
+		about: "Returns what is measured on chain and up to when, and what is not known.",
 	},
 	{
 		name: "health", title: "Health of the directory", route: "stats", read: readHealth, body: Health{},
-		about: "Which snapshot answers, how old it is, and the directory's counts.",
+		about: "Returns the current snapshot, its age, and the directory's statistics.",
 	},
 }
 
-// snapshotAbout is what the snapshot argument says of itself here.
-const snapshotAbout = "id of the snapshot to answer from, as _meta of an earlier answer gives it, so that several requests see the same facts; the newest without it"
+// snapshotAbout is the description of the argument snapshot.
+const snapshotAbout = "Id of the snapshot to read, from _meta of a previous result, so that several requests see " +
+	"the same facts. The default is the newest snapshot."
 
-// argument is one of a tool's.
+// argument is one argument of a tool.
 type argument struct {
 	name     string
-	required bool           // it stands in the path
-	param    *site.Param    // of the query; nil where it stands in the path
-	valid    *regexp.Regexp // of the whole value, where it stands in the path; nil for any
-	max      int            // characters, where it stands in the path
-	about    string         // what it is
+	required bool           // it is part of the path
+	param    *site.Param    // query parameter; nil for an argument in the path
+	valid    *regexp.Regexp // pattern of a value in the path; nil for any value
+	max      int            // maximum length of a value in the path, in bytes
+	about    string         // description
 }
 
-// maxAddress bounds an address to look up, in bytes.
+// maxAddress is the maximum length of a URL to look up, in bytes.
 const maxAddress = 2048
 
 var variable = regexp.MustCompile(`\{([a-z0-9]+)\}`)
 
-// argumentsOf are what a tool can be given: the variable parts of its route's path, and its parameters.
+// argumentsOf returns the arguments of a tool: the variable segments of its route's path, and its parameters.
 func argumentsOf(t *tool) ([]argument, error) {
 	if t.read != nil {
 		return nil, nil
@@ -103,7 +110,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
 			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
-				about: "whole address of an endpoint, http or https; query and fragment don't count"})
+				about: "Complete http or https URL of an endpoint; its query and fragment are ignored"})
 			continue
 		}
 		segment := site.SegmentByName(match[1])
@@ -126,7 +133,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 	return list, nil
 }
 
-// describe is the tool as clients are told of it.
+// describe returns the description of the tool for clients.
 func (t *tool) describe() (*sdk.Tool, error) {
 	var err error
 	if t.arguments, err = argumentsOf(t); err != nil {
@@ -159,7 +166,7 @@ func (t *tool) describe() (*sdk.Tool, error) {
 	}, nil
 }
 
-// schema is the JSON Schema of an argument. It tells a client what will do; who judges is the reader.
+// schema returns the JSON Schema of an argument. It is only a hint for clients; the API validates requests.
 func (a *argument) schema() map[string]any {
 	s := map[string]any{"type": "string", "description": a.about}
 	p := a.param
@@ -191,15 +198,15 @@ func (a *argument) schema() map[string]any {
 	return s
 }
 
-// check says what is wrong with a value for the path, "" when nothing is.
+// check returns what is wrong with a value in the path, or "".
 func (a *argument) check(value string) string {
 	switch {
 	case value == "":
-		return "it is missing: " + a.about
+		return "is missing: " + a.about
 	case len(value) > a.max:
-		return fmt.Sprintf("it is longer than %d bytes: %s", a.max, a.about)
+		return fmt.Sprintf("must have at most %d bytes: %s", a.max, a.about)
 	case a.valid != nil && !a.valid.MatchString(value), strings.ContainsRune(value, 0):
-		return fmt.Sprintf("got %.60q, may be: %s", value, a.about)
+		return fmt.Sprintf("is invalid: %s; got %.60q", a.about, value)
 	}
 	return ""
 }

@@ -11,10 +11,10 @@ import (
 	"tollbook/site/display"
 )
 
-// replaceInvisible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark
-// beyond those that one letter may have: a model reads what people don't, and such characters carry orders to it. They
-// are not left out, for then an address could become another one that somebody else answers. Line breaks and tabs stay.
-// JSON without such characters stays byte for byte what it is; replaced counts them.
+// replaceInvisible replaces invisible characters in the strings of a JSON document by U+FFFD, and combining marks
+// beyond site.MaxMarks on one letter. A model reads what people do not see, and such characters can carry instructions.
+// They are not removed, because a URL could then become a different valid URL. Line breaks and tabs stay. The result
+// replaced is the number of replaced characters; if it is 0, out is data.
 func replaceInvisible(data []byte) (out []byte, replaced int) {
 	if isPlain(data) {
 		return data, 0
@@ -51,8 +51,7 @@ func replaceInvisible(data []byte) (out []byte, replaced int) {
 	return b.Bytes(), replaced
 }
 
-// isPlain says at a glance that JSON has nothing to replace: it is ASCII without escapes by number, or short forms of
-// controls.
+// isPlain reports whether JSON certainly has nothing to replace: it is ASCII without \u, \b and \f escapes.
 func isPlain(data []byte) bool {
 	for i, c := range data {
 		if c >= utf8.RuneSelf || c == 0x7f || c == '\\' && i+1 < len(data) &&
@@ -63,7 +62,7 @@ func isPlain(data []byte) bool {
 	return true
 }
 
-// textRune is the character that data begins with, and how many bytes spell it; within a text that may be an escape.
+// textRune returns the first character of data and its length in bytes; inside a string it may be an escape.
 func textRune(data []byte, inText bool) (rune, int) {
 	if !inText || data[0] != '\\' || len(data) < 2 {
 		return utf8.DecodeRune(data)
@@ -95,7 +94,7 @@ func textRune(data []byte, inText bool) (rune, int) {
 	}
 }
 
-// escaped reads \uXXXX.
+// escaped parses \uXXXX.
 func escaped(data []byte) (rune, bool) {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0, false
