@@ -230,9 +230,9 @@ endpoints    = ["/quote", "POST /search"]
 		delete(s, "next_check_at")
 	}
 	want := []map[string]any{
-		{"slug": "acme-quotes", "name": "Acme Quotes", "base_url": "https://api.acme.example", "category": "Finance",
+		{"slug": "acme-quotes", "state": "unknown", "name": "Acme Quotes", "base_url": "https://api.acme.example", "category": "Finance",
 			"last_checked_at": nil},
-		{"slug": "umbra-quotes", "name": "Umbra Quotes", "base_url": "https://api.umbra.example", "category": "Finance",
+		{"slug": "umbra-quotes", "state": "unknown", "name": "Umbra Quotes", "base_url": "https://api.umbra.example", "category": "Finance",
 			"last_checked_at": nil},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -240,7 +240,7 @@ endpoints    = ["/quote", "POST /search"]
 	}
 	_, table, _ := run(t, env, "services", "list")
 	if lines := strings.Split(table, "\n"); len(lines) != 4 ||
-		strings.Join(strings.Fields(lines[1]), " ") != "acme-quotes Finance never https://api.acme.example" {
+		strings.Join(strings.Fields(lines[1]), " ") != "acme-quotes unknown Finance never https://api.acme.example" {
 		t.Errorf("services list says\n%s", table)
 	}
 	before := listed()
