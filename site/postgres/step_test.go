@@ -9,8 +9,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestDueSteps checks when steps are due: a step is due a period after the last run that succeeded began, if it follows another only when that
-// one has ended since, and only while somebody offers it.
+// TestDueSteps checks that a step is due a period after its last successful run started, and only while a process
+// offers it. A step that follows another one is due only when that one has ended since.
 func TestDueSteps(t *testing.T) {
 	t.Parallel()
 	db := open(t)
