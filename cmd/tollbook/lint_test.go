@@ -180,34 +180,34 @@ Prices
     incomplete: a client can't pay with this
 
 Failed checks
-  Recipient can be found (payto_recoverable)
-    found     GET /quote, row 2: no recipient under any known name
-    expected  Every row names a recipient, under any known name.
+  Recipient found (payto_recoverable)
+    found     GET /quote, row 2: no recipient in any known field
+    expected  Every row names a recipient, in any known field.
     fix       Set payTo in every row of accepts.
-  Recipient under its own name (payto_conformant)
-    found     GET /quote, row 2: payTo is empty
-    expected  Every row has a text payTo.
-    fix       Call the recipient payTo and put it into each row as text.
+  Recipient in payTo (payto_conformant)
+    found     GET /quote, row 2: ` + "`payTo`" + ` is empty
+    expected  Every row has payTo as a string.
+    fix       Put the recipient into the field payTo of every row, as a string.
   Recipient is a valid address (payto_shape)
-    found     GET /quote, row 2: there is no recipient
+    found     GET /quote, row 2: no recipient
     expected  The recipient is an address of the row's network with a matching checksum, not a burn address and not the asset.
-    fix       Copy the address from the wallet that shall receive the money, for that very network.
+    fix       Copy the address from the wallet that is to receive the money, for this exact network.
   Encrypted transport (transport_https)
     found     GET /quote: not https: http://HOST/quote
-    expected  The endpoint and every redirect are https with a certificate that verifies.
-    fix       Serve the endpoint under https, renew the certificate, redirect nobody to http.
+    expected  The endpoint and every redirect use https with a valid certificate.
+    fix       Serve the endpoint over https, renew the certificate, and never redirect to http.
   Signing domain given (eip712_domain_extra)
-    found     GET /quote, row 1: extra is "USDC" / "2", the token's domain is "USD Coin" / "2"
-    expected  EVM rows paid by EIP-3009 carry extra.name and extra.version as text, equal to the token's own.
-    fix       Set extra to the token's EIP-712 domain; USDC on Base is {"name":"USD Coin","version":"2"}.
+    found     GET /quote, row 1: ` + "`extra`" + ` is "USDC" / "2"; the token's domain is "USD Coin" / "2"
+    expected  EVM rows paid through EIP-3009 have extra.name and extra.version as strings that match the token's own.
+    fix       Set extra to the token's EIP-712 domain; for USDC on Base that is {"name":"USD Coin","version":"2"}.
 
 Warnings, which do not affect the grade
-  The envelope names another address than the one that was asked. Found: http://other.test/quote (resource_url_mismatch)
+  The envelope names a different URL than the one requested. Found: http://other.test/quote (resource_url_mismatch)
   An upto row lacks extra.facilitatorAddress, which clients need. (upto_facilitator_missing, row 2)
 
 Deviations that Tollbook accepts and a strict client may refuse
-  maxTimeoutSeconds is text where a number is expected. Found: 60 (timeout_text, row 1)
-  The network's id is well formed but in no table of ours. Found: eip155:999999 (network_unknown, row 2)
+  maxTimeoutSeconds is a string where a number is expected. Found: 60 (timeout_text, row 1)
+  The network ID is well formed but not in Tollbook's table. Found: eip155:999999 (network_unknown, row 2)
   No recipient can be found. (payto_missing, row 2)
 `
 	o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}

@@ -12,7 +12,7 @@ import (
 var (
 	ErrShape    = errors.New("not an address of this network")
 	ErrChecksum = errors.New("checksum does not match")
-	ErrBurn     = errors.New("an address that nobody can spend from")
+	ErrBurn     = errors.New("a burn address: nobody can spend from it")
 )
 
 // Forms that more than one rule needs. Lengths are bounded before any of them is tried.

@@ -23,64 +23,65 @@ type Rule struct {
 func Rules() []Rule { return slices.Clone(rules) }
 
 var rules = []Rule{
-	{"payload_captured", "Payment terms captured",
-		"A 402 or 412 whose PAYMENT-REQUIRED header or JSON body holds accepts or x402Version.",
-		"Answer requests that carry no payment with 402 and the terms in the PAYMENT-REQUIRED header, for " +
-			"browsers too.",
+	{"payload_captured", "Payment terms found",
+		"The endpoint answers 402 or 412 with accepts or x402Version in the PAYMENT-REQUIRED header or the JSON body.",
+		"Answer requests without a payment with 402 and the terms in the PAYMENT-REQUIRED header, even to browsers.",
 		everyEndpoint(payloadCaptured)},
-	{"accepts_present", "Ways to pay listed",
-		"accepts is a list with at least one object.",
-		"Send accepts as a list, even for a single way to pay.",
+	{"accepts_present", "Payment options listed",
+		"accepts is a list of at least one object.",
+		"Send accepts as a list, even for a single payment option.",
 		everyEndpoint(acceptsPresent)},
-	{"payto_recoverable", "Recipient can be found",
-		"Every row names a recipient, under any known name.",
+	{"payto_recoverable", "Recipient found",
+		"Every row names a recipient, in any known field.",
 		"Set payTo in every row of accepts.",
 		everyRow(payToRecoverable)},
-	{"payto_conformant", "Recipient under its own name",
-		"Every row has a text payTo.",
-		"Call the recipient payTo and put it into each row as text.",
+	{"payto_conformant", "Recipient in payTo",
+		"Every row has payTo as a string.",
+		"Put the recipient into the field payTo of every row, as a string.",
 		everyRow(payToConformant)},
 	{"payto_shape", "Recipient is a valid address",
-		"The recipient is an address of the row's network with a matching checksum, not a burn address and not " +
-			"the asset.",
-		"Copy the address from the wallet that shall receive the money, for that very network.",
+		"The recipient is an address of the row's network with a matching checksum, not a burn address and not the " +
+			"asset.",
+		"Copy the address from the wallet that is to receive the money, for this exact network.",
 		everyRow(payToShape)},
-	{"price_present", "Price under its own name",
-		"Version 2 has amount, version 1 has maxAmountRequired.",
-		"Name the price as the version in x402Version does.",
+	{"price_present", "Price in the right field",
+		"Version 2 uses amount, version 1 uses maxAmountRequired.",
+		"Use the price field of the version in x402Version.",
 		everyRow(pricePresent)},
-	{"price_sane", "Price makes sense",
-		"A text of digits in atomic units, above zero, at most $" + maxSaneUSD + " for assets pegged to the dollar.",
-		"Write the price in the token's smallest unit as text: $0.01 of USDC is \"10000\".",
+	{"price_sane", "Price is plausible",
+		"The price is a string of digits in atomic units, above zero, at most $" + maxSaneUSD + " for assets pegged " +
+			"to the dollar.",
+		"Write the price in the token's smallest unit as a string: $0.01 of USDC is \"10000\".",
 		everyRow(priceSane)},
 	{"asset_declared", "Asset is an address",
-		"Every row names an asset in the form of its network.",
-		"Write the token's contract or mint address, not its symbol.",
+		"Every row names an asset in the format of its network.",
+		"Use the token's contract or mint address, not its symbol.",
 		everyRow(assetDeclared)},
-	{"network_caip2", "Network is a CAIP-2 id",
-		"The network resolves; version 2 writes it as a CAIP-2 id such as eip155:8453.",
-		"Replace short names by CAIP-2 ids: base is eip155:8453, solana is solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp.",
+	{"network_caip2", "Network is a CAIP-2 ID",
+		"The network is recognised; in version 2 it is a CAIP-2 ID such as eip155:8453.",
+		"Replace short names with CAIP-2 IDs: base is eip155:8453, solana is solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp.",
 		everyRow(networkCAIP2)},
 	{"scheme_declared", "Scheme named",
 		"Every row names its scheme.",
-		"Set scheme, in most cases to exact.",
+		"Set scheme, usually to exact.",
 		everyRow(schemeDeclared)},
 	{"transport_https", "Encrypted transport",
-		"The endpoint and every redirect are https with a certificate that verifies.",
-		"Serve the endpoint under https, renew the certificate, redirect nobody to http.",
+		"The endpoint and every redirect use https with a valid certificate.",
+		"Serve the endpoint over https, renew the certificate, and never redirect to http.",
 		everyEndpoint(transportHTTPS)},
 	{"x402_version_current", "Current protocol version",
 		"x402Version is the number 2.",
-		"Move to a version 2 SDK; version 1 clients can be served from the body at the same time.",
+		"Move to a version 2 SDK; the body can still serve version 1 clients.",
 		everyEndpoint(versionCurrent)},
 	{"eip712_domain_extra", "Signing domain given",
-		"EVM rows paid by EIP-3009 carry extra.name and extra.version as text, equal to the token's own.",
-		"Set extra to the token's EIP-712 domain; USDC on Base is {\"name\":\"USD Coin\",\"version\":\"2\"}.",
+		"EVM rows paid through EIP-3009 have extra.name and extra.version as strings that match the token's own.",
+		"Set extra to the token's EIP-712 domain; for USDC on Base that is {\"name\":\"USD Coin\",\"version\":\"2\"}.",
 		everyRowIfAny(domainExtra)},
 	{"version_channel_coherent", "Version and channel agree",
-		"Version 2 comes in a PAYMENT-REQUIRED header of standard base64, version 1 in the body, and nothing " +
+		"Version 2 is in a PAYMENT-REQUIRED header in standard base64, version 1 is in the body, and nothing " +
 			"contradicts it.",
-		"Send the terms once in the header, base64 with padding; if the body repeats them, from the same source.",
+		"Send the terms once, in the header, as base64 with padding; if the body repeats them, generate both from " +
+			"one source.",
 		everyEndpoint(channelCoherent)},
 }
 
@@ -106,7 +107,7 @@ func everyEndpoint(test func(*exhibit) string) func([]exhibit) string {
 func everyRow(test func(*exhibitRow) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if !slices.ContainsFunc(list, func(e exhibit) bool { return len(e.rows) > 0 }) {
-			return "no row of requirements was captured"
+			return "no payment requirements were captured"
 		}
 		return everyRowIfAny(test)(list)
 	}
@@ -137,9 +138,9 @@ func payloadCaptured(e *exhibit) string {
 	case !e.captured():
 		return "no payment terms in header or body"
 	case e.Captured.Envelope.Channel == ChannelHTML:
-		return "the terms stand only in a paywall page"
+		return "the payment terms are only in an HTML paywall page"
 	case e.top.get("accepts") == nil && e.top.get("x402Version") == nil:
-		return "the requirements stand without accepts or x402Version around them"
+		return "the requirements are not inside an object with `accepts` or `x402Version`"
 	}
 	return ""
 }
@@ -151,19 +152,19 @@ func acceptsPresent(e *exhibit) string {
 	accepts := e.top.get("accepts")
 	switch kind(accepts) {
 	case 0:
-		return "accepts is missing"
+		return "`accepts` is missing"
 	case '[':
 		if len(e.rows) > 0 {
 			return ""
 		}
-		return "accepts holds no object"
+		return "`accepts` contains no object"
 	}
-	return "accepts is no list: " + show(accepts)
+	return mustBe("accepts", "a list", accepts)
 }
 
 func payToRecoverable(r *exhibitRow) string {
 	if r.PayTo == "" {
-		return "no recipient under any known name"
+		return "no recipient in any known field"
 	}
 	return ""
 }
@@ -172,20 +173,20 @@ func payToConformant(r *exhibitRow) string {
 	raw := r.members.get("payTo")
 	switch text, isText := stringValue(raw); {
 	case absent(raw) && r.PayTo != "":
-		return "payTo is missing; the recipient stands in " + r.PayToSource + ", " + r.PayToLocation
+		return "`payTo` is missing; the recipient is in `" + r.PayToSource + "` (" + r.PayToLocation + ")"
 	case absent(raw):
-		return "payTo is missing"
+		return "`payTo` is missing"
 	case !isText:
-		return "payTo is no text: " + show(raw)
+		return mustBe("payTo", "a string", raw)
 	case strings.TrimSpace(text) == "":
-		return "payTo is empty"
+		return "`payTo` is empty"
 	}
 	return ""
 }
 
 func payToShape(r *exhibitRow) string {
 	if r.PayTo == "" {
-		return "there is no recipient"
+		return "no recipient"
 	}
 	if r.payToFault != nil {
 		return r.payToFault.Error()
@@ -209,14 +210,14 @@ func pricePresent(r *exhibitRow) string {
 	case isText && strings.TrimSpace(text) != "", kind(raw) == '0':
 		return ""
 	case !absent(raw):
-		return key + " is no price: " + show(raw)
+		return "`" + key + "` is not a price: " + show(raw)
 	case r.creditRail():
 		return ""
 	}
 	if other, _ := firstOf(r.members, amountKeys); other != "" {
-		return key + " is missing; the price stands in " + other
+		return "`" + key + "` is missing; the price is in `" + other + "`"
 	}
-	return key + " is missing"
+	return "`" + key + "` is missing"
 }
 
 // maxSaneUSD is the highest price of one request that is not taken for a mistake in scale.
@@ -232,18 +233,18 @@ func priceSane(r *exhibitRow) string {
 	text, isText := stringValue(raw)
 	switch {
 	case raw == nil:
-		return "there is no price"
+		return "no price"
 	case !isText:
-		return key + " is no text: " + show(raw)
+		return mustBe(key, "a string", raw)
 	case r.issuedCurrency():
 		if value := decimalAmount(text); value == "" || value == "0" {
-			return key + " is no decimal value: " + show(raw)
+			return mustBe(key, "a decimal number above zero", raw)
 		}
 	case !saneAmount.MatchString(text):
-		return key + " is no whole number of atomic units above zero: " + show(raw)
+		return mustBe(key, "a whole number of atomic units above zero", raw)
 	}
 	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, maxSaneUSD) {
-		return fmt.Sprintf("%s %s is $%s, above $%s", key, show(raw), price, maxSaneUSD)
+		return fmt.Sprintf("`%s` %s is $%s, more than $%s", key, show(raw), price, maxSaneUSD)
 	}
 	return ""
 }
@@ -253,9 +254,9 @@ func assetDeclared(r *exhibitRow) string {
 	text, isText := stringValue(raw)
 	switch {
 	case absent(raw) || isText && strings.TrimSpace(text) == "":
-		return "asset is missing"
+		return "`asset` is missing"
 	case !isText:
-		return "asset is no text: " + show(raw)
+		return mustBe("asset", "a string", raw)
 	}
 	fault := r.assetFault
 	if text != r.Asset { // with blanks around it
@@ -271,11 +272,11 @@ func networkCAIP2(r *exhibitRow) string {
 	text, isText := stringValue(r.members.get("network"))
 	switch {
 	case !isText || text == "":
-		return "network is missing or no text: " + show(r.members.get("network"))
+		return mustBe("network", "a string", r.members.get("network"))
 	case r.NetworkCAIP2 == "":
-		return "network cannot be told: " + show(r.members.get("network"))
+		return "`network` is not recognised: " + show(r.members.get("network"))
 	case r.version >= 2 && !properNetwork(text):
-		return fmt.Sprintf("network %s should be %s", show(r.members.get("network")), r.NetworkCAIP2)
+		return fmt.Sprintf("`network` %s should be %s", show(r.members.get("network")), r.NetworkCAIP2)
 	}
 	return ""
 }
@@ -285,12 +286,12 @@ func schemeDeclared(r *exhibitRow) string {
 	text, isText := stringValue(raw)
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "unknown", "none", "null", "any":
-		return "scheme is a placeholder: " + show(raw)
+		return "`scheme` is a placeholder: " + show(raw)
 	case "":
 		if absent(raw) || isText {
-			return "scheme is missing"
+			return "`scheme` is missing"
 		}
-		return "scheme is no text: " + show(raw)
+		return mustBe("scheme", "a string", raw)
 	}
 	return ""
 }
@@ -303,7 +304,7 @@ func transportHTTPS(e *exhibit) string {
 		}
 	}
 	if !e.TLSVerified {
-		return "the certificate does not verify"
+		return "the certificate is not valid"
 	}
 	return ""
 }
@@ -317,9 +318,9 @@ func versionCurrent(e *exhibit) string {
 		return ""
 	}
 	if absent(raw) {
-		return "x402Version is missing"
+		return "`x402Version` is missing"
 	}
-	return "x402Version is " + show(raw)
+	return "`x402Version` is " + show(raw)
 }
 
 // domainSchemes are the schemes on EVM chains whose payments are signed under the token's EIP-712 domain.
@@ -342,15 +343,15 @@ func domainExtra(r *exhibitRow) string {
 	switch {
 	case name == gatewayName:
 		if contract := extra.text("verifyingContract"); !evmForm.MatchString(contract) {
-			return "extra.verifyingContract of the Gateway wallet is no address: " +
+			return "`extra.verifyingContract` of the Gateway wallet is not an address: " +
 				show(extra.get("verifyingContract"))
 		}
 	case name == "":
-		return "extra.name is missing or no text"
+		return "`extra.name` is missing or not a string"
 	case version == "":
-		return "extra.version is missing or no text"
+		return "`extra.version` is missing or not a string"
 	case isListed && asset.Name != "" && (name != asset.Name || version != asset.Version):
-		return fmt.Sprintf("extra is %q / %q, the token's domain is %q / %q", clip(name, 80), clip(version, 20),
+		return fmt.Sprintf("`extra` is %q / %q; the token's domain is %q / %q", clip(name, 80), clip(version, 20),
 			asset.Name, asset.Version)
 	}
 	return ""
@@ -375,11 +376,11 @@ func channelCoherent(e *exhibit) string {
 	case e.Captured.Divergent:
 		return meaning(channelsDiverge)
 	case env.Version >= 2 && env.Channel != ChannelHeader:
-		return fmt.Sprintf("version %d came by %s instead of the PAYMENT-REQUIRED header", env.Version, env.Channel)
+		return fmt.Sprintf("version %d is in %s instead of the PAYMENT-REQUIRED header", env.Version, env.Channel)
 	case env.Version >= 2 && env.Decode != "std":
 		return "the header is not standard base64 but " + env.Decode
 	case env.Version == 1 && env.Channel != ChannelBody:
-		return "version 1 came by " + string(env.Channel) + " instead of the body"
+		return "version 1 is in " + string(env.Channel) + " instead of the body"
 	}
 	return ""
 }
@@ -392,6 +393,27 @@ func meaning(code string) string {
 		}
 	}
 	return code
+}
+
+// mustBe returns the reason for a value of the wrong form: "`amount` must be a string; got the number 1000".
+func mustBe(key, want string, raw json.RawMessage) string {
+	got := "nothing"
+	if len(raw) > 0 {
+		switch raw[0] {
+		case '"':
+			got = "the string "
+		case '{':
+			got = "the object "
+		case '[':
+			got = "the list "
+		case 't', 'f', 'n':
+			got = ""
+		default:
+			got = "the number "
+		}
+		got += show(raw)
+	}
+	return "`" + key + "` must be " + want + "; got " + got
 }
 
 // show prints a value as received, short enough for a reason.

@@ -35,12 +35,12 @@ const (
 
 var warningCodes = []WarningCode{
 	{bazaarInvalid, "The bazaar extension does not say how to call the resource."},
-	{checksumBad, "An address has a checksum that does not match, which may be a typing error."},
-	{headFree, "HEAD is served without payment."},
-	{priceAboveOpenAPI, "The price is above the one in the OpenAPI document."},
-	{resourceURLMismatch, "The envelope names another address than the one that was asked."},
+	{checksumBad, "The checksum of an address does not match, which may be a typing error."},
+	{headFree, "HEAD requests are answered without payment."},
+	{priceAboveOpenAPI, "The price is higher than in the OpenAPI document."},
+	{resourceURLMismatch, "The envelope names a different URL than the one requested."},
 	{svmFeePayerMissing, "A Solana row lacks extra.feePayer, without which no client can build the payment."},
-	{testnetOnly, "Every row asks for test money."},
+	{testnetOnly, "Every row asks for payment on a test network."},
 	{timeoutOutOfRange, "maxTimeoutSeconds is below 5 seconds or above an hour."},
 	{uptoFacilitatorMissing, "An upto row lacks extra.facilitatorAddress, which clients need."},
 }
