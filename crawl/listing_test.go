@@ -121,20 +121,25 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"url", `"ftp://acme.example"`, `url must start with https:// or http:// and a host; got "ftp://acme.example"`},
 		{"url", `"https://"`, `url must start with https:// or http:// and a host; got "https://"`},
 		{"url", `"https://:443"`, `url must start with https:// or http:// and a host; got "https://:443"`},
-		{"url", `"https://a b.example"`, `url "https://a b.example" is no address`},
-		{"url", `"https://acme.example/%zz"`, `url "https://acme.example/%zz" is no address`},
-		{"url", `"https://acme.example/\u0000"`, `url "https://acme.example/\x00" is no address`},
-		{"url", `"https://acme.example:port"`, `url "https://acme.example:port" is no address`},
+		{"url", `"https://a b.example"`, `url must be a URL of at most 2048 bytes; got "https://a b.example"`},
+		{"url", `"https://acme.example/%zz"`,
+			`url must be a URL of at most 2048 bytes; got "https://acme.example/%zz"`},
+		{"url", `"https://acme.example/\u0000"`,
+			`url must be a URL of at most 2048 bytes; got "https://acme.example/\x00"`},
+		{"url", `"https://acme.example:port"`,
+			`url must be a URL of at most 2048 bytes; got "https://acme.example:port"`},
 		{"url", `"https://` + strings.Repeat("a", 2048) + `"`,
-			`url "https://` + strings.Repeat("a", 52) + `" is no address`},
+			`url must be a URL of at most 2048 bytes; got "https://` + strings.Repeat("a", 52) + `"`},
 		{"url", `"https://me:secret@acme.example"`, "url must not contain a user name or password"},
-		{"url", `"https://acme.example?key=1"`, `url must not contain a query or fragment; got "https://acme.example?key=1"`},
-		{"url", `"https://acme.example#top"`, `url must not contain a query or fragment; got "https://acme.example#top"`},
+		{"url", `"https://acme.example?key=1"`,
+			`url must not contain a query or fragment; got "https://acme.example?key=1"`},
+		{"url", `"https://acme.example#top"`,
+			`url must not contain a query or fragment; got "https://acme.example#top"`},
 		{"website_url", `"javascript:alert(1)"`,
-			`website_url "javascript:alert(1)" must begin with https:// or http:// and a host`},
+			`website_url must start with https:// or http:// and a host; got "javascript:alert(1)"`},
 		{"endpoints", "", "endpoints must be a list of 1 to 25 paths; got 0"},
 		{"endpoints", "[]", "endpoints must be a list of 1 to 25 paths; got 0"},
-		{"endpoints", "[" + strings.Repeat(`"/a",`, 25) + `"/a"]`, "endpoints are 26, may be 1 to 25"},
+		{"endpoints", "[" + strings.Repeat(`"/a",`, 25) + `"/a"]`, "endpoints must be a list of 1 to 25 paths; got 26"},
 		{"endpoints", `["x"]`, `endpoints "x": must be like "/path" or "POST /path"`},
 		{"endpoints", `[""]`, `endpoints "": must be like "/path" or "POST /path"`},
 		{"endpoints", `["POST"]`, `endpoints "POST": must be like "/path" or "POST /path"`},
@@ -143,7 +148,8 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"endpoints", `[" /x"]`, `endpoints " /x": the method must be GET, POST, PUT, PATCH or DELETE`},
 		{"endpoints", `["GET POST /x"]`, `endpoints "GET POST /x": must be like "/path" or "POST /path"`},
 		{"endpoints", `["GET  /x"]`, `endpoints "GET  /x": must be like "/path" or "POST /path"`},
-		{"endpoints", `["https://evil.example/x"]`, `endpoints "https://evil.example/x": must be like "/path" or "POST /path"`},
+		{"endpoints", `["https://evil.example/x"]`,
+			`endpoints "https://evil.example/x": must be like "/path" or "POST /path"`},
 		{"endpoints", `["//evil.example/x"]`, `endpoints "//evil.example/x": must be like "/path" or "POST /path"`},
 		{"endpoints", `["/x#y"]`, `endpoints "/x#y": must be like "/path" or "POST /path"`},
 		{"endpoints", `["/%zz"]`, `endpoints "/%zz": must be like "/path" or "POST /path"`},
@@ -208,8 +214,8 @@ func TestEveryFaultIsReported(t *testing.T) {
 		"list.json:6: category is missing",
 		"list.json:7: service_name: want a string, got number",
 		`list.json:8: unknown field "service_nam"`,
-		`list.json:9: url "z" must begin with https:// or http:// and a host; description is missing; endpoints are ` +
-			`0, may be 1 to 25`,
+		`list.json:9: url must start with https:// or http:// and a host; got "z"; description is missing; ` +
+			`endpoints must be a list of 1 to 25 paths; got 0`,
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -242,9 +248,11 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a.toml", "service = 3\n", "a.toml:1: want an object, got integer"},
 		{"a.toml", "[[service]]\nurl = \"\xff\"\n", "a.toml:2: invalid UTF-8 character in basic string"},
 		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n",
-			"a.toml:2: url is missing; description is missing; category is missing; endpoints must be a list of 1 to 25 paths; got 0"},
+			"a.toml:2: url is missing; description is missing; category is missing; " +
+				"endpoints must be a list of 1 to 25 paths; got 0"},
 		{"a.toml", "service = [ {service_name = \"A\"} ]\n",
-			"a.toml: url is missing; description is missing; category is missing; endpoints must be a list of 1 to 25 paths; got 0"},
+			"a.toml: url is missing; description is missing; category is missing; " +
+				"endpoints must be a list of 1 to 25 paths; got 0"},
 	} {
 		got, err := ReadListings(test.name, strings.NewReader(test.text), noon)
 		if diff := cmp.Diff(strings.Split(test.fault, "\n"), faults(err)); diff != "" || got != nil {
