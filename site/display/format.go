@@ -1,6 +1,6 @@
-// Package display returns figures, instants and other people's words in the form that a reader sees: on pages, in
-// Markdown, in feeds and in what agents are told. What is unknown is "", never zero. Words lose every character that is
-// not seen; markup in them is for html/template to escape, or for Markdown.
+// Package display formats figures, times and other people's texts for readers: on pages, in Markdown, in feeds and in
+// responses to agents. An unknown value is "", never zero. Texts lose every invisible character. The package leaves
+// markup in them: html/template escapes it on pages, and Markdown escapes it in Markdown.
 //
 // It does no I/O, and must never know a page, a route or a service.
 package display
@@ -18,7 +18,7 @@ import (
 // NBSP keeps a number and its unit on one line.
 const NBSP = "\u00a0"
 
-// Number groups the digits of n: 12,345.
+// Number returns n with its digits grouped, as in 12,345.
 func Number(n int64) string {
 	if n < 0 {
 		return "−" + GroupDigits(strconv.FormatUint(uint64(-n), 10))
@@ -26,7 +26,7 @@ func Number(n int64) string {
 	return GroupDigits(strconv.FormatInt(n, 10))
 }
 
-// GroupDigits puts a comma before every third digit from the right.
+// GroupDigits returns digits with a comma between groups of three, counted from the right.
 func GroupDigits(digits string) string {
 	if len(digits) <= 3 {
 		return digits
@@ -44,7 +44,8 @@ func GroupDigits(digits string) string {
 	return b.String()
 }
 
-// Percent has up to two decimals. What is not quite all does not read as all.
+// Percent returns f with up to two decimals and a percent sign, or "" for nil and NaN. A value below 100 is never
+// rounded up to 100%.
 func Percent(f *float64) string {
 	if f == nil || math.IsNaN(*f) {
 		return ""
@@ -56,7 +57,7 @@ func Percent(f *float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + "%"
 }
 
-// WholePercent returns a percentage without decimals, for a sentence. It is "" for an unknown one.
+// WholePercent returns f as a percentage without decimals, for a sentence, or "" for nil and NaN.
 func WholePercent(f *float64) string {
 	if f == nil || math.IsNaN(*f) {
 		return ""
@@ -64,10 +65,10 @@ func WholePercent(f *float64) string {
 	return strconv.FormatFloat(math.Round(*f), 'f', 0, 64) + "%"
 }
 
-// Confidence is a model's confidence, from 0 to 1, in percent.
+// Confidence returns a model's confidence, from 0 to 1, as a percentage.
 func Confidence(confidence float64) string { return Percent(new(100 * confidence)) }
 
-// Millis is a response time: milliseconds below ten seconds, then seconds.
+// Millis returns a response time: in milliseconds below ten seconds, in seconds from there on. It is "" for nil.
 func Millis(ms *int) string {
 	switch {
 	case ms == nil:
@@ -79,7 +80,7 @@ func Millis(ms *int) string {
 	}
 }
 
-// Rate is a count an hour, with a decimal where it is small.
+// Rate returns a count per hour, with one decimal below 10.
 func Rate(f float64) string {
 	if f < 10 {
 		return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64)
@@ -87,7 +88,7 @@ func Rate(f float64) string {
 	return Number(int64(math.Round(f)))
 }
 
-// Plural is a count with its noun: 1 service, 2 services.
+// Plural returns a count with its noun: 1 service, 2 services.
 func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1" + NBSP + one
@@ -95,7 +96,7 @@ func Plural(n int64, one, many string) string {
 	return Number(n) + NBSP + many
 }
 
-// Share is a share, 0 to 1, as percent; "" for null.
+// Share returns a share, from 0 to 1, as a percentage, or "" for nil.
 func Share(share *float64) string {
 	if share == nil {
 		return ""
@@ -104,7 +105,8 @@ func Share(share *float64) string {
 	return Percent(&p)
 }
 
-// Age is how long ago something was, in the largest unit that it fills; "" for null.
+// Age returns a duration in seconds, minutes, hours or days. It changes to the next unit when two of that unit have
+// passed. It is "" for nil.
 func Age(seconds *int64) string {
 	if seconds == nil {
 		return ""
@@ -121,7 +123,7 @@ func Age(seconds *int64) string {
 	}
 }
 
-// Moment is an instant for machines and for readers.
+// Moment is a time, once for machines (RFC 3339) and once for readers.
 type Moment struct{ ISO, Text string }
 
 const (
@@ -130,16 +132,17 @@ const (
 	DayLayout    = "2 Jan 2006"
 )
 
-// When is an instant to the minute; nil and the zero instant are unknown. It takes a site.Time or a pointer to one.
+// When returns a time to the minute, with its zone. It takes a site.Time or a pointer to one, and returns nil for nil
+// and for the zero time.
 func When(v any) (*Moment, error) { return moment(v, minuteLayout, " UTC") }
 
-// At is an instant to the minute under a heading that says UTC.
+// At returns a time to the minute, without its zone, for a column whose heading says UTC.
 func At(v any) (*Moment, error) { return moment(v, minuteLayout, "") }
 
-// Second is an instant of the last weeks to the second under a heading that says UTC.
+// Second returns a time to the second, without year and zone, for recent times in a column whose heading says UTC.
 func Second(v any) (*Moment, error) { return moment(v, SecondLayout, "") }
 
-// Day is the UTC day of an instant.
+// Day returns the UTC day of a time.
 func Day(v any) (*Moment, error) { return moment(v, DayLayout, "") }
 
 func moment(v any, layout, zone string) (*Moment, error) {

@@ -31,7 +31,7 @@ func TestDollars(t *testing.T) {
 		{"", ""},
 	} {
 		if got := Dollars(c.in); got != c.want {
-			t.Errorf("dollars(%q) = %q, want %q", c.in, got, c.want)
+			t.Errorf("Dollars(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
 	if got := DollarsOrNull(nil); got != "" {
@@ -50,7 +50,7 @@ func TestPercent(t *testing.T) {
 		{99.95, "99.95%"},
 		{99.4, "99.4%"},
 		{33.3333, "33.33%"},
-		{99.9999, "99.99%"}, // not quite all
+		{99.9999, "99.99%"}, // never rounded up to 100%
 		{math.NaN(), ""},
 	} {
 		if got := Percent(&c.in); got != c.want {
@@ -123,7 +123,7 @@ func TestMoment(t *testing.T) {
 			}
 		}
 		if _, err := c.format("yesterday"); err == nil {
-			t.Errorf("%s took a text for a time", c.name)
+			t.Errorf("%s accepted a string as a time", c.name)
 		}
 	}
 }

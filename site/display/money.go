@@ -8,7 +8,7 @@ import (
 	"tollbook/site"
 )
 
-// Dollars is an exact price: whole dollars as they are, else at least two decimals and as many as it has.
+// Dollars returns an exact price in US dollars: no decimals for whole dollars, else all decimals and at least two.
 func Dollars(d site.Decimal) string {
 	if d == "" {
 		return ""
@@ -16,22 +16,23 @@ func Dollars(d site.Decimal) string {
 	return "$" + exact(d)
 }
 
-// maxWhole is the length of whole dollars beyond which a price is a mistake or a joke, and only its size is told.
+// maxWhole is the largest number of digits of whole dollars. A longer price is a mistake or a joke, so exact returns it
+// with three digits and a power of ten.
 const maxWhole = 15
 
-// exact is a decimal for reading: grouped, with at least two decimals if any.
+// exact returns a decimal with its digits grouped, and with at least two decimals if it has any.
 func exact(d site.Decimal) string {
-	whole, frac, found := strings.Cut(string(d), ".")
+	whole, frac, ok := strings.Cut(string(d), ".")
 	if len(whole) > maxWhole {
 		return fmt.Sprintf("%s.%s × 10^%d", whole[:1], whole[1:3], len(whole)-1)
 	}
-	if !found {
+	if !ok {
 		return GroupDigits(whole)
 	}
 	return GroupDigits(whole) + "." + frac + strings.Repeat("0", max(0, 2-len(frac)))
 }
 
-// DollarsOrNull is dollars of a price that may be unknown.
+// DollarsOrNull returns Dollars of a price, or "" for nil.
 func DollarsOrNull(d *site.Decimal) string {
 	if d == nil {
 		return ""
@@ -39,7 +40,7 @@ func DollarsOrNull(d *site.Decimal) string {
 	return Dollars(*d)
 }
 
-// Cents is a volume for reading: dollars and cents, halves up. What is less than a cent is told exactly.
+// Cents returns a volume in dollars and cents, with halves rounded up. Amounts below a cent are exact.
 func Cents(d site.Decimal) string {
 	if d == "" {
 		return ""
@@ -55,7 +56,7 @@ func Cents(d site.Decimal) string {
 	return "$" + GroupDigits(whole) + "." + frac
 }
 
-// Roughly is a volume at a glance: whole dollars from a thousand on, halves up.
+// Roughly returns a volume in whole dollars from a thousand dollars on, with halves rounded up, and as Cents below.
 func Roughly(d site.Decimal) string {
 	r := Rational(d)
 	if whole := r.FloatString(0); r.Cmp(big.NewRat(1000, 1)) >= 0 && len(whole) <= maxWhole {
@@ -64,7 +65,7 @@ func Roughly(d site.Decimal) string {
 	return Cents(d)
 }
 
-// FormatDecimal formats a decimal, or one that may be unknown.
+// FormatDecimal applies format to a site.Decimal or to a pointer to one. It returns "" for a nil pointer.
 func FormatDecimal(v any, format func(site.Decimal) string) (string, error) {
 	switch d := v.(type) {
 	case site.Decimal:
@@ -78,7 +79,7 @@ func FormatDecimal(v any, format func(site.Decimal) string) (string, error) {
 	return "", fmt.Errorf("format %T as dollars", v)
 }
 
-// Rational is a decimal to reckon with; what is none counts as 0.
+// Rational returns a decimal as a number for arithmetic. It returns 0 for a text that is not a decimal.
 func Rational(d site.Decimal) *big.Rat {
 	if r, ok := new(big.Rat).SetString(string(d)); ok && len(d) < 100 {
 		return r
@@ -86,10 +87,11 @@ func Rational(d site.Decimal) *big.Rat {
 	return new(big.Rat)
 }
 
+// DecimalOf returns a number as a decimal with at most 18 decimals.
 func DecimalOf(r *big.Rat) site.Decimal {
 	d, err := site.ParseDecimal(r.FloatString(18))
 	if err != nil {
-		return "0" // never of sums of non-negative amounts
+		return "0" // only a negative number fails, and callers sum amounts that are not negative
 	}
 	return d
 }

@@ -6,7 +6,7 @@ import (
 	"tollbook/site"
 )
 
-func TestVolumesForReading(t *testing.T) {
+func TestCentsAndRoughly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		d              site.Decimal
@@ -18,10 +18,10 @@ func TestVolumesForReading(t *testing.T) {
 		{"1234567890123456789", "$1.23 × 10^18", "$1.23 × 10^18"},
 	} {
 		if got := Cents(c.d); got != c.cents {
-			t.Errorf("cents of %s: %q, want %q", c.d, got, c.cents)
+			t.Errorf("Cents(%s) = %q, want %q", c.d, got, c.cents)
 		}
 		if got := Roughly(c.d); got != c.roughly {
-			t.Errorf("%s roughly: %q, want %q", c.d, got, c.roughly)
+			t.Errorf("Roughly(%s) = %q, want %q", c.d, got, c.roughly)
 		}
 	}
 }

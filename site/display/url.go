@@ -2,7 +2,7 @@ package display
 
 import "strings"
 
-// EndpointURL returns the address of a path below a service's base, percent-encoded to plain ASCII without quotes.
+// EndpointURL returns the URL of a path below a service's base URL, percent-encoded to ASCII without quotes.
 func EndpointURL(base, path string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

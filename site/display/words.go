@@ -10,18 +10,18 @@ import (
 	"tollbook/site"
 )
 
-// Lengths in characters to which a service's own words are cut for display. The JSON has them whole.
+// Lengths in characters to which a service's own texts are cut for display. The JSON contains them in full.
 const (
 	MaxCode        = 32 // a symbol, a scheme, a method
-	MaxTitle       = 48 // of a page, without the directory's
+	MaxTitle       = 48 // a page's title, without the directory's
 	MaxName        = 100
 	MaxBlurb       = 180 // a description in a list
 	MaxDescription = 2000
 	MaxLine        = 300 // a path, an error, a piece of evidence
 )
 
-// Line makes a service's own words fit to be shown: one line, at most limit characters, and nothing in it that is not
-// seen: no control, bidi, zero-width or tag characters. Markup is left to the template's escaping.
+// Line returns a stranger's text in one line of at most limit characters, and an ellipsis if it was longer. It drops
+// invisible characters: control, bidi, zero-width and tag characters. It leaves markup for the template to escape.
 func Line(s string, limit int) string {
 	line, whole := site.Line(s, limit, IsInvisible)
 	if !whole {
@@ -30,8 +30,8 @@ func Line(s string, limit int) string {
 	return line
 }
 
-// IsInvisible says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts
-// are spelled with are left alone.
+// IsInvisible reports whether a character is not displayed, or changes how others are displayed. It returns false for
+// the joiners that emoji and Indic scripts need.
 func IsInvisible(r rune) bool {
 	switch {
 	case r == 0x200c || r == 0x200d:
@@ -43,7 +43,7 @@ func IsInvisible(r rune) bool {
 	}
 }
 
-// Asset returns the name of a token. A token that no table names is stored as UNKNOWN.
+// Asset returns the name of a token. A token that is in no table is stored as UNKNOWN.
 func Asset(name string) string {
 	if name == "UNKNOWN" {
 		return "unrecognised token"
@@ -51,7 +51,7 @@ func Asset(name string) string {
 	return Line(name, MaxCode)
 }
 
-// Name is a service's name, never empty.
+// Name returns a service's name for display, and "(no name)" instead of an empty one.
 func Name(s string) string {
 	if s = Line(s, MaxName); s != "" {
 		return s
@@ -59,8 +59,8 @@ func Name(s string) string {
 	return "(no name)"
 }
 
-// Link is s if a reader may follow it: an http or https address with a host and no credentials. Anything else is "" and
-// stays text.
+// Link returns s if it is safe to link to: an http or https URL with a host and without credentials. For anything else
+// it returns "", and the caller shows plain text.
 func Link(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -74,7 +74,8 @@ func Link(s string) string {
 	return s
 }
 
-// Short is an address with its middle left out: enough to tell two apart, with the whole in a title beside it.
+// Short returns an address without its middle, which is enough to distinguish two. The caller puts the whole address
+// into a title beside it.
 func Short(address string) string {
 	address = Line(address, MaxLine)
 	r := []rune(address)
@@ -84,8 +85,8 @@ func Short(address string) string {
 	return string(r[:6]) + "…" + string(r[len(r)-4:])
 }
 
-// Markdown makes a stranger's words plain text within a line of Markdown and within quotation marks: words, with each
-// character that could begin markup escaped and double quotes made single.
+// Markdown returns a stranger's text as plain text for a line of Markdown in quotation marks. It escapes each character
+// that could begin markup and turns double quotes into single ones.
 func Markdown(s string, limit int) string {
 	line := Line(s, limit)
 	var b strings.Builder
@@ -102,10 +103,10 @@ func Markdown(s string, limit int) string {
 	return b.String()
 }
 
-// StatusOrder orders states, what needs attention first.
+// StatusOrder lists the statuses, those that need attention first.
 var StatusOrder = []string{site.StatusOffline, site.StatusDegraded, site.StatusUnknown, site.StatusOnline}
 
-// Status is a status of the contract; any other text is unknown.
+// Status returns s if it is a status of the contract, else the status unknown.
 func Status(s string) string {
 	if slices.Contains(StatusOrder, s) {
 		return s

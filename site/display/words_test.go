@@ -63,7 +63,7 @@ func FuzzLine(f *testing.F) {
 func TestName(t *testing.T) {
 	t.Parallel()
 	if got := Name("\u202e \x00"); got != "(no name)" {
-		t.Errorf("a name of nothing is %q", got)
+		t.Errorf("Name of invisible characters = %q", got)
 	}
 }
 

@@ -1,9 +1,10 @@
-// Package leaktest holds tests to ending what they began: a package's tests fail when a goroutine outlives them, be it
-// the tests' own or one that the code under test forgot.
+// Package leaktest makes a package's tests fail if a goroutine outlives them, whether the tests or the code under test
+// started it.
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m) }
 //
-// It must never know what a package does: which goroutines of other modules may stay is said here, with the reason.
+// It must never know what a package does. waitForGoroutines lists the goroutines of other modules that may stay, with
+// the reason.
 package leaktest
 
 import (
@@ -16,10 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines that have been told to end may take, on a machine with other things to do.
-const patience = time.Minute
+// timeout is how long goroutines may take to end after the tests, on a busy machine.
+const timeout = time.Minute
 
-// Main runs the tests, then each of after, looks for goroutines that are left, and exits.
+// Main runs the tests, then each function of after, checks that no goroutine is left, and exits.
 func Main(m *testing.M, after ...func() error) {
 	code := m.Run()
 	for _, f := range after {
@@ -29,7 +30,7 @@ func Main(m *testing.M, after ...func() error) {
 		}
 	}
 	if code == 0 {
-		if err := left(); err != nil {
+		if err := waitForGoroutines(); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines outlive the tests:", err)
 			code = 1
 		}
@@ -37,12 +38,13 @@ func Main(m *testing.M, after ...func() error) {
 	os.Exit(code)
 }
 
-// left waits until no goroutine is left but those that stay for a reason, or tells them.
-func left() error {
-	for end := time.Now().Add(patience); ; {
-		http.DefaultClient.CloseIdleConnections() // that of tests: each would be kept for 90 seconds
+// waitForGoroutines waits until no goroutine is left but those that may stay. After the timeout it returns an error
+// that lists them.
+func waitForGoroutines() error {
+	for end := time.Now().Add(timeout); ; {
+		http.DefaultClient.CloseIdleConnections() // tests use it, and it keeps connections open for 90 seconds
 		err := goleak.Find(
-			goleak.IgnoreAnyFunction("testing.(*F).Fuzz.func1"), // a fuzzing worker, between two inputs
+			goleak.IgnoreAnyFunction("testing.(*F).Fuzz.func1"), // a fuzzing worker between two inputs
 		)
 		if err == nil || time.Now().After(end) {
 			return err

@@ -1,5 +1,5 @@
-// Package lookup writes the address of an endpoint in the one form by which look-ups find it. It must never know what
-// is looked up.
+// Package lookup normalises the URL of an endpoint, so that a look-up finds it in whatever form it was written. It must
+// never know what a look-up finds.
 package lookup
 
 import (
@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-var errAddress = errors.New("not an http address")
+var errURL = errors.New("not an http address")
 
-// NormalAddress is the normal form of the address of an endpoint, whatever its method:
+// NormalURL returns the normal form of an endpoint's URL, whatever the endpoint's method. An error says why address is
+// not an http or https URL.
 //
 //  1. The scheme is http or https, in lower case.
 //  2. User and password before an @ are dropped.
-//  3. The host is in lower case; a name with other than ASCII letters must be given as it travels (xn--…).
-//  4. The port has no leading zeros, and is dropped where it is the scheme's own (80, 443) or empty.
+//  3. The host is in lower case. A name with letters outside ASCII must be in the form of the DNS (xn--…).
+//  4. The port has no leading zeros. It is dropped if it is the scheme's default (80, 443) or empty.
 //  5. Query and fragment are dropped, with ? and #.
-//  6. In the path, %XX of a letter, a digit, or one of - . _ ~ is that character; any other %XX has its digits in capitals.
-//     A byte that may not stand in a path, a % without two hex digits too, is written %XX. What may: letters, digits and
-//     - . _ ~ ! $ & ' ( ) * + , ; = : @ /
-//  7. Then segments . and .. are taken out as RFC 3986 §5.2.4 says. An empty path is /. Nothing else changes: a slash at the end
-//     and empty segments stay.
+//  6. In the path, %XX of a letter, a digit, or one of - . _ ~ becomes that character. Any other %XX gets capital
+//     digits. A byte that is not allowed in a path becomes %XX, and so does a % without two hex digits.
+//     Allowed are letters, digits and - . _ ~ ! $ & ' ( ) * + , ; = : @ /
+//  7. Then the segments . and .. are removed as in RFC 3986 §5.2.4. An empty path becomes /. Nothing else changes: a
+//     slash at the end and empty segments stay.
 func NormalURL(address string) (string, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	scheme = lower(scheme)
 	if !ok || scheme != "http" && scheme != "https" {
-		return "", fmt.Errorf("%w: %.60q", errAddress, address)
+		return "", fmt.Errorf("%w: %.60q", errURL, address)
 	}
 	authority, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -39,15 +40,15 @@ func NormalURL(address string) (string, error) {
 	authority = authority[strings.LastIndexByte(authority, '@')+1:]
 	host, port, err := hostPort(lower(authority))
 	if err != nil {
-		return "", fmt.Errorf("%w: %w: %.60q", errAddress, err, address)
+		return "", fmt.Errorf("%w: %w: %.60q", errURL, err, address)
 	}
 	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
 		host += ":" + port
 	}
-	return scheme + "://" + host + withoutDots(escapedPath(path)), nil
+	return scheme + "://" + host + removeDots(escapePath(path)), nil
 }
 
-// hostPort parts a name, or an IPv6 address in brackets, from its port.
+// hostPort splits an authority into a port and a host, which is a name or an IPv6 address in brackets.
 func hostPort(authority string) (host, port string, err error) {
 	host, port = authority, ""
 	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
@@ -72,8 +73,8 @@ func hostPort(authority string) (host, port string, err error) {
 
 const capitalHex = "0123456789ABCDEF"
 
-// escapedPath writes each byte of a path in the one way.
-func escapedPath(path string) string {
+// escapePath returns a path with each byte in its normal form, as in step 6 of NormalURL.
+func escapePath(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
 		c := path[i]
@@ -105,8 +106,8 @@ func isUnreserved(c byte) bool {
 		c == '~'
 }
 
-// withoutDots takes the segments . and .. out of a path that is empty or begins with a slash.
-func withoutDots(path string) string {
+// removeDots removes the segments . and .. from a path that is empty or begins with a slash.
+func removeDots(path string) string {
 	if path == "" {
 		return "/"
 	}
@@ -122,14 +123,14 @@ func withoutDots(path string) string {
 			out = append(out, s)
 			last = false
 		}
-		if last { // a dot at the end leaves its slash
+		if last { // RFC 3986 keeps the slash before a last segment of dots
 			out = append(out, "")
 		}
 	}
 	return "/" + strings.Join(out, "/")
 }
 
-// lower puts the letters A to Z into lower case.
+// lower returns s with the letters A to Z in lower case. Other letters stay, unlike with strings.ToLower.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -11,9 +11,9 @@ import (
 	"tollbook/site/lookup"
 )
 
-// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes
-// of the path were escaped.
-func TestNormalAddressIsNormal(t *testing.T) {
+// TestNormalURL checks that normalising twice changes nothing, that no segment of dots remains, and that the result
+// does not depend on which bytes of the path are escaped.
+func TestNormalURL(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t,
@@ -24,15 +24,15 @@ func TestNormalAddressIsNormal(t *testing.T) {
 			t.Fatal(err)
 		}
 		if twice, err := lookup.NormalURL(once); err != nil || twice != once {
-			t.Fatalf("%q is %s, and that is %s, %v", path, once, twice, err)
+			t.Fatalf("%q becomes %s, and that becomes %s, %v", path, once, twice, err)
 		}
 		for segment := range strings.SplitSeq(strings.TrimPrefix(once, "https://"), "/") {
 			if segment == "." || segment == ".." {
-				t.Fatalf("%q is %s", path, once)
+				t.Fatalf("%q becomes %s, with a segment of dots", path, once)
 			}
 		}
 		if u, err := url.Parse(once); err != nil || u.String() != once {
-			t.Fatalf("%q is %s, which the standard library writes as %v, %v", path, once, u, err)
+			t.Fatalf("%q becomes %s, which the standard library writes as %v, %v", path, once, u, err)
 		}
 		var escaped strings.Builder // every byte that may be escaped without a change of meaning
 		for i := range len(path) {
@@ -46,12 +46,12 @@ func TestNormalAddressIsNormal(t *testing.T) {
 			return // an escape in it would be escaped twice
 		}
 		if got, err := lookup.NormalURL("https://api.acme.test" + escaped.String()); err != nil || got != once {
-			t.Fatalf("%q is %s, escaped %s is %s, %v", path, once, escaped.String(), got, err)
+			t.Fatalf("%q becomes %s, escaped %s becomes %s, %v", path, once, escaped.String(), got, err)
 		}
 	})
 }
 
-// FuzzNormalAddress: nothing makes it panic, and what it answers is a normal form.
+// FuzzNormalAddress checks that NormalURL never panics, and that normalising its result changes nothing.
 func FuzzNormalAddress(f *testing.F) {
 	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz",
 		"https://a/./..//%", "ftp://x"} {
@@ -64,7 +64,7 @@ func FuzzNormalAddress(f *testing.F) {
 		}
 		if twice, err := lookup.NormalURL(once); err != nil || twice != once ||
 			strings.ContainsAny(once, "?# \x00") {
-			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
+			t.Fatalf("%q becomes %q, and that becomes %q, %v", s, once, twice, err)
 		}
 	})
 }

@@ -10,19 +10,20 @@ import (
 	"tollbook/site"
 )
 
-// Row is what search must know of a row of the list of services. Item has what filters and orders look at: slug,
-// name, category, status, networks, price, uptime, number of endpoints and time of listing; its other fields are zero.
+// Row contains what search needs of a row of the list of services. Item has the fields that filters and orders read:
+// slug, name, category, status, networks, price, uptime, number of endpoints and time of listing. Its other fields are
+// zero.
 type Row struct {
 	Item  site.ServiceListItem
 	Words []string // of the folded name
-	Raw   []byte   // the row as it stands in the list
+	Raw   []byte   // the row's bytes in the list
 }
 
-// errRow marks bytes that are no row of the list of services.
+// errRow reports bytes that are not a row of the list of services.
 var errRow = errors.New("not a row of the list of services")
 
-// ParseRow reads a row. It walks the members of the object and decodes those that Item needs: a fifth of the time
-// of reading the whole row. Row must be compact JSON.
+// ParseRow reads a row, which must be compact JSON. It decodes only the members that Item needs, which takes a fifth of
+// the time of decoding the whole row.
 func ParseRow(row []byte) (Row, error) {
 	r := Row{Raw: row}
 	err := eachMember(row, func(key, value []byte) error { return decode(&r.Item, key, value) })
@@ -36,7 +37,7 @@ func ParseRow(row []byte) (Row, error) {
 	return r, nil
 }
 
-// decode sets the field that a member of the row is for, if search needs it.
+// decode sets the field of i that the key names. It ignores keys that search does not need.
 func decode(i *site.ServiceListItem, key, value []byte) (err error) {
 	null := string(value) == "null"
 	switch string(key) {
@@ -49,7 +50,7 @@ func decode(i *site.ServiceListItem, key, value []byte) (err error) {
 	case "status":
 		i.Status, err = text(value)
 	case "networks":
-		i.Networks, err = texts(value)
+		i.Networks, err = textList(value)
 	case "endpoint_count":
 		i.EndpointCount, err = strconv.Atoi(string(value))
 	case "created_at":
@@ -68,7 +69,7 @@ func decode(i *site.ServiceListItem, key, value []byte) (err error) {
 	return err
 }
 
-// text is the value of a JSON string.
+// text returns the value of a JSON string.
 func text(raw []byte) (s string, err error) {
 	if len(raw) < 2 || stringEnd(raw) != len(raw) {
 		return "", errors.New("no text")
@@ -80,8 +81,8 @@ func text(raw []byte) (s string, err error) {
 	return s, err
 }
 
-// texts is the value of a compact JSON array of strings, nil for an empty one.
-func texts(raw []byte) (list []string, err error) {
+// textList returns the value of a compact JSON array of strings, nil for an empty one.
+func textList(raw []byte) (list []string, err error) {
 	rest, ok := bytes.CutPrefix(raw, []byte{'['})
 	if !ok {
 		return nil, errors.New("no list")
@@ -105,8 +106,8 @@ func texts(raw []byte) (list []string, err error) {
 	}
 }
 
-// eachMember calls f with each member of a compact JSON object. Keys must be plain. Values are found by their ends
-// alone and are not checked further.
+// eachMember calls f with each member of a compact JSON object. Keys must not contain escapes. It only looks for the
+// end of each value and does not check the value itself.
 func eachMember(object []byte, f func(key, value []byte) error) error {
 	rest, ok := bytes.CutPrefix(object, []byte{'{'})
 	if !ok {
@@ -137,7 +138,7 @@ func eachMember(object []byte, f func(key, value []byte) error) error {
 	}
 }
 
-// stringEnd is the length of the string that b begins with, -1 without one.
+// stringEnd returns the length of the JSON string at the start of b, or -1 if there is none.
 func stringEnd(b []byte) int {
 	if len(b) == 0 || b[0] != '"' {
 		return -1
@@ -156,7 +157,7 @@ func stringEnd(b []byte) int {
 	}
 }
 
-// valueEnd is the length of the value that b begins with, -1 without an end.
+// valueEnd returns the length of the JSON value at the start of b, or -1 if it has no end.
 func valueEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {

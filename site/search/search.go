@@ -1,5 +1,6 @@
-// Package search finds services by words of their names: how a name is folded and cut into words, which shards it
-// belongs to, and which rows of a shard match a query. It must never know where shards are stored or how a page is cut.
+// Package search finds services by words of their names. It folds a name and splits it into words, names the shards
+// that the name belongs to, and matches the rows of a shard with a query. It must never know where shards are stored or
+// how a page is cut.
 package search
 
 import (
@@ -12,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold brings text into the form in which names and queries are compared: NFKD, marks dropped, lower case, a final
-// sigma as any other, since one capital stands for both. Fold of a folded text is the same text.
+// Fold returns the form in which names and queries are compared: NFKD without marks, in lower case. A final sigma
+// becomes a plain one, since both have the same capital. Folding a folded text changes nothing.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
@@ -38,19 +39,19 @@ func ascii(s string) bool {
 	return true
 }
 
-// Words are the words of a folded text. A word is a run of letters and digits. Han, Kana and Hangul are written without
-// blanks, so there each character begins a word, which ends with its run, and so does a letter of another script right
-// after one: 東京都API has the words 東京都api, 京都api, 都api and api.
+// Words returns the words of a folded text. A word is a run of letters and digits. Han, Kana and Hangul are written
+// without spaces, so each of their characters begins a further word, which ends where the run ends. So does a letter of
+// another script directly after one of them: 東京都API has the words 東京都api, 京都api, 都api and api.
 func Words(folded string) []string {
 	words, _ := wordsAndRuns(folded)
 	return words
 }
 
-// wordsAndRuns are all words of a folded text, and its runs, which are those words that are part of no longer one.
+// wordsAndRuns returns all words of a folded text, and its runs: the words that are not part of a longer word.
 func wordsAndRuns(folded string) (words, runs []string) {
-	start := -1           // of the run, -1 between runs
-	var begins []int      // of the words in the run
-	var unspaced, is bool // whether the character before, and this one, is of a script without blanks
+	start := -1           // start of the run, -1 between runs
+	var begins []int      // starts of the words in the run
+	var unspaced, is bool // whether the previous and the present character are of a script without spaces
 	end := func(at int) {
 		if start >= 0 {
 			runs = append(runs, folded[start:at])
@@ -65,7 +66,7 @@ func wordsAndRuns(folded string) (words, runs []string) {
 			end(i)
 			continue
 		}
-		if is = writtenUnspaced(r); start < 0 || is || unspaced {
+		if is = isUnspaced(r); start < 0 || is || unspaced {
 			begins = append(begins, i)
 		}
 		if start < 0 {
@@ -77,12 +78,12 @@ func wordsAndRuns(folded string) (words, runs []string) {
 	return words, runs
 }
 
-// writtenUnspaced says whether a character is Han, Kana or Hangul; the mark that lengthens a vowel belongs to Kana.
-func writtenUnspaced(r rune) bool {
+// isUnspaced reports whether a character is Han, Kana or Hangul. The mark that lengthens a vowel belongs to Kana.
+func isUnspaced(r rune) bool {
 	return r >= 0x1100 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul))
 }
 
-// ShardsOf are the letters of the shards that a name belongs to, each once, in the order in which they come.
+// ShardsOf returns the letters of the shards that a name belongs to, without duplicates, in the order of its words.
 func ShardsOf(name string) []string {
 	var shards []string
 	seen := map[string]bool{}
@@ -99,13 +100,13 @@ func ShardsOf(name string) []string {
 	return shards
 }
 
-// Query is a query by words.
+// Query is a search for names by words.
 type Query struct {
-	runs   []string // each must begin a word of the name; the words inside a run then do by themselves
-	shards []string // any of them holds every match; the most letters of each word that shards are made by
+	runs   []string // each must begin a word of the name; the words inside a run then begin one too
+	shards []string // the first one or two letters of each word; any of these shards contains every match
 }
 
-// NewQuery reads a query.
+// NewQuery returns the Query of a text that a reader typed.
 func NewQuery(query string) Query {
 	all, runs := wordsAndRuns(Fold(query))
 	s := Query{runs: runs}
@@ -117,8 +118,8 @@ func NewQuery(query string) Query {
 	return s
 }
 
-// Shard is the smallest shard that holds every match. It is false where nothing can match: the query has no word, or
-// has one that begins none in the directory.
+// Shard returns the letters of the smallest shard that contains every match. ok is false if nothing can match: the
+// query has no word, or one that begins no word in the directory.
 func (s Query) Shard(index site.SearchIndex) (letters string, ok bool) {
 	for _, shard := range s.shards {
 		rows, exists := index.Shards[shard]
@@ -132,17 +133,17 @@ func (s Query) Shard(index site.SearchIndex) (letters string, ok bool) {
 	return letters, ok
 }
 
-// Matches says whether every word of the query begins some word of a name, given by its Words.
+// Matches reports whether every word of the query begins some word of a name. words are the Words of the folded name.
 func (s Query) Matches(words []string) bool {
 	for _, run := range s.runs {
-		if !beginsOne(run, words) {
+		if !beginsAny(run, words) {
 			return false
 		}
 	}
 	return len(s.runs) > 0
 }
 
-func beginsOne(run string, words []string) bool {
+func beginsAny(run string, words []string) bool {
 	for _, w := range words {
 		if strings.HasPrefix(w, run) {
 			return true

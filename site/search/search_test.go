@@ -42,7 +42,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestFoldEveryCharacter: no character changes any more once it is folded, so that a name and its fold are found alike.
+// TestFoldEveryCharacter checks that folding a folded character changes nothing, so that a query finds a name and the
+// name's folded form alike.
 func TestFoldEveryCharacter(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= utf8.MaxRune; r++ {
@@ -159,9 +160,9 @@ func name() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(word, 0, 4), func(words []string) string { return strings.Join(words, " ") })
 }
 
-// TestShardsHoldEveryMatch: whatever shard is read, it has every row that matches, and a query without a shard has
-// none.
-func TestShardsHoldEveryMatch(t *testing.T) {
+// TestShardContainsEveryMatch checks that the shard of a query contains every row that matches, and that no row
+// matches a query without a shard.
+func TestShardContainsEveryMatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(name(), 0, 12).Draw(t, "names")
@@ -194,7 +195,7 @@ func TestShardsHoldEveryMatch(t *testing.T) {
 	})
 }
 
-// naiveMatch is the rule as it is written: every word of the query begins some word of the name.
+// naiveMatch reports whether every word of the query begins some word of the name, without the shortcut by runs.
 func naiveMatch(query, name string) bool {
 	words := search.Words(search.Fold(query))
 	for _, w := range words {
@@ -207,7 +208,7 @@ func naiveMatch(query, name string) bool {
 	return len(words) > 0
 }
 
-// TestParseRow: what search reads of a row is what JSON says, whatever the texts in it.
+// TestParseRow checks that ParseRow reads the same values as encoding/json, whatever texts a row contains.
 func TestParseRow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -232,7 +233,7 @@ func TestParseRow(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}
-		var plain site.ServiceListItem // as JSON gives texts that are no UTF-8
+		var plain site.ServiceListItem // encoding/json changes texts that are not UTF-8
 		if err := json.Unmarshal(row, &plain); err != nil {
 			t.Fatal(err)
 		}
@@ -268,8 +269,8 @@ func TestParseRowRefuses(t *testing.T) {
 	}
 }
 
-// FuzzSearch: folding never panics and changes nothing twice; every word is part of the folded text and is found by
-// itself; the reading of rows never panics.
+// FuzzSearch checks that Fold and ParseRow never panic and that folding twice changes nothing. Every word must be part
+// of the folded text, and a query for the word must match.
 func FuzzSearch(f *testing.F) {
 	for _, s := range []string{"Acme Quotes", "İstanbul ß ς", "東京都API", "각 ㄱㅏ ｶﾞ", "\xff\xc3", "🚀 ﷺ",
 		`{"slug":"a","name":"b"}`, `{"slug":"\ud800","networks":["x"]}`} {
@@ -278,11 +279,11 @@ func FuzzSearch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		_, _ = search.ParseRow([]byte(s))
 		if len(s) > 400 {
-			return // what follows looks at each word of each word
+			return // the checks below take quadratic time
 		}
 		folded := search.Fold(s)
 		if again := search.Fold(folded); again != folded {
-			t.Fatalf("Fold(%q) = %q, and of that %q", s, folded, again)
+			t.Fatalf("Fold(%q) = %q, and Fold of that is %q", s, folded, again)
 		}
 		words := search.Words(folded)
 		for _, w := range words {
@@ -293,7 +294,7 @@ func FuzzSearch(f *testing.F) {
 		}
 		for _, letters := range search.ShardsOf(s) {
 			if n := utf8.RuneCountInString(letters); n < 1 || n > 2 {
-				t.Fatalf("%q lies in a shard of %d letters, %q", s, n, letters)
+				t.Fatalf("%q is in a shard of %d letters, %q", s, n, letters)
 			}
 		}
 	})

@@ -14,15 +14,15 @@ import (
 	"tollbook/site/lookup"
 )
 
-// Rules are what a submission is held to that this package can't know.
+// Rules are the rules for a submission that depend on the directory.
 type Rules struct {
-	Categories []string // that it may have, sorted
+	Categories []string // the allowed categories, sorted
 	FreeHosts  site.FreeHosts
-	// Address is the one form in which an address is visited, or why it never is.
+	// Address returns the form in which the crawler requests a URL. An error says why it never requests that URL.
 	Address func(*url.URL) (*url.URL, error)
 }
 
-// Error is why a submission is none: every fault of every field, in the order of the fields.
+// Error says why a submission is refused: the faults of all fields, in the order of the fields.
 type Error struct{ Fields []site.ErrorField }
 
 func (e *Error) Error() string {
@@ -35,59 +35,60 @@ func (e *Error) Error() string {
 
 const (
 	maxEmail  = 254 // bytes
-	maxFaults = 50  // returned at once; those of known fields always
+	maxFaults = 50  // most faults in an error, though faults of the contract's fields are always added
 )
 
 // bodyField names the whole body in an error.
 const bodyField = "body"
 
-// draft is a submission as it was sent, and what is wrong with it: of each field the first fault alone.
+// draft is a submission as it was sent, with the first fault of each field.
 type draft struct {
 	site.Submission
 	faults []site.ErrorField
 }
 
-func (d *draft) fault(field, format string, args ...any) {
-	known := slices.ContainsFunc(d.faults, func(f site.ErrorField) bool { return f.Field == field })
-	if !known && (len(d.faults) < maxFaults || slices.Contains(site.SubmissionFields, field)) {
+// addFault adds a fault of a field, unless the field has one or there are too many.
+func (d *draft) addFault(field, format string, args ...any) {
+	hasFault := slices.ContainsFunc(d.faults, func(f site.ErrorField) bool { return f.Field == field })
+	if !hasFault && (len(d.faults) < maxFaults || slices.Contains(site.SubmissionFields, field)) {
 		d.faults = append(d.faults, site.ErrorField{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// checked is the submission in the form in which it is kept, or a *Error.
-func (d *draft) checked(rules Rules) (site.Submission, error) {
+// check returns the submission in the form in which it is stored. An error is a *Error.
+func (d *draft) check(rules Rules) (site.Submission, error) {
 	d.ServiceName = strings.TrimSpace(d.ServiceName)
 	d.Description = strings.TrimSpace(oneLine.Replace(d.Description))
 	d.Notes = strings.TrimSpace(d.Notes)
 	d.checkAddresses(rules)
 	if err := checkEmail(d.Email); err != nil {
-		d.fault("email", "%v", err)
+		d.addFault("email", "%v", err)
 	}
 	if err := site.CheckText(d.ServiceName, site.MaxName); err != nil {
-		d.fault("service_name", "%v", err)
+		d.addFault("service_name", "%v", err)
 	}
 	if err := site.CheckText(d.Description, site.MaxDescription); err != nil {
-		d.fault("description", "%v", err)
+		d.addFault("description", "%v", err)
 	}
 	switch {
 	case d.Category == "":
-		d.fault("category", "is missing")
+		d.addFault("category", "is missing")
 	case !slices.Contains(rules.Categories, d.Category):
-		d.fault("category", "must be one of %s", strings.Join(rules.Categories, ", "))
+		d.addFault("category", "must be one of %s", strings.Join(rules.Categories, ", "))
 	}
 	if paths, err := site.ParsePaths(d.Endpoints); err != nil {
-		d.fault("endpoints", "%v", err)
+		d.addFault("endpoints", "%v", err)
 	} else {
 		for i, p := range paths {
 			d.Endpoints[i] = p.String()
 		}
 	}
-	unseen := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }
+	isControl := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }
 	switch n := utf8.RuneCountInString(d.Notes); {
-	case strings.ContainsFunc(d.Notes, unseen):
-		d.fault("notes", "must not contain control characters")
+	case strings.ContainsFunc(d.Notes, isControl):
+		d.addFault("notes", "must not contain control characters")
 	case n > site.MaxNotes:
-		d.fault("notes", "must have at most %d characters; got %d", site.MaxNotes, n)
+		d.addFault("notes", "must have at most %d characters; got %d", site.MaxNotes, n)
 	}
 	if len(d.faults) == 0 {
 		return d.Submission, nil
@@ -96,10 +97,10 @@ func (d *draft) checked(rules Rules) (site.Submission, error) {
 	return site.Submission{}, &Error{d.faults}
 }
 
-// oneLine puts a description that was typed in lines on one.
+// oneLine joins the lines of a description.
 var oneLine = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
 
-// fieldOrder is a field's place among errors, unknown ones last.
+// fieldOrder returns a field's position among errors. Unknown fields come last.
 func fieldOrder(name string) int {
 	if i := slices.Index(site.SubmissionFields, name); i >= 0 {
 		return i
@@ -107,28 +108,28 @@ func fieldOrder(name string) int {
 	return len(site.SubmissionFields)
 }
 
-// checkAddresses holds both addresses to what is visited, and puts url into the form by which a service is known.
+// checkAddresses checks that the crawler may request both URLs, and normalises url, which identifies a service.
 func (d *draft) checkAddresses(rules Rules) {
 	if base, err := site.BaseURL(d.URL); err != nil {
-		d.fault("url", "%v", err)
-	} else if u, err := visited(base, rules); err != nil {
-		d.fault("url", "%v", err)
+		d.addFault("url", "%v", err)
+	} else if u, err := checkAddress(base, rules); err != nil {
+		d.addFault("url", "%v", err)
 	} else if normal, err := lookup.NormalURL(u.String()); err != nil {
-		d.fault("url", "%v", err)
+		d.addFault("url", "%v", err)
 	} else {
 		d.URL = strings.TrimRight(normal, "/")
 	}
 	u, err := site.ParseURL(d.WebsiteURL)
 	if err == nil {
-		_, err = visited(u.String(), rules)
+		_, err = checkAddress(u.String(), rules)
 	}
 	if err != nil {
-		d.fault("website_url", "%v", err)
+		d.addFault("website_url", "%v", err)
 	}
 }
 
-// visited is the form of an address in which it is visited, where it may be listed at all.
-func visited(address string, rules Rules) (*url.URL, error) {
+// checkAddress returns the form in which the crawler requests a URL, or an error if the URL may not be listed.
+func checkAddress(address string, rules Rules) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err == nil {
 		u, err = rules.Address(u)
@@ -142,7 +143,7 @@ func visited(address string, rules Rules) (*url.URL, error) {
 	return u, nil
 }
 
-// checkEmail holds an address to a@b.c, without a name, quotes or a literal.
+// checkEmail checks that s has the form a@b.c, without a display name, quotes or an IP address in brackets.
 func checkEmail(s string) error {
 	if s == "" {
 		return errors.New("is missing")

@@ -1,5 +1,6 @@
-// Package submission reads what an owner sends to have a service listed: JSON or a form in, a submission in the form in
-// which it is stored or every fault of every field out. It must never know a database, a clock or who sent it.
+// Package submission reads what an owner sends to have a service listed. It takes JSON or a form, and returns the
+// submission in the form in which it is stored, or the faults of all fields. It must never know a database, a clock or
+// the sender.
 package submission
 
 import (
@@ -15,18 +16,18 @@ import (
 	"tollbook/site"
 )
 
-// Read reads a submission in JSON, strictly: one object, each field once, none that is not known. An error is a
-// *Error that tells every fault.
+// Read reads a submission in JSON strictly: it must be one object, with each field at most once and no unknown field.
+// An error is a *Error that lists every fault.
 func Read(body []byte, rules Rules) (site.Submission, error) {
 	var d draft
 	if err := d.readJSON(body); err != nil {
 		return site.Submission{}, &Error{[]site.ErrorField{{Field: bodyField, Message: err.Error()}}}
 	}
-	return d.checked(rules)
+	return d.check(rules)
 }
 
-// readJSON walks the object itself, because a decoder takes the last of two fields and any case of their letters. An
-// error is a body that is no object.
+// readJSON reads the object member by member, because encoding/json takes the last of two equal fields and ignores the
+// case of their letters. It returns an error if the body is not an object.
 func (d *draft) readJSON(body []byte) error {
 	if !utf8.Valid(body) {
 		return errors.New("is not UTF-8")
@@ -54,9 +55,9 @@ func (d *draft) readJSON(body []byte) error {
 		field, _ := name.(string)
 		switch {
 		case !slices.Contains(site.SubmissionFields, field):
-			d.fault(clipped(field), "is not a known field")
+			d.addFault(clipName(field), "is not a known field")
 		case seen[field]:
-			d.fault(field, "appears twice")
+			d.addFault(field, "appears twice")
 		default:
 			seen[field] = true
 			d.set(field, value)
@@ -65,53 +66,53 @@ func (d *draft) readJSON(body []byte) error {
 	return nil
 }
 
-// clipped is the name of a field that nobody knows, short enough to be told.
-func clipped(name string) string {
+// clipName returns the name of an unknown field, cut to 60 characters for the error.
+func clipName(name string) string {
 	if utf8.RuneCountInString(name) > 60 {
 		return string([]rune(name)[:60]) + "…"
 	}
 	return name
 }
 
-// set takes the value of a known field.
+// set sets a field of the contract to a value.
 func (d *draft) set(field string, value json.RawMessage) {
 	if field == "endpoints" {
 		d.setEndpoints(value)
 		return
 	}
 	if got := kindOf(value); got != "a string" {
-		d.fault(field, "must be a string; got %s", got)
+		d.addFault(field, "must be a string; got %s", got)
 		return
 	}
 	text := d.text(field)
-	_ = json.Unmarshal(value, text) // a text by its kind
+	_ = json.Unmarshal(value, text) // cannot fail: value is a string
 	if *text == "" && field != "notes" {
-		d.fault(field, "is missing")
+		d.addFault(field, "is missing")
 	}
 }
 
 func (d *draft) setEndpoints(value json.RawMessage) {
 	if got := kindOf(value); got != "a list" {
-		d.fault("endpoints", "must be a list of strings; got %s", got)
+		d.addFault("endpoints", "must be a list of strings; got %s", got)
 		return
 	}
 	var items []json.RawMessage
-	_ = json.Unmarshal(value, &items) // a list by its kind
+	_ = json.Unmarshal(value, &items) // cannot fail: value is a list
 	if len(items) > site.MaxEndpoints {
-		d.fault("endpoints", "must be a list of 1 to %d paths; got %d", site.MaxEndpoints, len(items))
+		d.addFault("endpoints", "must be a list of 1 to %d paths; got %d", site.MaxEndpoints, len(items))
 		return
 	}
 	d.Endpoints = make([]string, len(items))
 	for i, item := range items {
 		if got := kindOf(item); got != "a string" {
-			d.fault("endpoints", "must be a list of strings; it contains %s", got)
+			d.addFault("endpoints", "must be a list of strings; it contains %s", got)
 			return
 		}
 		_ = json.Unmarshal(item, &d.Endpoints[i])
 	}
 }
 
-// text is the field of this name.
+// text returns the field of this name.
 func (d *draft) text(field string) *string {
 	switch field {
 	case "url":
@@ -131,7 +132,7 @@ func (d *draft) text(field string) *string {
 	}
 }
 
-// kindOf says what a JSON value is.
+// kindOf returns the kind of a JSON value, with its article.
 func kindOf(value json.RawMessage) string {
 	switch value[0] {
 	case '"':
@@ -148,19 +149,19 @@ func kindOf(value json.RawMessage) string {
 	return "a number"
 }
 
-// ReadForm reads a submission as a browser sends it without script: endpoints are lines. An error is a
-// *Error that tells every fault.
+// ReadForm reads a submission as a browser without scripts sends it: each line of endpoints is one endpoint. An error
+// is a *Error that lists every fault.
 func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 	var d draft
 	for _, field := range site.SubmissionFields {
 		values := form[field]
 		if len(values) > 1 {
-			d.fault(field, "appears twice")
+			d.addFault(field, "appears twice")
 		}
 		if len(values) == 0 {
 			continue
 		}
-		text := strings.ToValidUTF8(strings.TrimSpace(values[0]), "\x00") // which no field may hold
+		text := strings.ToValidUTF8(strings.TrimSpace(values[0]), "\x00") // every field refuses a NUL
 		switch field {
 		case "endpoints":
 			for line := range strings.Lines(text) {
@@ -174,10 +175,10 @@ func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 	}
 	for field := range form {
 		if !slices.Contains(site.SubmissionFields, field) {
-			d.fault(clipped(strings.ToValidUTF8(field, "?")), "is not a known field")
+			d.addFault(clipName(strings.ToValidUTF8(field, "?")), "is not a known field")
 		}
 	}
-	// form is a map
+	// the loop above ranges over a map, in random order
 	slices.SortStableFunc(d.faults, func(a, b site.ErrorField) int { return strings.Compare(a.Field, b.Field) })
-	return d.checked(rules)
+	return d.check(rules)
 }

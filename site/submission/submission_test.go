@@ -17,7 +17,7 @@ import (
 	"tollbook/site/submission"
 )
 
-// rules refuse what begins with a ten, as a guard would a private address.
+// rules refuses hosts that begin with "10.", as the crawler's guard refuses private addresses.
 var rules = submission.Rules{Categories: []string{"AI", "Data"}, Address: func(u *url.URL) (*url.URL, error) {
 	if strings.HasPrefix(u.Hostname(), "10.") {
 		return nil, errors.New("refused: 10.0.0.1 is a private address")
@@ -25,7 +25,7 @@ var rules = submission.Rules{Categories: []string{"AI", "Data"}, Address: func(u
 	return u, nil
 }}
 
-// good are the fields of a submission, each as JSON.
+// good returns the fields of a submission without faults, each as JSON.
 func good() map[string]string {
 	return map[string]string{
 		"url": `"https://API.acme.example:443/v1/"`, "email": `"o'neil+x402@acme.example"`,
@@ -44,7 +44,7 @@ func object(fields map[string]string) []byte {
 	return []byte("{" + strings.Join(parts, ",") + "}")
 }
 
-// faultsOf are the faults of what is no submission, a line each.
+// faultsOf returns the faults in a *submission.Error, one line each.
 func faultsOf(err error) []string {
 	var wrong *submission.Error
 	if !errors.As(err, &wrong) {
@@ -90,7 +90,7 @@ func TestReadSubmission(t *testing.T) {
 	}
 }
 
-// Each field with each wrong type, alone: exactly that field is named, with what was sent.
+// TestSubmissionTypes sends each field with each wrong type, and expects one fault that names the field and the type.
 func TestSubmissionTypes(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{"null": "null", "true": "a boolean", "12": "a number", "-1e999": "a number",
@@ -194,7 +194,8 @@ func TestSubmissionFaults(t *testing.T) {
 	}
 }
 
-// What is no object is one fault; of an object every field's fault is told at once, in the order of the fields.
+// TestSubmissionBodies checks that a body that is not an object has one fault, and that an object gets the faults of
+// all its fields at once, in the order of the fields.
 func TestSubmissionBodies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -230,7 +231,7 @@ func TestSubmissionBodies(t *testing.T) {
 	_, err := submission.Read(object(many), rules)
 	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got,
 		"endpoints: must be a list of 1 to 25 paths; got 0") {
-		t.Errorf("of 3000 unknown fields %d are told: %q", len(got), got)
+		t.Errorf("3000 unknown fields return %d faults: %q", len(got), got)
 	}
 	_, err = submission.ReadForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""},
 		"notes": {"\xff"}}, rules)
@@ -239,12 +240,12 @@ func TestSubmissionBodies(t *testing.T) {
 		"endpoints: must be a list of 1 to 25 paths; got 0", "notes: must not contain control characters",
 		"yy: is not a known field", "zz: is not a known field"},
 		faultsOf(err)); diff != "" {
-		t.Errorf("of a form (-want +got):\n%s", diff)
+		t.Errorf("faults of a form (-want +got):\n%s", diff)
 	}
 }
 
-// FuzzReadSubmission: no body makes it panic; what is refused names what is wrong; what is taken can be kept as text,
-// keeps the limits, and read again is the same.
+// FuzzReadSubmission checks that no body makes Read panic and that every refusal names a fault. An accepted submission
+// must be valid UTF-8 without NUL, and reading it again must return the same.
 func FuzzReadSubmission(f *testing.F) {
 	f.Add(object(good()))
 	f.Add([]byte(`{"url":"https://a.example","url":1}`))
@@ -269,7 +270,7 @@ func FuzzReadSubmission(f *testing.F) {
 	})
 }
 
-// FuzzReadSubmissionForm: the same of forms.
+// FuzzReadSubmissionForm checks the same for forms.
 func FuzzReadSubmissionForm(f *testing.F) {
 	f.Add(
 		"url=https%3A%2F%2Fa.example&email=a%40a.example&service_name=A&description=d&website_url=https%3A%2F%2Fa.example&category=AI&endpoints=%2Fa%0D%0APOST+%2Fb&notes=%ff")

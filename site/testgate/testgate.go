@@ -1,6 +1,10 @@
-// Package testgate decides which tests run: `go test -short` runs the quick ones, `go test` all that a machine with two
-// cores does in five minutes, and TOLLBOOK_TEST=all every test, as .ci/run does. Under CI=true a missing program is a
-// failure.
+// Package testgate decides which tests run:
+//
+//   - `go test -short` runs the quick tests.
+//   - `go test` runs all tests that a machine with two cores finishes in five minutes.
+//   - TOLLBOOK_TEST=all runs every test, as .ci/run does.
+//
+// With CI=true a test whose program is missing fails.
 //
 // It must never know what a test does.
 package testgate
@@ -10,10 +14,10 @@ import (
 	"testing"
 )
 
-// Everything reports whether all tests were asked for.
+// Everything reports whether TOLLBOOK_TEST=all requests every test.
 func Everything() bool { return !testing.Short() && os.Getenv("TOLLBOOK_TEST") == "all" }
 
-// All skips the test unless all tests were asked for. It is for tests that take long, load the machine, or need many
+// All skips the test unless TOLLBOOK_TEST=all is set. It is for tests that take long, load the machine, or need many
 // processes, a browser or a node.
 func All(t testing.TB) {
 	t.Helper()
@@ -30,7 +34,7 @@ func NotShort(t testing.TB) {
 	}
 }
 
-// Missing skips a test whose program or right is not there, and under CI=true fails it.
+// Missing skips a test that lacks a program or a permission. With CI=true it fails the test.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
