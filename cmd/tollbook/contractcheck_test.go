@@ -61,10 +61,10 @@ func checkFields(at, fields string, v any) (faults []string) {
 	if !ok {
 		return []string{fmt.Sprintf("%s is %T, want an object", at, v)}
 	}
-	known := map[string]bool{}
+	listedKeys := map[string]bool{}
 	for line := range strings.Lines(strings.TrimSpace(fields)) {
 		name, typ, _ := strings.Cut(strings.TrimSpace(line), " ")
-		known[name] = true
+		listedKeys[name] = true
 		if value, there := object[name]; there {
 			faults = append(faults, checkType(at+"."+name, typ, value)...)
 		} else {
@@ -72,7 +72,7 @@ func checkFields(at, fields string, v any) (faults []string) {
 		}
 	}
 	for name := range object {
-		if !known[name] {
+		if !listedKeys[name] {
 			faults = append(faults, at+"."+name+" is not in the contract")
 		}
 	}

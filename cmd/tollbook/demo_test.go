@@ -343,16 +343,16 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 // pagesLine reads a demo's words up to the line that says where its pages are, and goes on reading behind it.
 func pagesLine(t *testing.T, said io.Reader) string {
 	t.Helper()
-	found := make(chan string, 1)
+	address := make(chan string, 1)
 	go func() {
-		defer close(found)
+		defer close(address)
 		for s := bufio.NewScanner(said); s.Scan(); {
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(s.Text()), "Pages "); ok {
-				found <- strings.TrimSuffix(strings.TrimSpace(rest), "/")
+				address <- strings.TrimSuffix(strings.TrimSpace(rest), "/")
 			}
 		}
 	}()
-	base, ok := <-found
+	base, ok := <-address
 	if !ok {
 		t.Fatal("the demo ended before its first page")
 	}

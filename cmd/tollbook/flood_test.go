@@ -168,18 +168,18 @@ func TestSubmissionFlood(t *testing.T) {
 	}
 	server.interrupt(t, os.Interrupt)
 
-	var kept []report.Submission
-	if err := json.Unmarshal([]byte(ran(t, env, "submissions", "list", "--json")), &kept); err != nil {
+	var stored []report.Submission
+	if err := json.Unmarshal([]byte(ran(t, env, "submissions", "list", "--json")), &stored); err != nil {
 		t.Fatal(err)
 	}
-	var found []string
-	for _, s := range kept {
-		found = append(found, s.ID)
+	var listedIDs []string
+	for _, s := range stored {
+		listedIDs = append(listedIDs, s.ID)
 	}
 	slices.Sort(ids)
-	slices.Sort(found)
-	if !slices.Equal(ids, found) {
-		t.Errorf("%d were taken, %d are kept", len(ids), len(found))
+	slices.Sort(listedIDs)
+	if !slices.Equal(ids, listedIDs) {
+		t.Errorf("%d were taken, %d are kept", len(ids), len(listedIDs))
 	}
 }
 

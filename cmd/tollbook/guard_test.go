@@ -232,7 +232,7 @@ func TestNoListingLeadsInside(t *testing.T) {
 	s.caught(t)
 	t.Logf(
 		"figures: listings: %d services listed by a list and %d by a catalogue, %d requests to the server that "+
-			"sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
+			"sends inside, %d connections", len(listings), len(services), s.requests.Load(), s.reached.Load())
 }
 
 // TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that

@@ -59,7 +59,7 @@ func TestHostingCosts(t *testing.T) {
 	const (
 		builds = 2918
 		polls  = 1313280
-		kept   = 396
+		stored   = 396
 	)
 	if hours := 30.4 * 24; builds != math.Round(hours*4) || polls != math.Round(hours*3600/2) {
 		t.Errorf("a month has %v hours", hours)
@@ -89,8 +89,8 @@ func TestHostingCosts(t *testing.T) {
 			return writes/1e6*price["write"] + reads/1e6*price["read"] + copies*zip/1e9*price["storage"]
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %.1f GB | %s | %s | %s |", s[1], grouped(writes),
-			grouped(objects), kept*zip/1e9,
-			shownDollars(sum(writes, kept)), shownDollars(sum(objects, kept+1)),
+			grouped(objects), stored*zip/1e9,
+			shownDollars(sum(writes, stored)), shownDollars(sum(objects, stored+1)),
 			shownDollars(builds*zip*2/1e9*price["traffic"])))
 	}
 	const million = 2.4 // GB

@@ -37,7 +37,7 @@ type nodes struct {
 	env           []string
 	mu            sync.Mutex
 	down          map[string]bool
-	asked, enough int // after how many requests all that follow wait; 0 never
+	requests, enough int // after how many requests all that follow wait; 0 never
 	waiting       chan struct{}
 }
 
@@ -51,8 +51,8 @@ func newNodes(t *testing.T) *nodes {
 		chaintest.SolanaID: chaintest.NewSolana(history)} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n.mu.Lock()
-			n.asked++
-			down, wait, waiting := n.down[network], n.enough > 0 && n.asked > n.enough, n.waiting
+			n.requests++
+			down, wait, waiting := n.down[network], n.enough > 0 && n.requests > n.enough, n.waiting
 			n.mu.Unlock()
 			switch {
 			case r.URL.Path != "/"+nodeKey || r.URL.Query().Get("apikey") != nodeKey:
@@ -222,7 +222,7 @@ func TestIndexInterrupted(t *testing.T) {
 	n := newNodes(t)
 	for _, requests := range []int{3, 6, 9} {
 		waiting := make(chan struct{}, 100) // its own: what an index asked last may come when it has ended
-		n.set(func() { n.asked, n.enough, n.waiting = 0, requests, waiting })
+		n.set(func() { n.requests, n.enough, n.waiting = 0, requests, waiting })
 		p := command(t, n.env, append([]string{"index", "--once"}, n.rpc...)...).start(t)
 		select {
 		case <-waiting:

@@ -71,7 +71,7 @@ func TestKilledAnywhere(t *testing.T) {
 
 func newKilledDirectory(t *testing.T, n *nodes) *killedDirectory {
 	t.Helper()
-	var asked atomic.Int64
+	var requests atomic.Int64
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/x") {
 			http.NotFound(w, r)
@@ -81,7 +81,7 @@ func newKilledDirectory(t *testing.T, n *nodes) *killedDirectory {
 		w.WriteHeader(http.StatusPaymentRequired)
 		fmt.Fprintf(w,
 			`{"x402Version":1,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+asked.Add(1))
+			"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, 1000+requests.Add(1))
 	}))
 	t.Cleanup(shop.Close)
 	d := &killedDirectory{data: memoryDir(t), shop: shop.Listener.Addr().String(), kills: map[string]int{}}
@@ -187,22 +187,22 @@ func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func
 		checks, changes int
 	}
 	var samples []sample
-	seen, kept := make(chan struct{}), make(chan struct{})
+	seen, stored := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(seen)
-		for known := false; stop.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		for isStored := false; stop.Err() == nil; time.Sleep(50 * time.Millisecond) {
 			s := sample{at: time.Now()}
 			if conn.QueryRow(stop, `SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes)`).
 				Scan(&s.checks, &s.changes) != nil {
 				return
 			}
-			if samples = append(samples, s); s.checks > samples[0].checks && !known {
-				close(kept)
-				known = true
+			if samples = append(samples, s); s.checks > samples[0].checks && !isStored {
+				close(stored)
+				isStored = true
 			}
 		}
 	}()
-	return kept, func(killed time.Time) {
+	return stored, func(killed time.Time) {
 		cancel()
 		<-seen
 		for _, s := range samples {

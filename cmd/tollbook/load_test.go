@@ -91,14 +91,14 @@ func (l *loadClient) run(stop *atomic.Bool) error {
 	for !stop.Load() {
 		name := l.names[rand.IntN(len(l.names))]
 		address := l.all.base + "/" + (&url.URL{Path: name}).EscapedPath()
-		asked := time.Now()
+		begun := time.Now()
 		res, err := c.Get(address)
 		if err != nil {
 			return err
 		}
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		l.answers = append(l.answers, loadAnswer{asked.Sub(l.began), time.Since(asked)})
+		l.answers = append(l.answers, loadAnswer{begun.Sub(l.began), time.Since(begun)})
 		l.bytes += int64(len(body))
 		id := res.Header.Get("X-Snapshot")
 		if err != nil || res.StatusCode != http.StatusOK {

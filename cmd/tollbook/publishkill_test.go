@@ -210,11 +210,11 @@ func TestPublishKilled(t *testing.T) {
 func mayBe(mu *sync.Mutex, allowed *map[string]map[string]bool, name string) map[string]bool {
 	mu.Lock()
 	defer mu.Unlock()
-	found := map[string]bool{}
+	sums := map[string]bool{}
 	for sum := range (*allowed)[name] {
-		found[sum] = true
+		sums[sum] = true
 	}
-	return found
+	return sums
 }
 
 func objectSum(ctx context.Context, s objects.Store, name string) (string, error) {

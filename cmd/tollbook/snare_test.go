@@ -98,7 +98,7 @@ type snare struct {
 	lures   []lure
 	guard   probe.Guard
 	reached atomic.Int64 // connections that the counting server took
-	asked   atomic.Int64 // requests that origin answered
+	requests   atomic.Int64 // requests that origin answered
 
 	mu    sync.Mutex
 	names map[string]int // look-ups of names that are rebound
@@ -178,7 +178,7 @@ func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 // ServeHTTP is origin: below "to" everything leads to the lure, below "within" all but robots.txt; "document" has
 // documents that name the lure, and "rebound" sends to itself over another connection.
 func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.asked.Add(1)
+	s.requests.Add(1)
 	host, _, _ := strings.Cut(r.Host, ":")
 	kind, l := s.lureOf(host)
 	if kind == "within" && r.URL.Path == "/robots.txt" {
@@ -247,7 +247,7 @@ func (s *snare) caught(t *testing.T) {
 	if n := s.reached.Load(); n != 0 {
 		t.Errorf("%d connections to forbidden addresses, want 0", n)
 	}
-	if s.asked.Load() == 0 {
+	if s.requests.Load() == 0 {
 		t.Error("no request came to the server that sends to the lures")
 	}
 }

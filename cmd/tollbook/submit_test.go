@@ -234,16 +234,16 @@ func TestSubmissionContract(t *testing.T) {
 		!strings.Contains(stderr, "no submission has the id") {
 		t.Errorf("one that is not there: exit %d, %s", code, stderr)
 	}
-	var told site.One[site.SubmissionState]
+	var state site.One[site.SubmissionState]
 	for id, want := range map[string][3]string{result.SubmissionID: {"rejected", "It asks for nothing.", ""},
 		other.SubmissionID: {"approved", "", "acme-arzte"}} {
 		a := get(t, base+"/api/v1/submissions/"+id)
-		told = site.One[site.SubmissionState]{}
-		if err := json.Unmarshal([]byte(a.body), &told); err != nil {
+		state = site.One[site.SubmissionState]{}
+		if err := json.Unmarshal([]byte(a.body), &state); err != nil {
 			t.Fatal(err)
 		}
-		got := [3]string{told.Data.Status, deref(told.Data.Reason), deref(told.Data.Slug)}
-		if got != want || a.header.Get("Cache-Control") != "no-store" || told.Data.DecidedAt == nil ||
+		got := [3]string{state.Data.Status, deref(state.Data.Reason), deref(state.Data.Slug)}
+		if got != want || a.header.Get("Cache-Control") != "no-store" || state.Data.DecidedAt == nil ||
 			strings.Contains(a.body, "s3cret") {
 			t.Errorf("its submitter is told %s, want %q", a.body, want)
 		}

@@ -178,9 +178,9 @@ func TestManySubmissions(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("answers by status (-want +got):\n%s", diff)
 	}
-	kept, err := db.Submissions(t.Context(), site.SubmissionPending)
-	if want := site.SubmissionsPerHour + each + site.PendingPerDomain; err != nil || len(kept) != want {
-		t.Errorf("%d are kept, want %d, %v", len(kept), want, err)
+	stored, err := db.Submissions(t.Context(), site.SubmissionPending)
+	if want := site.SubmissionsPerHour + each + site.PendingPerDomain; err != nil || len(stored) != want {
+		t.Errorf("%d are kept, want %d, %v", len(stored), want, err)
 	}
 	if n := most.Load(); n > 16 {
 		t.Errorf("%d are probed at once", n)
@@ -188,11 +188,11 @@ func TestManySubmissions(t *testing.T) {
 	if _, err := prober.ProbeQueued(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kept, err = db.Submissions(t.Context(), "")
+	stored, err = db.Submissions(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range kept {
+	for _, s := range stored {
 		if s.ProbeResult == nil {
 			t.Errorf("%s is never probed", s.URL)
 		}

@@ -42,15 +42,15 @@ func TestServicesVerify(t *testing.T) {
 	ran(t, env, "services", "import", writeFile(t, "list.json", list))
 	args := []string{"services", "verify", "acme", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"),
 		"--json"}
-	look := func(text string, want int) (found report.Ownership) {
+	look := func(text string, want int) (owner report.Ownership) {
 		t.Helper()
 		shown.Store(text)
 		code, stdout, stderr := run(t, env, args...)
-		if err := json.Unmarshal(bytes.TrimSpace([]byte(stdout)), &found); err != nil || code != want ||
-			found.Verified != (want == 0) {
+		if err := json.Unmarshal(bytes.TrimSpace([]byte(stdout)), &owner); err != nil || code != want ||
+			owner.Verified != (want == 0) {
 			t.Errorf("%.40q is shown: exit %d, want %d\n%s%s", text, code, want, stdout, stderr)
 		}
-		return found
+		return owner
 	}
 	token := look("", 1).Token
 	look("x"+token, 1)

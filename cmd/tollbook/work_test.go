@@ -32,8 +32,8 @@ const (
 	fleetChecks   = 3 // of each service, at least, when the test has seen enough
 )
 
-// asked is one request to a host.
-type asked struct {
+// hostRequest is one request to a host.
+type hostRequest struct {
 	at, done time.Time
 	worker   string
 }
@@ -43,7 +43,7 @@ type fleetWorld struct {
 	bases []string
 
 	mu     sync.Mutex
-	asked  [fleetHosts][]asked
+	requests  [fleetHosts][]hostRequest
 	trap   string      // worker whose next request is held, "" for none
 	caught chan string // path of the request that was held
 	free   chan struct{}
@@ -77,8 +77,8 @@ func (w *fleetWorld) answer(host int, rw http.ResponseWriter, r *http.Request) {
 	_, worker, _ := strings.Cut(r.UserAgent(), "worker-")
 	worker = strings.TrimSuffix(worker, ")")
 	w.mu.Lock()
-	at := len(w.asked[host])
-	w.asked[host] = append(w.asked[host], asked{at: time.Now(), worker: worker})
+	at := len(w.requests[host])
+	w.requests[host] = append(w.requests[host], hostRequest{at: time.Now(), worker: worker})
 	held := w.trap != "" && w.trap == worker
 	if held {
 		w.trap = ""
@@ -89,7 +89,7 @@ func (w *fleetWorld) answer(host int, rw http.ResponseWriter, r *http.Request) {
 		<-w.free
 	}
 	w.mu.Lock()
-	w.asked[host][at].done = time.Now()
+	w.requests[host][at].done = time.Now()
 	w.mu.Unlock()
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusPaymentRequired)
@@ -233,7 +233,7 @@ func TestFleet(t *testing.T) {
 	wait("the stopped process works again", func() bool {
 		world.mu.Lock()
 		defer world.mu.Unlock()
-		for _, list := range world.asked {
+		for _, list := range world.requests {
 			if n := len(list); n > 0 && list[n-1].worker == "b" && list[n-1].at.Sub(woken) > time.Second {
 				return true
 			}
@@ -285,9 +285,9 @@ func (w *fleetWorld) checkGaps(t *testing.T, woken time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	requests := 0
-	for host, list := range w.asked {
+	for host, list := range w.requests {
 		requests += len(list)
-		late := slices.IndexFunc(list, func(a asked) bool { return a.worker == "b" && a.at.After(woken) })
+		late := slices.IndexFunc(list, func(a hostRequest) bool { return a.worker == "b" && a.at.After(woken) })
 		for i := 1; i < len(list); i++ {
 			since := list[i].at.Sub(list[i-1].at)
 			if since >= fleetGap {
