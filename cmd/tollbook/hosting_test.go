@@ -59,7 +59,7 @@ func TestHostingCosts(t *testing.T) {
 	const (
 		builds = 2918
 		polls  = 1313280
-		stored   = 396
+		stored = 396
 	)
 	if hours := 30.4 * 24; builds != math.Round(hours*4) || polls != math.Round(hours*3600/2) {
 		t.Errorf("a month has %v hours", hours)

@@ -31,14 +31,14 @@ const settlerOnBase = "0xa0000000000000000000000000000000000000a1"
 // nodes are two chains with a facilitator on both, behind addresses with keys, and the variables of a directory that
 // knows the facilitator.
 type nodes struct {
-	base          *chaintest.Chain
-	rpc           []string // --rpc of both
-	list          string   // file of the facilitators
-	env           []string
-	mu            sync.Mutex
-	down          map[string]bool
+	base             *chaintest.Chain
+	rpc              []string // --rpc of both
+	list             string   // file of the facilitators
+	env              []string
+	mu               sync.Mutex
+	down             map[string]bool
 	requests, enough int // after how many requests all that follow wait; 0 never
-	waiting       chan struct{}
+	waiting          chan struct{}
 }
 
 func newNodes(t *testing.T) *nodes {

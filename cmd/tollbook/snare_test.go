@@ -95,10 +95,10 @@ func tableOf(t testing.TB, name string) (lines []string) {
 // A snare is a network in which every address answers. One, origin, is a server that sends its visitors to the lures;
 // a connection to any other is made to a server that counts it.
 type snare struct {
-	lures   []lure
-	guard   probe.Guard
-	reached atomic.Int64 // connections that the counting server took
-	requests   atomic.Int64 // requests that origin answered
+	lures    []lure
+	guard    probe.Guard
+	reached  atomic.Int64 // connections that the counting server took
+	requests atomic.Int64 // requests that origin answered
 
 	mu    sync.Mutex
 	names map[string]int // look-ups of names that are rebound

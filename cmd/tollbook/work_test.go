@@ -42,11 +42,11 @@ type hostRequest struct {
 type fleetWorld struct {
 	bases []string
 
-	mu     sync.Mutex
-	requests  [fleetHosts][]hostRequest
-	trap   string      // worker whose next request is held, "" for none
-	caught chan string // path of the request that was held
-	free   chan struct{}
+	mu       sync.Mutex
+	requests [fleetHosts][]hostRequest
+	trap     string      // worker whose next request is held, "" for none
+	caught   chan string // path of the request that was held
+	free     chan struct{}
 }
 
 const fleetChallenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000",` +
