@@ -13,7 +13,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"publish", "A place beside `<data>/public`: publish, rollback, prune, up, work, doctor"},
-	{"schedule", "What runs how often: up, work"},
+	{"schedule", "How often each task runs: up, work"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},
 }
 
