@@ -35,7 +35,7 @@ func (w *exampleRecorder) Pack(name string, data []byte) archive.Packed {
 	return w.tree.Pack(name, data)
 }
 
-// Reuse records a file of the previous snapshot and returns it.
+// Reuse implements tree. It records the file if it becomes an example.
 func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	p, ok := w.tree.Reuse(name)
 	if !ok || !w.keys[name] {

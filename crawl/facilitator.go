@@ -27,8 +27,7 @@ func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
 	return err
 }
 
-// ReadFacilitators reads a list of facilitators in the same form. One invalid entry refuses the whole list. The error
-// lists every fault with the facilitator that it belongs to.
+// ReadFacilitators reads a list of facilitators in the form of the shipped one.
 func ReadFacilitators(name string, r io.Reader) ([]ledger.Facilitator, error) {
 	return toLedger(chain.ReadFacilitators(name, r))
 }

@@ -85,8 +85,8 @@ func host(base string) string {
 	return u.Host
 }
 
-// pickEndpoints returns the endpoints that a visit probes: the active ones, or all if none is active, so that a service
-// can become active again.
+// pickEndpoints returns the endpoints that a visit probes: the active ones, or all if none is active, so that a
+// service can become active again. The least recently probed comes first.
 func pickEndpoints(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint {
 	var active, all []*postgres.Endpoint
 	for i := range endpoints {

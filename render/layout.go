@@ -43,7 +43,7 @@ type frame struct {
 	Links template.HTML // of the head: license, icons, stylesheet
 	Theme template.HTML // of the head: colours
 	Top   template.HTML // notice of sample data, navigation
-	Data  template.HTML // of the footer, before the links to the page's own data
+	Data  template.HTML // start of the footer, up to the links to the page's own data
 	Foot  template.HTML // of the footer, after these links
 }
 

@@ -28,7 +28,7 @@ type LogDay struct {
 	First int64  `json:"first"` // number of its first row
 }
 
-// LogPack lists the blocks of the log that an hour's pack contains.
+// LogPack names the pack of an hour, and the first and last block of a log (see BlockSpan) that it contains.
 type LogPack struct {
 	Pack  string `json:"pack"`  // hour of the pack, "2026112023"
 	First int64  `json:"first"` // first block

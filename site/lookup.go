@@ -38,8 +38,8 @@ func (x *LookupIndex) Shards(r *Route) map[string]int {
 	return x.PayTo
 }
 
-// HasShard reports whether a file is one of the shards.
-func (x *LookupIndex) HasShard(key string) bool {
+// HasShardKey reports whether key is the key of one of the shards.
+func (x *LookupIndex) HasShardKey(key string) bool {
 	for i := range Routes {
 		r := &Routes[i]
 		if rest, ok := strings.CutPrefix(key, r.lookupPrefix()); ok && r.Rule == RuleLookup {

@@ -86,7 +86,7 @@ func TestLookupRow(t *testing.T) {
 		"v1/lookup/url/3f.json": true, "v1/lookup/pay-to/40.json": true, "v1/lookup/url/40.json": false,
 		"v1/lookup/url/3f": false, "v1/lookup.json": false,
 	} {
-		if index.HasShard(key) != want {
+		if index.HasShardKey(key) != want {
 			t.Errorf("HasShard(%s) = %t", key, !want)
 		}
 	}

@@ -27,8 +27,8 @@ func ShardKey(letters string) string {
 	return b.String()
 }
 
-// HasShard reports whether a file is one of the shards.
-func (x *SearchIndex) HasShard(key string) bool {
+// HasShardKey reports whether key is the key of one of the shards.
+func (x *SearchIndex) HasShardKey(key string) bool {
 	stem, ok := strings.CutPrefix(key, searchFolder)
 	letters, err := unescape(strings.TrimSuffix(stem, ".json"))
 	return ok && err == nil && x.Shards[letters] > 0 && ShardKey(letters) == key

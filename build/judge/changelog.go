@@ -41,8 +41,8 @@ func readEntries(text json.RawMessage) []site.SnapshotEntry {
 	return list
 }
 
-// records returns the rows of changes, in the order of the changes.
-func (n Names) records(changes []postgres.Change) []*site.ChangeRecord {
+// changeRecords returns the rows of changes, in the order of the changes.
+func (n Names) changeRecords(changes []postgres.Change) []*site.ChangeRecord {
 	records := make([]*site.ChangeRecord, len(changes))
 	for i, c := range changes {
 		records[i] = n.Change(c)
@@ -52,7 +52,7 @@ func (n Names) records(changes []postgres.Change) []*site.ChangeRecord {
 
 // judgeChanges fills in the logs of changes of all services, their default page and the feed.
 func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
-	records := NewNames(f).records(f.Changes)
+	records := NewNames(f).changeRecords(f.Changes)
 	s.Changes = newChangeLogs(f.ChangeLogs, records)
 	q := site.Query{Route: site.ByName("changes"), Bare: true}
 	window, meta := site.ChangeWindow(s.Changes.Index, q, now)
@@ -78,7 +78,7 @@ func serviceChanges(f *postgres.ServiceFacts) []site.ChangeRecord {
 
 // serviceChangeLogs returns the logs of one service's changes.
 func serviceChangeLogs(f *postgres.ServiceFacts) site.Changes {
-	return newChangeLogs(f.ChangeLogs, Names{f.ID: {f.Slug, f.Name}}.records(f.Records))
+	return newChangeLogs(f.ChangeLogs, Names{f.ID: {f.Slug, f.Name}}.changeRecords(f.Records))
 }
 
 // newChangeLogs returns the logs of all services or of one. newest are its newest records, oldest first.

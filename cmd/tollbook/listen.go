@@ -78,18 +78,18 @@ func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
 	return server.ParseNetworks("--"+o.prefix+"trusted-proxies", o.TrustedProxies)
 }
 
-// downloadOptions limit downloads of snapshots and packs.
-type downloadOptions struct {
+// downloadLimit limits how fast readers download snapshots and packs.
+type downloadLimit struct {
 	DownloadRate int // MB a second
 }
 
 // AddFlags adds --download-rate.
-func (o *downloadOptions) AddFlags(f *pflag.FlagSet) {
+func (o *downloadLimit) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.DownloadRate, "download-rate", 64,
 		"`MB` a second for all downloads of snapshots and packs together; 0 for no limit")
 }
 
-func (o *downloadOptions) validate() error {
+func (o *downloadLimit) validate() error {
 	if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
 		return usage.Errorf("--download-rate %d: use 0 MB a second, for no limit, or more", o.DownloadRate)
 	}

@@ -26,7 +26,7 @@ type serveOptions struct {
 	dataOptions
 	freeHostOptions
 	fromOptions
-	downloadOptions
+	downloadLimit
 	submissionOptions
 	Contact string
 }
@@ -38,14 +38,14 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.fromOptions.AddFlags(f)
 	o.dataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
-	o.downloadOptions.AddFlags(f)
+	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.contact", &o.Contact)
 }
 
 func (o *serveOptions) validate() error {
 	_, err := o.trusted()
-	return cmp.Or(o.downloadOptions.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
+	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
 		o.listenOptions.validate(), err)
 }
 

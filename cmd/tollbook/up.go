@@ -29,7 +29,7 @@ type upOptions struct {
 	directoryOptions
 	listenOptions
 	proxyOptions
-	downloadOptions
+	downloadLimit
 	submissionOptions
 }
 
@@ -41,7 +41,7 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 	o.directoryOptions.AddFlags(f)
 	o.listenOptions.AddServeFlags(f)
 	o.proxyOptions.AddServeFlags(f)
-	o.downloadOptions.AddFlags(f)
+	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
 }
 
@@ -51,7 +51,7 @@ func (o *upOptions) validate() error {
 			"other machines", o.Listen)
 	}
 	_, err := o.trusted()
-	return cmp.Or(o.downloadOptions.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
+	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
 		o.listenOptions.validate(), err)
 }
 
@@ -124,7 +124,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 		return err
 	}
 	defer source.Close()
-	options, stop, err := o.serveOptions(db, logger)
+	options, stop, err := o.handlerOptions(db, logger)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 	return g.Wait()
 }
 
-// serveOptions returns how readers are answered. stop closes idle connections.
-func (o *upOptions) serveOptions(db *database.DB, logger *slog.Logger) (so serve.Options, stop func(), err error) {
+// handlerOptions returns how readers are answered. stop closes idle connections.
+func (o *upOptions) handlerOptions(db *database.DB, logger *slog.Logger) (so serve.Options, stop func(), err error) {
 	trusted, err := o.trusted()
 	if err != nil {
 		return so, nil, err

@@ -36,7 +36,7 @@ func (r Route) dial(ctx context.Context, network, addr string) (net.Conn, error)
 func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:       nil,
-		DialContext: p.limitDial(dial),
+		DialContext: p.withConnectTimeout(dial),
 		TLSClientConfig: &tls.Config{
 			RootCAs:            roots,
 			ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions),
@@ -60,8 +60,8 @@ const maxSessions = 16 << 10
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// limitDial ends a dial after the connect limit.
-func (p *Prober) limitDial(dial dialFunc) dialFunc {
+// withConnectTimeout returns dial with the connect timeout.
+func (p *Prober) withConnectTimeout(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		limited, cancel := context.WithTimeout(ctx, p.connect)
 		defer cancel()

@@ -48,7 +48,7 @@ func init() {
 		"unpadded":      {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
 		"raw":           {paid: header(func(b []byte) string { return string(b) }, "{}")},
 		"body-only":     {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
-		"body-differs":  {paid: bodyDiffers},
+		"body-differs":  {paid: recipientsDiffer},
 		"network-names": {paid: networkNames},
 		"version-text":  {paid: spoiled(func(c *challenge) { c.X402Version = "2" })},
 		"numeric-amount": {paid: spoiled(func(c *challenge) {
@@ -131,8 +131,8 @@ func needsBody(c scene) reply {
 	return standard(c.v2())
 }
 
-// bodyDiffers names one recipient in the header and another in the body.
-func bodyDiffers(c scene) reply {
+// recipientsDiffer names one recipient in the header and another in the body.
+func recipientsDiffer(c scene) reply {
 	other := c.v2()
 	other.first().PayTo = c.e.rails[0].recipient(c.s.Owner, 9)
 	return encoded(base64.StdEncoding.EncodeToString, c.v2(), other.json())

@@ -134,7 +134,7 @@ func (p *past) visit(t time.Time) {
 // at returns the behaviour at t, and the number of changes until then.
 func (p *past) at(t time.Time) (behaviour string, state int) {
 	behaviour = p.s.Behaviour
-	if p.s.Before != "" && t.Before(ago(p.start, p.s.Since)) {
+	if p.s.Before != "" && t.Before(daysBefore(p.start, p.s.Since)) {
 		behaviour = p.s.Before
 	}
 	for state < len(p.s.Change) && !t.Before(p.s.changed(state, p.start)) {

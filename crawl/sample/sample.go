@@ -46,7 +46,7 @@ func (s *service) listing(start time.Time, interval time.Duration) postgres.List
 		l.WebsiteURL = &site
 	}
 	if s.Verified {
-		at := ago(start, 1+float64(s.seed%20))
+		at := daysBefore(start, 1+float64(s.seed%20))
 		l.VerifiedAt = &at
 	}
 	for _, e := range s.endpoints {
@@ -59,16 +59,16 @@ func (s *service) listing(start time.Time, interval time.Duration) postgres.List
 
 // created returns the time at which the service was listed: its age before start, at an hour that depends on the slug.
 func (s *service) created(start time.Time) time.Time {
-	return ago(start, s.Age).Add(-time.Duration(s.seed%(8*3600)) * time.Second)
+	return daysBefore(start, s.Age).Add(-time.Duration(s.seed%(8*3600)) * time.Second)
 }
 
 // changed returns the time of the service's nth change: days before start, at an hour that depends on the slug.
 func (s *service) changed(n int, start time.Time) time.Time {
-	return ago(start, s.Change[n].Days).Add(-time.Duration((s.seed>>8+uint64(n)*7919)%86400) * time.Second)
+	return daysBefore(start, s.Change[n].Days).Add(-time.Duration((s.seed>>8+uint64(n)*7919)%86400) * time.Second)
 }
 
-// ago returns the time some days before start, to the millisecond.
-func ago(start time.Time, days float64) time.Time {
+// daysBefore returns the time some days before start, to the millisecond.
+func daysBefore(start time.Time, days float64) time.Time {
 	return start.UTC().Truncate(time.Millisecond).
 		Add(-time.Duration(days * 24 * float64(time.Hour)).Truncate(time.Millisecond))
 }

@@ -47,7 +47,7 @@ func Words(folded string) []string {
 	return words
 }
 
-// wordsAndRuns returns all words of a folded text, and its runs: the words that are not part of a longer word.
+// wordsAndRuns returns the words of a folded text, and its runs of letters and digits. Each run is also a word.
 func wordsAndRuns(folded string) (words, runs []string) {
 	start := -1           // start of the run, -1 between runs
 	var begins []int      // starts of the words in the run

@@ -25,7 +25,7 @@ func newPace(rate int64) *pace {
 	return &pace{rate: rate}
 }
 
-// wait returns when n bytes may be sent.
+// wait waits until n bytes may be sent, or returns ctx's error.
 func (p *pace) wait(ctx context.Context, n int) error {
 	if p == nil {
 		return nil

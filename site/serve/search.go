@@ -146,10 +146,10 @@ func (h *handler) isListedShard(snap *output.Snapshot, key string) (bool, error)
 	switch {
 	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):
 		index, err := readJSON[site.SearchIndex](h, snap, site.SearchFile)
-		return err == nil && index.HasShard(key), err
+		return err == nil && index.HasShardKey(key), err
 	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
 		index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
-		return err == nil && index.HasShard(key), err
+		return err == nil && index.HasShardKey(key), err
 	}
 	return false, nil
 }

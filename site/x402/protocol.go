@@ -12,7 +12,7 @@ import (
 // and recipients enter no figure of ours.
 type Challenge struct {
 	ID, Realm, Method, Intent, Expires, Description string
-	Request                                         json.RawMessage // decoded, nil when it does not decode
+	Request                                         json.RawMessage // request parameter, decoded; nil if it cannot be
 	Amount, Currency, Recipient                     string          // of the request, as written
 }
 

@@ -94,7 +94,7 @@ type Resource struct {
 type Discovery struct {
 	Method        string          // upper case, "" when not said
 	Body          json.RawMessage // example body for POST, PUT, PATCH; nil without
-	QueryParams   json.RawMessage // example query parameters as a JSON object; nil without
+	QueryParams   json.RawMessage // example query parameters as a JSON object; nil if none are declared
 	RouteTemplate string          // "/users/:id", "" when absent or malformed
 	MCP           bool            // an MCP tool, which a prober limited to HTTP must not call
 }

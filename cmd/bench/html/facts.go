@@ -23,7 +23,7 @@ type record struct {
 	Changes  []change               `json:"changes"`
 	Prices   []site.PricePoint      `json:"prices"`
 	Volume   []volume               `json:"volume"`
-	Networks []string               `json:"networks"` // names, for the peer's taxonomy
+	Networks []string               `json:"networks"` // names of networks, for hugo's taxonomy
 	Computed computed               `json:"computed"`
 }
 

@@ -120,8 +120,8 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, e
 	return x.askEnd(ctx, w)
 }
 
-// askEnd finds out what an empty page means. A node that has less history than another, or does not have the walk's
-// position, sends an empty page too. So askEnd asks all nodes, and the walk waits for those that fail.
+// askEnd finds out what an empty page means: the end of the history, or a node that has less history or does not know
+// the walk's position. It asks all nodes, and fails if none has entries and some did not answer.
 func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 	var ok []signatureEntry
 	knowing := 0

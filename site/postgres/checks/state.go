@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// states contains, by column, the state of each service after its visits. Of two visits to one service the later one in
-// the list counts. An inconclusive visit leaves the last conclusive status.
+// states contains the state of each service after its visits, one slice for each column. If a service was visited
+// twice, the later visit in the list counts. An inconclusive visit keeps the stored status.
 type states struct {
 	ids           []int64
 	leases        []*time.Time // nil where the service was not taken

@@ -17,8 +17,8 @@ type payeeDay struct {
 	last   int64 // microseconds since 1970
 }
 
-// window returns the first day of the window that a build reads day by day. It ends today.
-func window(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
+// windowStart returns the first of the 90 days, ending today, that a build reads day by day.
+func windowStart(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
 
 // payeeToken identifies the settlements of one token to one payee.
 type payeeToken struct {

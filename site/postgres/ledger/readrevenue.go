@@ -234,7 +234,7 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 // payees that have some.
 func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken]*payeeTokenSums) error {
 	today := dayNumber(t.today)
-	first := window(today)
+	first := windowStart(today)
 	take := func(id payeeToken, d payeeDay) error {
 		f := tokens[id]
 		switch {

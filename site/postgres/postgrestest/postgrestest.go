@@ -86,7 +86,7 @@ func (tpl *Template) Database(t testing.TB) (dsn string) {
 		t.Fatalf("prepare the template database: %v", tpl.err)
 	}
 	name := server.newName("test")
-	if err := create(ctx, srv, name, tpl.name); err != nil {
+	if err := createFrom(ctx, srv, name, tpl.name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -102,7 +102,7 @@ func (tpl *Template) make(ctx context.Context, srv *private.Server) (string, err
 		return "template1", nil
 	}
 	name := server.newName("prepared")
-	if err := create(ctx, srv, name, "template1"); err != nil {
+	if err := createFrom(ctx, srv, name, "template1"); err != nil {
 		return "", err
 	}
 	if err := tpl.prepare(ctx, srv.DSNFor(name)); err != nil {
@@ -111,9 +111,9 @@ func (tpl *Template) make(ctx context.Context, srv *private.Server) (string, err
 	return name, nil
 }
 
-// create copies a database block by block through the log, which is the
-// faster way for small ones; Postgres 14 knows only the other.
-func create(ctx context.Context, srv *private.Server, name, template string) error {
+// createFrom creates a database as a copy of template. From Postgres 15 on it copies through the log, which is faster
+// for small databases.
+func createFrom(ctx context.Context, srv *private.Server, name, template string) error {
 	conn, err := pgx.Connect(ctx, srv.DSNFor("postgres"))
 	if err != nil {
 		return fmt.Errorf("create database %s: %w", name, err)

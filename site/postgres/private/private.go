@@ -64,7 +64,7 @@ type Options struct {
 
 // hooks let this package's tests force what a machine does not offer.
 type hooks struct {
-	refuseNamespaces bool   // behave as where user namespaces are refused
+	refuseNamespaces bool   // behave as on a machine that refuses user namespaces
 	noDeathSignal    bool   // let the server outlive this program, as it may elsewhere than on Linux
 	cacheDir         string // for fetched programs, instead of the user's
 	sharedDir        string // instead of sharedDir

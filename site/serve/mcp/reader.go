@@ -50,7 +50,7 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 		target += "?" + query
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil { // no path of the table does this
+	if err != nil { // unreachable by the paths of the route table, which are valid URLs
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 			Message: "this is not a valid request"})
 	}
