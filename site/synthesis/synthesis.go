@@ -1,9 +1,10 @@
-// Package synthesis is what a language model is asked about a service, and what of its answer counts.
+// Package synthesis writes the question to a language model about a service, and reads the model's reply.
 //
-// A question is made of kept facts: the service's own words and what it sells, without anything that moves from check
-// to check. All of it is a stranger's text, so it goes to the model as JSON strings in one document, apart from the
-// instructions, and whatever comes back is read as a stranger's text too: an answer counts whole or not at all. The
-// package is pure. It must never know a network, a clock or a schedule, and never judges a service.
+// A question consists of stored facts: the service's own texts and what it sells, without values that differ between
+// checks. All of it is a stranger's text, so the model gets it as JSON strings in one document, separate from the
+// instructions. The reply is a stranger's text too: it is accepted as a whole or refused.
+//
+// The package is pure. It must never know a network, a clock or a schedule, and never judges a service.
 package synthesis
 
 import (
@@ -17,23 +18,24 @@ import (
 	"tollbook/site/x402"
 )
 
-// Input is what a model is told of a service. Its texts are clipped, and hold nothing that is not seen.
+// Input contains the facts about a service that are sent to a model. Its texts are cut and have no invisible
+// characters.
 type Input struct {
 	Service   Service    `json:"service"`
 	Endpoints []Endpoint `json:"endpoints"` // by path, then method
 	LeftOut   int        `json:"endpoints_left_out"`
 }
 
-// Service is what it says of itself.
+// Service contains what a service says of itself.
 type Service struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Category    string   `json:"category"`
 	BaseURL     string   `json:"base_url"`
-	Documents   []string `json:"documents"` // that its site has
+	Documents   []string `json:"documents"` // documents on its site
 }
 
-// Endpoint is one address of it, with what its answer says of itself.
+// Endpoint is an endpoint of the service, with the offer in its response.
 type Endpoint struct {
 	Method      string `json:"method"`
 	Path        string `json:"path"`
@@ -42,7 +44,7 @@ type Endpoint struct {
 	Offer       *Offer `json:"x402,omitempty"`
 }
 
-// Offer is what an endpoint's 402 says of what is sold, and how it is called.
+// Offer contains what an endpoint's 402 response says about the product and how to call the endpoint.
 type Offer struct {
 	ServiceName  string   `json:"service_name"`
 	Description  string   `json:"description"`
@@ -52,7 +54,7 @@ type Offer struct {
 	ExampleQuery string   `json:"example_query"`
 }
 
-// Lengths in characters to which texts are cut, and bounds of the whole. Another prompt version goes with other bounds.
+// Lengths in characters to which texts are cut, and limits of the whole. Change PromptVersion with them.
 const (
 	maxName        = 100
 	maxDescription = 1000
@@ -62,11 +64,11 @@ const (
 	maxExample     = 500
 	maxTags        = 8
 	maxEndpoints   = 25
-	maxBytes       = 24 << 10 // of the endpoints, in JSON
+	maxBytes       = 24 << 10 // of all endpoints, in JSON
 )
 
-// InputOf makes a service's input of facts. captured gives what an endpoint's kept envelope was read as; x402.Capture
-// of it where the caller has nothing better.
+// InputOf returns the input for a service. captured returns an endpoint's stored envelope as it was read before; pass
+// Capture to read it again.
 func InputOf(f *postgres.ServiceFacts, captured func(*postgres.EndpointFacts) x402.Captured) Input {
 	in := Input{
 		Service: Service{
@@ -93,14 +95,14 @@ func InputOf(f *postgres.ServiceFacts, captured func(*postgres.EndpointFacts) x4
 	return in
 }
 
-// Capture reads an endpoint's kept envelope.
+// Capture reads an endpoint's stored envelope.
 func Capture(e *postgres.EndpointFacts) x402.Captured {
 	v := e.Envelope
 	return x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated,
 		URL: v.URL})
 }
 
-// offerOf is nil where an answer says nothing but the price.
+// offerOf returns the offer in a response, or nil if the response says nothing but the price.
 func offerOf(c x402.Captured) *Offer {
 	if c.Envelope == nil {
 		return nil
@@ -120,8 +122,8 @@ func offerOf(c x402.Captured) *Offer {
 	return &o
 }
 
-// documents are those that are known to be there. What is not known and what is not there are one: a site that does not
-// answer today is no reason to ask again.
+// documents returns the documents that exist on a site. It treats an unknown document as a missing one, so that a site
+// that does not respond today causes no new question.
 func documents(s *postgres.SiteFacts) []string {
 	names := []string{}
 	if s == nil {
@@ -139,18 +141,18 @@ func documents(s *postgres.SiteFacts) []string {
 	return names
 }
 
-// Document is the input as the model gets it: JSON in one line, always the same for the same input.
+// Document returns the input in the form that the model gets: one line of JSON, always the same for the same input.
 func (in Input) Document() string { return string(encode(in)) }
 
-// Hash is the sha256 of the document, in hex. An answer belongs to one hash; asked again is only what has another, or
-// was answered by another model or to another prompt.
+// Hash returns the SHA-256 of the document in hex. A reply belongs to one hash. The question is sent again only if the
+// hash, the model or the prompt changed.
 func (in Input) Hash() string {
 	sum := sha256.Sum256(encode(in))
 	return hex.EncodeToString(sum[:])
 }
 
 func encode(v any) []byte {
-	b, _ := json.Marshal(v) // texts, numbers and structs of them always encode
+	b, _ := json.Marshal(v) // cannot fail: v consists of strings and numbers
 	return b
 }
 
@@ -161,19 +163,19 @@ func text(s *string) string {
 	return *s
 }
 
-// plain is s in one line of at most limit characters, without anything that is not seen: no control, direction,
-// zero-width, tag, private or unassigned characters, in which an order could be hidden from people.
+// plain returns s in one line of at most limit characters, without invisible characters: control, direction,
+// zero-width, tag, private or unassigned ones. They could hide an instruction from people.
 func plain(s string, limit int) string {
-	line, _ := site.Line(s, limit, hidden)
+	line, _ := site.Line(s, limit, isInvisible)
 	return line
 }
 
-// hidden says whether a character is not seen, or changes how others are.
-func hidden(r rune) bool {
+// isInvisible reports whether a character is not displayed, or changes how others are displayed.
+func isInvisible(r rune) bool {
 	switch {
 	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x034f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 &&
 		r <= 0xe01ef:
-		return true // fillers and variation selectors, which carry hidden bytes
+		return true // fillers and variation selectors, which can contain hidden bytes
 	case r == ' ':
 		return false
 	}

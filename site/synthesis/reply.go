@@ -16,27 +16,27 @@ import (
 	"tollbook/site"
 )
 
-// Why an answer does not count.
+// Reasons for refusing a reply.
 const (
-	NotJSON     = "not-json"    // nor the whole of it, nor one object alone
-	TooLong     = "too-long"    // beyond maxAnswer
-	UnknownKey  = "unknown-key" // more than was asked for
-	MissingKey  = "missing-key" // less
-	WrongType   = "wrong-type"  // a value of another kind
+	NotJSON     = "not-json"    // not exactly one JSON object
+	TooLong     = "too-long"    // longer than maxReply
+	UnknownKey  = "unknown-key" // a key that the schema lacks, or a repeated key
+	MissingKey  = "missing-key" // without a key of the schema
+	WrongType   = "wrong-type"  // a value of another type
 	Confidence  = "confidence"  // not from 0 to 1
 	Empty       = "empty"       // a text without words
-	BadTag      = "tag"         // of other characters
-	BadCategory = "category"    // not one of those to choose from
-	Link        = "link"        // a web or e-mail address in a text
-	Address     = "address"     // what could be paid to, or a key
-	Instruction = "instruction" // a text that asks its reader, or a model, to do something
-	Disguised   = "look-alikes" // letters of other alphabets within a word
+	BadTag      = "tag"         // a tag with other characters, or too long
+	BadCategory = "category"    // not one of the given categories
+	Link        = "link"        // a URL, host or e-mail address in a text
+	Address     = "address"     // a text that may be a payment address or a key
+	Instruction = "instruction" // a text that tells its reader, or a model, to do something
+	Disguised   = "look-alikes" // a word of Latin letters and letters that look like them
 )
 
-// Fault is why an answer does not count: a reason to count by, and where.
+// Fault says why a reply is refused: a reason for metrics, and a place.
 type Fault struct {
 	Reason string
-	Where  string // key of the answer, never what stands there
+	Where  string // a key of the reply, never its value
 }
 
 func (f *Fault) Error() string {
@@ -46,10 +46,10 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("the answer does not count: %s in %s", f.Reason, f.Where)
 }
 
-// maxAnswer bounds an answer in bytes; the texts that were asked for fit many times.
-const maxAnswer = 64 << 10
+// maxReply is the largest size of a reply in bytes, many times that of a valid one.
+const maxReply = 64 << 10
 
-// Lengths in characters to which an answer's texts are cut.
+// Lengths in characters to which the texts of a reply are cut.
 const (
 	maxSummary = 300
 	maxLine    = 200
@@ -57,19 +57,20 @@ const (
 	maxTag     = 40
 )
 
-// Source of every value that a model gave.
+// Source is the source of every value from a model.
 const Source = "ai"
 
-// Read reads a model's answer. It counts whole or not at all: a model that was talked into one wrong value was talked
-// into the others too. Texts lose markup and what is not seen, and are cut. An error is a *Fault.
-func Read(answer []byte, categories []string) (*site.Synthesis, error) {
-	if len(answer) > maxAnswer {
+// Read reads a model's reply. It accepts a reply as a whole or refuses it: if a stranger's text led the model to one
+// wrong value, the other values are not reliable either. Texts lose markup and invisible characters, and are cut. An
+// error is a *Fault.
+func Read(reply []byte, categories []string) (*site.Synthesis, error) {
+	if len(reply) > maxReply {
 		return nil, &Fault{TooLong, ""}
 	}
-	if !utf8.Valid(answer) {
+	if !utf8.Valid(reply) {
 		return nil, &Fault{NotJSON, ""}
 	}
-	top, err := members(answer, "", keys)
+	top, err := readMembers(reply, "", keys)
 	if err != nil {
 		return nil, err
 	}
@@ -91,29 +92,29 @@ func Read(answer []byte, categories []string) (*site.Synthesis, error) {
 	return &s, nil
 }
 
-// members reads an object that has exactly the keys that are wanted, each once and in their own case.
-func members(data []byte, where string, want []string) (map[string]json.RawMessage, error) {
+// readMembers reads an object that must have exactly the wanted keys, each once and in the same case.
+func readMembers(data []byte, where string, want []string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil {
 		return nil, &Fault{NotJSON, where}
 	} else if t != json.Delim('{') {
 		return nil, &Fault{WrongType, where}
 	}
-	found := map[string]json.RawMessage{}
+	members := map[string]json.RawMessage{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			return nil, &Fault{NotJSON, where}
 		}
-		key := t.(string) // of an object's members, always
+		key := t.(string) // the decoder accepts only strings as keys
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil, &Fault{NotJSON, where}
 		}
-		if _, twice := found[key]; twice || !slices.Contains(want, key) {
+		if _, twice := members[key]; twice || !slices.Contains(want, key) {
 			return nil, &Fault{UnknownKey, where}
 		}
-		found[key] = value
+		members[key] = value
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, &Fault{NotJSON, where}
@@ -122,25 +123,25 @@ func members(data []byte, where string, want []string) (map[string]json.RawMessa
 		return nil, &Fault{NotJSON, where}
 	}
 	for _, key := range want {
-		if found[key] == nil {
+		if members[key] == nil {
 			return nil, &Fault{MissingKey, key}
 		}
 	}
-	return found, nil
+	return members, nil
 }
 
-// reader reads the parts of an answer; err is the first fault.
+// reader reads the parts of a reply; err is the first fault.
 type reader struct {
 	top map[string]json.RawMessage
 	err error
 }
 
-// part reads one part's value into to, and answers its confidence.
+// part decodes the value of a part into to, and returns its confidence.
 func (r *reader) part(key string, to any) (confidence float64) {
 	if r.err != nil {
 		return 0
 	}
-	part, err := members(r.top[key], key, []string{"value", "confidence"})
+	part, err := readMembers(r.top[key], key, []string{"value", "confidence"})
 	if err != nil {
 		r.err = err
 		return 0
@@ -167,13 +168,13 @@ func (r *reader) text(key string, limit int) site.SynthesisText {
 	if r.err != nil {
 		return t
 	}
-	value = plain(unmarked(value), maxAnswer)
-	if reason := refused(value); reason != "" { // before it is cut: an end that is cut off was meant too
+	value = plain(removeMarkup(value), maxReply)
+	if reason := checkText(value); reason != "" { // checked before the cut, since the end may show what the model meant
 		r.err = &Fault{reason, key}
 		return t
 	}
 	t.Value = plain(value, limit)
-	if !worded(t.Value) {
+	if !word.MatchString(t.Value) {
 		r.err = &Fault{Empty, key}
 	}
 	return t
@@ -188,7 +189,7 @@ func (r *reader) tags(key string) site.SynthesisList {
 		}
 		if v == nil {
 			r.err = &Fault{WrongType, key}
-		} else if len(*v) > maxTag || !tag.MatchString(*v) || refused(*v) != "" {
+		} else if len(*v) > maxTag || !tag.MatchString(*v) || checkText(*v) != "" {
 			r.err = &Fault{BadTag, key}
 		} else if len(l.Value) < maxTags && !slices.Contains(l.Value, *v) {
 			l.Value = append(l.Value, *v)
@@ -199,21 +200,20 @@ func (r *reader) tags(key string) site.SynthesisList {
 
 var (
 	tag    = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
-	marked = regexp.MustCompile(`<[^<>]*>`)
+	markup = regexp.MustCompile(`<[^<>]*>`)
 	syntax = strings.NewReplacer("<", "", ">", "", "`", "", "*", "", "[", "", "]", "", "{", "", "}", "", "|", "", "\\",
 		"", "#", "", "~", "")
 	word = regexp.MustCompile(`[\pL\pN]`)
 )
 
-// unmarked is s without markup: what HTML and Markdown are written with is in no plain sentence.
-func unmarked(s string) string {
-	return syntax.Replace(marked.ReplaceAllString(strings.ToValidUTF8(s, ""), " "))
+// removeMarkup returns s without HTML tags and without the characters of HTML and Markdown, which plain sentences do
+// not need.
+func removeMarkup(s string) string {
+	return syntax.Replace(markup.ReplaceAllString(strings.ToValidUTF8(s, ""), " "))
 }
 
-func worded(s string) bool { return word.MatchString(s) }
-
-// What no description of a service holds. Each is looked for in the text in lower case with compatibility forms folded,
-// so that full-width letters do not hide it.
+// Patterns that a description of a service must not match. They apply to the text in NFKC and lower case, so that
+// full-width letters do not hide a match.
 var (
 	scheme  = regexp.MustCompile(`[a-z][a-z0-9+.-]{1,20}:\s?/\s?/|\bwww\s?[.。．｡]|\b(?:javascript|mailto):`)
 	dotted  = regexp.MustCompile(`[\pL\pN-]\s?[.。．｡․‧]\s?([\pL][\pL\pN-]+)`)
@@ -230,12 +230,12 @@ var (
 			`|\b(?:system prompt|jailbreak|as an ai|language model|you must|you should|you are now|do not trust)\b`)
 )
 
-// files are what follows a dot in the names of formats and of software, not of hosts.
+// files lists endings that follow a dot in names of formats and software, and are not hosts.
 var files = map[string]bool{"js": true, "json": true, "csv": true, "pdf": true, "html": true, "txt": true, "xml": true,
 	"png": true, "jpg": true, "mp3": true, "mp4": true, "wav": true}
 
-// refused is the reason why a text does not count, "" when it does.
-func refused(s string) string {
+// checkText returns the reason for refusing a text, or "" if the text is accepted.
+func checkText(s string) string {
 	folded := strings.ToLower(norm.NFKC.String(s))
 	switch {
 	case strings.ContainsRune(folded, '@'), scheme.MatchString(folded), spelled.MatchString(folded):
@@ -244,27 +244,26 @@ func refused(s string) string {
 		return Address
 	case commands.MatchString(folded):
 		return Instruction
-	case disguised(folded):
+	case isDisguised(folded):
 		return Disguised
 	}
 	for _, m := range dotted.FindAllStringSubmatchIndex(folded, -1) {
-		// "One. Two" is the end of a sentence; "one.two" and "one .two" are not
-		if end := folded[m[2]:m[3]]; !sentence(folded[m[0]:m[2]]) && !files[end] {
+		// "One. Two" is the end of a sentence; "one.two" and "one .two" may be hosts
+		if end := folded[m[2]:m[3]]; !endsSentence(folded[m[0]:m[2]]) && !files[end] {
 			return Link
 		}
 	}
 	return ""
 }
 
-// sentence says whether what stands before a word ends the sentence before: its last sign is a blank, and none before
-// the dot.
-func sentence(s string) bool {
+// endsSentence reports whether s ends a sentence: with a dot and a space, and without a space before the dot.
+func endsSentence(s string) bool {
 	runes := []rune(s)
 	return runes[len(runes)-1] == ' ' && runes[len(runes)-2] == '.' && runes[len(runes)-3] != ' '
 }
 
-// disguised says whether a word mixes Latin letters with those that look like them.
-func disguised(s string) bool {
+// isDisguised reports whether a word mixes Latin letters with letters that look like them.
+func isDisguised(s string) bool {
 	latin, alike := false, false
 	for _, r := range s {
 		switch {

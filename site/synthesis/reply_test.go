@@ -15,9 +15,9 @@ import (
 
 var categories = synthesis.Categories([]string{"Weather & Maps"})
 
-// good is an answer that counts; with changes a key's value, "-" takes the key away.
+// good returns a valid reply. with contains pairs of a key and its new value; the value "-" removes the key.
 func good(with ...any) string {
-	answer := map[string]any{
+	reply := map[string]any{
 		"summary":         map[string]any{"value": "Sells share prices, a call at a time.", "confidence": 0.9},
 		"capability_tags": map[string]any{"value": []string{"share-prices", "finance"}, "confidence": 0.8},
 		"category":        map[string]any{"value": "Finance", "confidence": 1},
@@ -28,14 +28,14 @@ func good(with ...any) string {
 	for i := 0; i < len(with); i += 2 {
 		key := with[i].(string)
 		if with[i+1] == "-" {
-			delete(answer, key)
-		} else if part, ok := answer[key].(map[string]any); ok {
+			delete(reply, key)
+		} else if part, ok := reply[key].(map[string]any); ok {
 			part["value"] = with[i+1]
 		} else {
-			answer[key] = with[i+1]
+			reply[key] = with[i+1]
 		}
 	}
-	b, _ := json.Marshal(answer)
+	b, _ := json.Marshal(reply)
 	return string(b)
 }
 
@@ -43,7 +43,7 @@ func text(value string, confidence float64) site.SynthesisText {
 	return site.SynthesisText{Value: value, Confidence: confidence, Source: "ai"}
 }
 
-func TestReadRight(t *testing.T) {
+func TestReadAccepts(t *testing.T) {
 	t.Parallel()
 	want := &site.Synthesis{
 		Summary:        text("Sells share prices, a call at a time.", 0.9),
@@ -60,7 +60,7 @@ func TestReadRight(t *testing.T) {
 	}
 }
 
-// TestReadCleans: markup and what is not seen are taken out, texts are cut between characters.
+// TestReadCleans checks that Read removes markup and invisible characters, and cuts texts between characters.
 func TestReadCleans(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ summary, want string }{
@@ -90,11 +90,11 @@ func TestReadCleans(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: anything off, and nothing of the answer counts.
+// TestReadRefuses checks that a single fault refuses the whole reply.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	full := good()
-	for _, tt := range []struct{ name, answer, want string }{
+	for _, tt := range []struct{ name, reply, want string }{
 		{"nothing", "", synthesis.NotJSON},
 		{"nonsense", "I am sorry, Dave.", synthesis.NotJSON},
 		{"fenced", "```json\n" + full + "\n```", synthesis.NotJSON},
@@ -160,10 +160,10 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := synthesis.Read([]byte(tt.answer), categories)
+			got, err := synthesis.Read([]byte(tt.reply), categories)
 			var fault *synthesis.Fault
 			if got != nil || !errors.As(err, &fault) || fault.Reason != tt.want {
-				t.Errorf("%.300s\nis read as %v, error %v, want %s", tt.answer, got, err, tt.want)
+				t.Errorf("%.300s\nis read as %v, error %v, want %s", tt.reply, got, err, tt.want)
 			}
 			if err != nil && (strings.Contains(err.Error(), "PWNED") || strings.Contains(err.Error(), "evil")) {
 				t.Errorf("the fault repeats what the model wrote: %v", err)
@@ -172,7 +172,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a model answers, what counts holds to its bounds.
+// FuzzRead checks that every accepted reply keeps the limits.
 func FuzzRead(f *testing.F) {
 	f.Add(good())
 	f.Add(good("summary", "See https://evil.example"))
@@ -180,8 +180,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(good()[:100])
 	f.Add(strings.Repeat("[", 100))
 	f.Add(good("summary", "<b>a\u202e</b>"))
-	f.Fuzz(func(t *testing.T, answer string) {
-		s, err := synthesis.Read([]byte(answer), categories)
+	f.Fuzz(func(t *testing.T, reply string) {
+		s, err := synthesis.Read([]byte(reply), categories)
 		if err != nil {
 			if fault := new(synthesis.Fault); !errors.As(err, &fault) || fault.Reason == "" || s != nil {
 				t.Fatalf("%v, %v", s, err)
@@ -192,7 +192,7 @@ func FuzzRead(f *testing.F) {
 			if v.Value == "" || !utf8.ValidString(v.Value) || utf8.RuneCountInString(v.Value) > 300 ||
 				strings.ContainsAny(v.Value, "<>`@\x00\n\u202e\u200b") ||
 				strings.Contains(v.Value, "://") || !(v.Confidence >= 0 && v.Confidence <= 1) || v.Source != "ai" {
-				t.Errorf("%q is read as %+v", answer, v)
+				t.Errorf("%q is read as %+v", reply, v)
 			}
 		}
 		if len(s.CapabilityTags.Value) > 8 {
