@@ -26,12 +26,12 @@ func TestEdgePrints(t *testing.T) {
 			"edge nginx --root /srv/tollbook --server-name tollbook.example --upstream 10.0.0.1:4020 " +
 				"--rate-limit 77 --max-age 5",
 			[]string{"root /srv/tollbook/current;", "server_name tollbook.example;", "server 10.0.0.1:4020;",
-				"rate=77r/m;", "max-age=5,", "What it can't do:"}},
+				"rate=77r/m;", "max-age=5,", "Limits:"}},
 		{"edge cloudflare --bucket FILES --limiter CLIENTS --prefix /a/b/ --rate-limit 77",
-			[]string{"env.FILES", "env.CLIENTS", `const PREFIX = "a/b/";`, "limit = 77", "What it can't do:",
+			[]string{"env.FILES", "env.CLIENTS", `const PREFIX = "a/b/";`, "limit = 77", "Limits:",
 				"export default"}},
 		{"edge cloudfront --bucket one --serve two --rate-limit 77",
-			[]string{"selectRequestOriginById('two')", `"Limit": 77`, "What it can't do:", "function handler(event)"}},
+			[]string{"selectRequestOriginById('two')", `"Limit": 77`, "Limits:", "function handler(event)"}},
 	} {
 		stdout := printedBy(t, tt.args)
 		for _, want := range tt.want {

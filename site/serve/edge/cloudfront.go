@@ -11,17 +11,19 @@ import (
 	"tollbook/site"
 )
 
-// CloudFront is what the function depends on.
+// CloudFront contains the options of the function.
 type CloudFront struct {
 	Bucket, Serve string // ids of the two origins
-	RateLimit     int    // requests a minute of a client
-	Lists         bool   // pages of lists come from the bucket too, without Link
+	RateLimit     int    // requests a minute for each client
+	Lists         bool   // the bucket sends pages of lists too, without a Link header
 }
 
-// MaxFunction is how many bytes a CloudFront function may have.
+// MaxFunction is the largest size of a CloudFront function in bytes.
+// Source: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
 const MaxFunction = 10 << 10
 
-// Function is a CloudFront function that rewrites requests to the keys of files.
+// Function returns the program of a CloudFront function that rewrites requests to the keys of files. An error is a
+// program that is too large.
 func (o CloudFront) Function() ([]byte, error) {
 	var routes [][]any
 	for i := range site.Routes {
@@ -47,9 +49,16 @@ func (o CloudFront) Function() ([]byte, error) {
 	return program, err
 }
 
-// route is a row of the function's table: the pattern without its end, how keys end, parameters, whether all of it is
-// for serve, whether its file by itself is, whether it is no file without parameters, and, of pages of many things, how
-// their addresses begin: what ends otherwise there is no file.
+// route returns a row of the function's table, with these columns:
+//
+//   - the pattern, without the extension;
+//   - the extension of its keys;
+//   - its parameters;
+//   - whether serve gets all requests of the route;
+//   - whether serve gets requests for the route's file by name;
+//   - whether a request without parameters has no file;
+//   - for pages whose path has a variable part, the path before that part. Below it, only paths with the extension are
+//     files.
 func (o CloudFront) route(r *site.Route) []any {
 	pattern := "^" + regexp.QuoteMeta(r.Pattern)
 	if head, rest, ok := strings.Cut(r.Pattern, "{"); ok {
@@ -73,7 +82,8 @@ func (o CloudFront) route(r *site.Route) []any {
 	return []any{pattern, r.Ext, params, serves, paged, r.Rule == site.RuleTrim, head}
 }
 
-// param is name, what it may be, default, largest value where it is trimmed, what it needs, its kind and bounds.
+// param returns a parameter for the function's table: its name, the pattern of its values, its default, its largest
+// value if it is trimmed, what it needs, its kind and its bounds.
 func (o CloudFront) param(p *site.Param) []any {
 	may := valid(p)
 	switch {
@@ -82,7 +92,7 @@ func (o CloudFront) param(p *site.Param) []any {
 	case p.Kind == site.KindSet:
 		one := "(?:" + strings.Join(p.Values, "|") + ")"
 		may = one + "(?:," + one + ")*"
-	case p.Name == "per_page": // the sizes that are files
+	case p.Name == "per_page": // only these sizes are files
 		may = fmt.Sprintf("%d|%d", site.PageSize, site.MaxPageSize)
 	case p.Kind == site.KindInteger && p.Trim:
 		may = "[1-9][0-9]*"

@@ -1,21 +1,26 @@
 // Tollbook behind CloudFront: a viewer-request function (runtime 2.0) printed by `tollbook edge cloudfront`.
-// It rewrites plainly written requests for one finished file to the file's key, for the bucket (origin "«.Bucket»");
-// the rest goes to a `tollbook serve` (origin "«.Serve»") as it is. Publish with --expand all.
+// It rewrites requests for one finished file, if nothing in them is escaped, to the file's key in the bucket
+// (origin "«.Bucket»"). Other requests go to a `tollbook serve` (origin "«.Serve»"). Publish with --expand all.
 //
-// Set up: origin path of «.Bucket» = the prefix in the bucket; the behaviour's origin is a group, «.Bucket» and, where that
-// answers 403 or 404, «.Serve»; a cache policy with all query strings in the key and gzip on.
-// Rate rule, AWS WAF: {"RateBasedStatement": {"Limit": «.RateLimit», "EvaluationWindowSec": 60, "AggregateKeyType": "IP"}}
+// Set the origin path of «.Bucket» to the prefix in the bucket. Make an origin group of «.Bucket» and, for its
+// responses 403 and 404, «.Serve». Use a cache policy with all query strings in the key and with gzip.
+// Rate rule for AWS WAF:
+// {"RateBasedStatement": {"Limit": «.RateLimit», "EvaluationWindowSec": 60, "AggregateKeyType": "IP"}}
 //
-// What it can't do: cut windows, q, logs, look-ups, earlier snapshots (serve does); «if .Lists»Link to the next page, or
-// an empty list past the end: lists come from the bucket (--lists);«else»pages of lists, whose Link only
-// serve makes;«end» X-Snapshot and the contract's error bodies on what the bucket answers (add nosniff, CORS and
-// Content-Security-Policy with a response headers policy); count an IPv6 network as one; see one build at a time.
+// Limits:
+// - serve answers cut windows, q, logs, look-ups and earlier snapshots.
+«if .Lists»// - Pages of lists come from the bucket, without Link and without an empty list past the end.
+«else»// - serve answers pages of lists, since only serve sets Link.
+«end»// - The bucket's responses lack X-Snapshot and the contract's error bodies. Add nosniff, CORS and
+//   Content-Security-Policy with a response headers policy.
+// - The addresses of an IPv6 network count as separate clients.
+// - During a publication, responses may come from two builds.
 import cf from 'cloudfront';
 var ROUTES = «.Routes»;
 var FILE = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+\.(?:«.Extensions»)$/;
 var PLAIN = /^[A-Za-z0-9._,-]*$/;
 
-// key of a request that one file answers; '' for serve's.
+// keyOf returns the key of the file for a request, or '' for a request to serve.
 function keyOf(path, query) {
   if (path.indexOf('/api/v1/') === 0) path = path.slice(4);
   for (var name in query) {
@@ -33,10 +38,10 @@ function keyOf(path, query) {
     if (r[3]) return '';
     var bare = true, key = '', trim = '', sets = {};
     for (var j = 0; j < r[2].length; j++) {
-      var p = r[2][j], given = query[p[0]], v = '';
-      if (given) {
-        if (given.multiValue) return '';
-        v = given.value;
+      var p = r[2][j], sent = query[p[0]], v = '';
+      if (sent) {
+        if (sent.multiValue) return '';
+        v = sent.value;
       }
       if (!PLAIN.test(v)) return '';
       if (v !== '') {

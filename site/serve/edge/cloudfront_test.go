@@ -15,8 +15,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// rewritten asks the function, under node, where each request of a script goes: the new address, or "" for serve.
-func rewritten(t *testing.T, o CloudFront, script []call) []string {
+// rewrite runs the function under node. It returns the new path of each request of a script, or "" if serve gets it.
+func rewrite(t *testing.T, o CloudFront, script []call) []string {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
 		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
@@ -44,13 +44,21 @@ func rewritten(t *testing.T, o CloudFront, script []call) []string {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"events.json":                          string(data),
-		"node_modules/cloudfront/index.mjs":    "export default { selectRequestOriginById(id) { globalThis.chosen = id; } };",
+		"events.json": string(data),
+		"node_modules/cloudfront/index.mjs": "export default {\n" +
+			"  selectRequestOriginById(id) { globalThis.chosen = id; },\n};",
 		"node_modules/cloudfront/package.json": `{"name":"cloudfront","exports":"./index.mjs"}`,
 		"function.mjs":                         string(program) + "\nexport { handler };\n",
-		"run.mjs": `import { readFileSync } from "node:fs"; import { handler } from "./function.mjs";
-const out = JSON.parse(readFileSync("events.json")).map((event) => { globalThis.chosen = ""; const before = JSON.stringify(event.request); const r = handler(event);
-  if (globalThis.chosen === "") return r.uri; if (globalThis.chosen !== "serve" || JSON.stringify(r) !== before) throw new Error(before); return ""; });
+		"run.mjs": `import { readFileSync } from "node:fs";
+import { handler } from "./function.mjs";
+const out = JSON.parse(readFileSync("events.json")).map((event) => {
+  globalThis.chosen = "";
+  const before = JSON.stringify(event.request);
+  const r = handler(event);
+  if (globalThis.chosen === "") return r.uri;
+  if (globalThis.chosen !== "serve" || JSON.stringify(r) !== before) throw new Error(before);
+  return "";
+});
 console.log(JSON.stringify(out));`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -71,8 +79,8 @@ console.log(JSON.stringify(out));`,
 	return uris
 }
 
-// querystring is a query as CloudFront gives it to a function: names and values as they were sent, repeated ones in a
-// list beside the first.
+// querystring returns a query in the form in which CloudFront passes it to a function: names and values as they were
+// sent, with the values of a repeated name in a list.
 func querystring(query string) map[string]any {
 	all := map[string]any{}
 	for pair := range strings.SplitSeq(query, "&") {
@@ -94,17 +102,17 @@ func querystring(query string) map[string]any {
 	return all
 }
 
-// testCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut,
-// or is invalid, is never sent to the bucket.
+// testCloudFront checks that the function rewrites a request to its key by the route table, and that requests that are
+// invalid or must be cut never go to the bucket.
 func testCloudFront(t *testing.T, w *world, script []call) {
 	for _, lists := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {
 			files := 0
-			for i, uri := range rewritten(t, CloudFront{Bucket: "bucket", Serve: "serve", RateLimit: 200, Lists: lists},
+			for i, uri := range rewrite(t, CloudFront{Bucket: "bucket", Serve: "serve", RateLimit: 200, Lists: lists},
 				script) {
 				c := script[i]
 				if len(c.target) > 8<<10 {
-					continue // CloudFront takes no longer addresses
+					continue // CloudFront refuses longer URLs
 				}
 				path, query, _ := strings.Cut(c.target, "?")
 				q, err := site.ParseRequest(path, query)
@@ -121,7 +129,7 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 					q.Snapshot != "" {
 					continue
 				}
-				if _, there := slices.BinarySearch(w.names, q.Key()); there && plainly(c.target) {
+				if _, ok := slices.BinarySearch(w.names, q.Key()); ok && isPlain(c.target) {
 					t.Errorf("%s goes to serve; it is the file %s", c, q.Key())
 				}
 			}
@@ -133,8 +141,8 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 	}
 }
 
-// plainly says whether a request has nothing to decode, and no parameter twice.
-func plainly(target string) bool {
+// isPlain reports whether a request has nothing to decode and no parameter twice.
+func isPlain(target string) bool {
 	path, query, _ := strings.Cut(target, "?")
 	v, err := url.ParseQuery(query)
 	if err != nil || strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-") != "" {

@@ -1,8 +1,8 @@
-// Package edge writes the reading rules of site for other servers: a configuration for nginx, a worker for Cloudflare,
-// a function for CloudFront. What they must know is taken from the route table and from package serve; nothing is
-// written down a second time.
+// Package edge generates programs that apply the rules of package site on other servers: a configuration for nginx, a
+// worker for Cloudflare and a function for CloudFront. It takes the facts in them from the route table and from package
+// serve, and repeats none.
 //
-// It owns the text of those programs. It must never read a snapshot, nor ask a network.
+// It owns the text of those programs. It must never read a snapshot or use a network.
 package edge
 
 import (
@@ -19,8 +19,8 @@ import (
 //go:embed worker/*.js nginx.conf cloudfront.js
 var sources embed.FS
 
-// fillIn fills the templates that files are, one after the other, with data. Delimiters are « and », which stand in no
-// language of an edge.
+// fillIn executes the templates in files with data and joins their output. The delimiters are « and », because no
+// language of the programs uses them.
 func fillIn(data any, files ...string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, name := range files {
@@ -39,29 +39,29 @@ func fillIn(data any, files ...string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// literal is a value as a JavaScript literal.
+// literal returns a value as a JavaScript literal.
 func literal(v any) (string, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	return string(b), err
 }
 
-// Cloudflare is what the worker depends on.
+// Cloudflare contains the options of the worker.
 type Cloudflare struct {
 	Bucket    string // name of the R2 binding
 	Limiter   string // name of the rate limit's binding
-	Serve     string // name of the variable with the address of a tollbook serve, which may be absent
+	Serve     string // name of the optional variable with the URL of a tollbook serve
 	Prefix    string // in the bucket, "" or ending in a slash
-	RateLimit int    // requests a minute of a client
+	RateLimit int    // requests a minute for each client
 }
 
-// workerParts is the worker, cut by what its parts are about.
+// workerParts lists the files of the worker in the order in which they are joined.
 var workerParts = []string{
-	"worker/entry.js", "worker/request.js", "worker/answer.js", "worker/rules.js",
+	"worker/entry.js", "worker/request.js", "worker/response.js", "worker/rules.js",
 	"worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
 }
 
-// says is what the worker must know that is no part of the route table.
-type says struct {
+// contract contains what the worker needs of the contract beside the route table.
+type contract struct {
 	Allowed        string                `json:"allowed"`
 	Expose         string                `json:"expose"`
 	ExposeZip      string                `json:"exposeZip"`
@@ -73,15 +73,15 @@ type says struct {
 	WindowDays     map[string]int        `json:"windowDays"`
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
-	Calls          map[string]string     `json:"calls"` // pattern of each that is no file, by name
+	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
 }
 
-// Worker is a Cloudflare Worker that answers from a bucket as serve does.
+// Worker returns the program of a Cloudflare Worker that serves a bucket as package serve does.
 func Worker(o Cloudflare) ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
-		Prefix, Table, Says, Types string
+		Prefix, Table, Contract, Types string
 	}{Cloudflare: o}
 	var err error
 	fill := func(to *string, v any) {
@@ -90,7 +90,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 		}
 	}
 	table := site.Table()
-	table.Rules, table.Segments = nil, nil // words for people
+	table.Rules, table.Segments = nil, nil // descriptions for people
 	for i := range table.Routes {
 		r := &table.Routes[i]
 		r.About = ""
@@ -102,7 +102,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
 	fill(&data.Types, site.ContentTypes())
-	fill(&data.Says, says{
+	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile,
 		LookupFile: site.LookupFile,
 		MaxSlug:    site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,

@@ -14,23 +14,24 @@ import (
 	"tollbook/site/serve"
 )
 
-// Nginx is what the configuration depends on.
+// Nginx contains the options of the configuration.
 type Nginx struct {
-	Folder     string // of the publication: its link current names the expanded tree
-	Listen     string // as nginx takes it: "80", "[::]:443 ssl"
+	Folder     string // of the publication; its link "current" points to the expanded tree
+	Listen     string // in nginx's form: "80", "[::]:443 ssl"
 	ServerName string
 	Upstream   string // host and port of tollbook serve
-	RateLimit  int    // requests a minute of a client
-	MaxAge     int    // seconds that caches may keep an answer
+	RateLimit  int    // requests a minute for each client
+	MaxAge     int    // seconds for which caches may keep a response
 }
 
-// plain is a path of at least one segment that needs no decoding; a segment does not begin with a dot.
+// plain matches a path of at least one segment that needs no decoding and has no segment with a leading dot.
 const plain = `(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+`
 
-// slug is what the pages of services, categories and networks are called.
+// slug matches the slug of a service, category or network.
 var slug = fmt.Sprintf(`[a-z0-9](?:[a-z0-9-]{0,%d}[a-z0-9])?`, site.MaxSlug-2)
 
-// Patterns of what the variable part of a path names. Those with dots are left to serve, since they may be files.
+// segments maps the variable part of a path to the pattern of its values. Values with dots are left to serve, since
+// they may name files.
 var segments = map[string]string{
 	"slug":        slug,
 	"category":    slug,
@@ -38,7 +39,7 @@ var segments = map[string]string{
 	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, site.MaxFacilitatorID-1),
 }
 
-// nginxMap is a map of nginx: what it looks at, what it makes, and its lines.
+// nginxMap is a map of nginx: its source, the name of its variable, and its lines.
 type nginxMap struct {
 	On, Name string
 	Lines    []string
@@ -55,7 +56,7 @@ type nginxError struct {
 	Code    int
 	Headers []string
 	Body    string
-	Page    bool // for who asked for a page there is one
+	Page    bool // whether a request for a page gets an HTML error
 }
 
 type nginxData struct {
@@ -73,10 +74,10 @@ type nginxData struct {
 	Types      []struct{ Type, Ext string }
 	Errors     []nginxError
 
-	names map[string]string // of maps, by what they say
+	names map[string]string // names of maps by their source and lines
 }
 
-// Config is a configuration for nginx over an expanded folder.
+// Config returns the configuration of nginx for an expanded folder.
 func (o Nginx) Config() ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	d := &nginxData{
@@ -84,7 +85,7 @@ func (o Nginx) Config() ([]byte, error) {
 		Snapshot: strings.Trim(site.SnapshotPattern, "^$"), MaxQuery: site.Table().Limits.MaxQuery,
 		names: map[string]string{},
 	}
-	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/": what both end in is the rest's windowStart
+	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/" becomes "/api" before "/v1"
 		common := strings.TrimSuffix(a.To, "/")
 		d.Aliases = append(d.Aliases, site.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common),
 			To: common})
@@ -100,10 +101,10 @@ func (o Nginx) Config() ([]byte, error) {
 	return fillIn(d, "nginx.conf")
 }
 
-// walksByPage says whether the next page of a route's list is a file whose name tells its number.
+// walksByPage reports whether each page of a route's list is a file with its number in its name.
 func walksByPage(r *site.Route) bool { return r.Param("page") != nil && r.Rule != site.RuleLog }
 
-// addRoute adds what a route needs, unless all of it is for serve.
+// addRoute adds the maps of a route, unless serve gets all its requests.
 func (d *nginxData) addRoute(r *site.Route) {
 	if r.Rule == site.RuleLookup {
 		return
@@ -132,7 +133,7 @@ func (d *nginxData) addRoute(r *site.Route) {
 	d.Routes = append(d.Routes, route)
 }
 
-// addKey adds the maps of a route's parameters, and the key that they make.
+// addKey adds the maps of a route's parameters, and the key that consists of them.
 func (d *nginxData) addKey(r *site.Route) {
 	key := nginxKey{Name: variable(r.Name), Ext: r.Ext}
 	next := nginxPaged{Name: r.Name}
@@ -150,7 +151,7 @@ func (d *nginxData) addKey(r *site.Route) {
 			next.NextQuery += "page=${tollbook_next}&"
 			is := d.param(p, "_is", func(v string) string { return v }, false)
 			if d.PageIs != "" && d.PageIs != is {
-				// two tables of successors would do
+				// support this with a second table of successors
 				panic("edge: the page of " + r.Name + " is another parameter than that of the routes before")
 			}
 			d.PageIs = is
@@ -158,7 +159,7 @@ func (d *nginxData) addKey(r *site.Route) {
 		}
 		next.NextFile += part
 		if p.Rule == "" {
-			next.NextQuery += d.given(p)
+			next.NextQuery += d.linkParam(p)
 		}
 	}
 	key.Params = strings.Join(names, "|")
@@ -170,12 +171,12 @@ func (d *nginxData) addKey(r *site.Route) {
 	d.Keys = append(d.Keys, key)
 }
 
-// first is a regular expression for arguments whose first value of a parameter that is not empty is value.
+// first returns a regular expression for arguments in which the first non-empty value of a parameter matches value.
 func first(name, value string) string {
 	return `~^(?:(?!` + name + `=[^&])[^&]*&)*` + name + `=` + value + `(?:&|$)`
 }
 
-// param is the variable of what a parameter is in a key; say makes the text of a value.
+// param returns the variable with a parameter's part of a key. say returns the text of a value.
 func (d *nginxData) param(p *site.Param, suffix string, say func(string) string, atLargest bool) string {
 	absent := ""
 	if p.Default != "" {
@@ -188,7 +189,7 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 	capture := "${tollbook_v_" + variable(p.Name) + "}"
 	named := func(pattern string) string { return "(?<tollbook_v_" + variable(p.Name) + ">" + pattern + ")" }
 	switch {
-	case p.Rule != "": // another rule answers
+	case p.Rule != "": // serve applies that rule
 	case p.Kind == site.KindSet:
 		for _, set := range p.Sets() {
 			for _, order := range permutations(strings.Split(set, ",")) {
@@ -209,8 +210,8 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 	return d.use("$args", variable(p.Name)+suffix, lines)
 }
 
-// given is the variable of a parameter as Link repeats it: nothing where it is absent.
-func (d *nginxData) given(p *site.Param) string {
+// linkParam returns the variable with a parameter's part of a Link header, which is empty if the parameter is absent.
+func (d *nginxData) linkParam(p *site.Param) string {
 	q := *p
 	q.Default = ""
 	return d.param(&q, "_given", func(v string) string {
@@ -218,7 +219,7 @@ func (d *nginxData) given(p *site.Param) string {
 	}, false)
 }
 
-// trimmed is the variable that sends a request to serve where it asks for less than its file holds.
+// trimmed returns the variable that sends a request to serve if it asks for a part of its file.
 func (d *nginxData) trimmed(r *site.Route, p *site.Param) string {
 	is := d.param(p, "_is", func(v string) string { return v }, false)
 	on, pattern := `"`+is+`"`, "~^(?!"+largest(p)+"$)"
@@ -230,7 +231,7 @@ func (d *nginxData) trimmed(r *site.Route, p *site.Param) string {
 	return d.use(on, variable(p.Name)+"_trimmed", []string{`default "";`, quote(pattern) + ` "!";`})
 }
 
-// use adds a map, unless there is the same already, and answers the variable that it makes.
+// use adds a map, unless an equal one exists, and returns the map's variable.
 func (d *nginxData) use(on, name string, lines []string) string {
 	body := on + "\n" + strings.Join(lines, "\n")
 	if d.names[body] == "" {
@@ -245,12 +246,12 @@ func (d *nginxData) use(on, name string, lines []string) string {
 	return "${tollbook_" + d.names[body] + "}"
 }
 
-// valid is what a parameter may be where nothing need be decoded.
+// valid returns the pattern of a parameter's values that need no decoding.
 func valid(p *site.Param) string {
 	switch {
 	case p.Kind == site.KindChoice:
 		return strings.Join(p.Values, "|")
-	case p.Kind == site.KindInteger && p.Trim: // it stands in no key, so no file says that it is too large
+	case p.Kind == site.KindInteger && p.Trim: // keys do not contain it, so a missing file would not reveal a bad value
 		var all []string
 		for n := p.Min; n <= p.Max; n++ {
 			all = append(all, strconv.Itoa(n))
@@ -262,7 +263,7 @@ func valid(p *site.Param) string {
 	return fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, site.MaxText)
 }
 
-// largest is the value of a trimmed parameter in a key.
+// largest returns the value of a trimmed parameter in a key.
 func largest(p *site.Param) string {
 	if p.Kind == site.KindInteger {
 		return strconv.Itoa(p.Max)
@@ -270,7 +271,7 @@ func largest(p *site.Param) string {
 	return p.Values[len(p.Values)-1]
 }
 
-// permutations are all orders of a few values.
+// permutations returns all orders of a list.
 func permutations(list []string) [][]string {
 	if len(list) < 2 {
 		return [][]string{list}
@@ -285,7 +286,8 @@ func permutations(list []string) [][]string {
 	return all
 }
 
-// successors adds one to a number of up to seven digits, by its last digit and the nines behind it.
+// successors adds the lines of a map that adds one to a number of up to seven digits. Each line matches a digit and the
+// nines after it.
 func (d *nginxData) successors() {
 	for nines := range 7 {
 		for digit := range 9 {
@@ -299,7 +301,7 @@ func (d *nginxData) successors() {
 	}
 }
 
-// types are the types of files by extension. nginx adds the charset.
+// types adds the types of files by extension. nginx itself adds the charset.
 func (d *nginxData) types() {
 	types := site.ContentTypes()
 	var extensions, texts, small []string
@@ -308,7 +310,7 @@ func (d *nginxData) types() {
 		d.Types = append(d.Types, struct{ Type, Ext string }{kind, ext[1:]})
 		extensions = append(extensions, ext[1:])
 		if kind == "text/html" {
-			continue // it is in both lists anyway
+			continue // nginx always adds it to both lists
 		}
 		if charset != "" {
 			texts = append(texts, kind)
@@ -321,7 +323,7 @@ func (d *nginxData) types() {
 		strings.Join(small, " ")
 }
 
-// errors are the answers that nginx makes by itself.
+// errors adds the error responses that nginx sends by itself.
 func (d *nginxData) errors(m serve.HTTPPolicy) error {
 	unavailable := m.Errors["unreachable"]
 	unavailable.Message = "what answers this can't be reached now"
@@ -347,5 +349,5 @@ func (d *nginxData) errors(m serve.HTTPPolicy) error {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// variable is a name as nginx takes it.
+// variable returns a name in the form of an nginx variable.
 func variable(name string) string { return strings.ReplaceAll(name, "-", "_") }

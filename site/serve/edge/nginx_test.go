@@ -24,20 +24,20 @@ var (
 	maxAge   = regexp.MustCompile(`max-age=\d+, stale`)
 )
 
-// unreadable says whether nginx can't read a path that serve can: NUL, or more dots than folders.
-func unreadable(c call) bool {
+// isUnreadable reports whether nginx refuses a path that serve reads: one with NUL, or with ../ above the root.
+func isUnreadable(c call) bool {
 	path, _, _ := strings.Cut(c.target, "?")
 	return strings.Contains(path, "%00") || strings.HasPrefix(path, "/..") && strings.HasPrefix(path[1:]+"/", "../") ||
 		path == "/*"
 }
 
-func testNginx(t *testing.T, w *world, script []call, want []answer) {
+func testNginx(t *testing.T, w *world, script []call, want []response) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 1_000_000, MaxAge: 60},
 		"")
 	files := 0
 	for i, got := range play(t, addr, script) {
 		c, want := script[i], want[i]
-		if unreadable(c) {
+		if isUnreadable(c) {
 			if got.Code != 400 && want.Code != got.Code {
 				t.Errorf("%s: %d, serve says %d", c, got.Code, want.Code)
 			}
@@ -46,11 +46,11 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 		if nginxTag.MatchString(got.Header["ETag"]) { // a file that nginx sent
 			files++
 			if strings.Contains(c.header, "If-") {
-				continue // by other validators: testNginxAlone
+				continue // nginx has validators of its own, which testNginxAlone checks
 			}
 			got, want = got.without("ETag", "Last-Modified", "Content-Encoding"),
 				want.without("ETag", "Last-Modified", "Content-Encoding")
-			for _, a := range []answer{got, want} {
+			for _, a := range []response{got, want} {
 				a.Header["Cache-Control"] = maxAge.ReplaceAllString(a.Header["Cache-Control"], "max-age=N, stale")
 			}
 		}
@@ -64,7 +64,8 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 	}
 }
 
-// Each client has its own count, an IPv6 network of 64 bits is one, and only the API counts.
+// testNginxLimits checks that clients are counted separately, that an IPv6 network of 64 bits is one client, and that
+// only requests to the API count.
 func testNginxLimits(t *testing.T, w *world) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 3, MaxAge: 60},
 		"set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
@@ -108,12 +109,12 @@ func testNginxLimits(t *testing.T, w *world) {
 	}
 }
 
-// Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told
-// so.
+// testNginxAlone checks that nginx accepts its own validators. Without serve it must still send files, and answer other
+// requests with 503.
 func testNginxAlone(t *testing.T, w *world) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60},
 		"")
-	get := func(target, header string) answer {
+	get := func(target, header string) response {
 		t.Helper()
 		a, err := ask(addr, call{"GET", target, header})
 		if err != nil {
@@ -141,7 +142,7 @@ func testNginxAlone(t *testing.T, w *world) {
 	}
 	if a := get("/services?page=%32", ""); a.Code != 503 || a.Header["Content-Type"] != "text/html; charset=utf-8" ||
 		a.Header["Cache-Control"] != "no-store" || a.Header["Content-Security-Policy"] == "" ||
-		!strings.Contains(a.Body, "Something failed here") {
+		!strings.Contains(a.Body, "Something went wrong") {
 		t.Errorf("a page without serve: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
 }

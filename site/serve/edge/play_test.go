@@ -19,15 +19,15 @@ import (
 	"tollbook/site/serve/edge/edgetest"
 )
 
-// answer is what a reader is told.
-type answer struct {
+// response is a response in the parts that all servers must send alike.
+type response struct {
 	Code   int
 	Header map[string]string
 	Body   string // unpacked
 }
 
-// without is the answer less some headers.
-func (a answer) without(names ...string) answer {
+// without returns the response without some headers.
+func (a response) without(names ...string) response {
 	a.Header = maps.Clone(a.Header)
 	for _, name := range names {
 		delete(a.Header, name)
@@ -35,58 +35,58 @@ func (a answer) without(names ...string) answer {
 	return a
 }
 
-// compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a
-// connection or a moment are left out.
-var compared = []string{
+// comparedHeaders are the headers that all servers must send alike. Headers about rate limits, the connection and the
+// time are left out.
+var comparedHeaders = []string{
 	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "Accept-Ranges",
 	"Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods",
 	"Access-Control-Allow-Headers", "Access-Control-Max-Age",
 }
 
-// ask sends a request over a connection of its own, byte for byte as the script has it.
-func ask(addr string, c call) (answer, error) {
+// ask sends a request byte for byte, over a connection of its own.
+func ask(addr string, c call) (response, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: tollbook.example\r\nConnection: close\r\n%s\r\n", c.method,
 		c.target, c.header); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
+	r, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	a := answer{Code: response.StatusCode, Header: map[string]string{}}
-	for _, name := range compared {
-		if v := response.Header.Values(name); len(v) > 0 {
+	a := response{Code: r.StatusCode, Header: map[string]string{}}
+	for _, name := range comparedHeaders {
+		if v := r.Header.Values(name); len(v) > 0 {
 			a.Header[name] = strings.Join(v, ", ")
 		}
 	}
 	if a.Header["Content-Encoding"] == "gzip" && len(body) > 0 {
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		if body, err = io.ReadAll(z); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 	}
 	a.Body = string(body)
 	return a, nil
 }
 
-// startWorker runs the printed worker over a folder in place of a bucket.
+// startWorker runs the worker over a folder instead of a bucket.
 func startWorker(t *testing.T, root string) (addr string) {
 	t.Helper()
 	program, err := Worker(Cloudflare{Bucket: "BUCKET", Limiter: "LIMITER", Serve: "SERVE", RateLimit: 200})
@@ -96,8 +96,8 @@ func startWorker(t *testing.T, root string) (addr string) {
 	return edgetest.StartWorker(t, program, root)
 }
 
-// normalPath says whether a platform that takes out dot segments and turns backslashes leaves the path as it is.
-func normalPath(target string) bool {
+// isNormalPath reports whether a path has no dot segments and no backslashes, which the platform would rewrite.
+func isNormalPath(target string) bool {
 	path, _, _ := strings.Cut(target, "?")
 	for part := range strings.SplitSeq(path, "/") {
 		if dots := strings.ReplaceAll(strings.ToLower(part), "%2e", "."); dots == "." || dots == ".." {
@@ -107,15 +107,15 @@ func normalPath(target string) bool {
 	return !strings.Contains(path, "\\")
 }
 
-// play sends a script, a few requests at a time.
-func play(t *testing.T, addr string, script []call) []answer {
+// play sends the requests of a script, eight at a time.
+func play(t *testing.T, addr string, script []call) []response {
 	t.Helper()
-	answers := make([]answer, len(script))
+	responses := make([]response, len(script))
 	var g errgroup.Group
 	g.SetLimit(8)
 	for i, c := range script {
 		g.Go(func() (err error) {
-			if answers[i], err = ask(addr, c); err != nil {
+			if responses[i], err = ask(addr, c); err != nil {
 				return fmt.Errorf("%s: %w", c, err)
 			}
 			return nil
@@ -124,7 +124,7 @@ func play(t *testing.T, addr string, script []call) []answer {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return answers
+	return responses
 }
 
 // TestEdges plays one script against the Go reader, the worker and nginx.
@@ -157,12 +157,12 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func testWorker(t *testing.T, w *world, script []call, want []answer) {
+func testWorker(t *testing.T, w *world, script []call, want []response) {
 	addr := startWorker(t, w.root)
 	for i, got := range play(t, addr, script) {
-		if c := script[i]; normalPath(c.target) { // the platform rewrites others before the worker is asked
+		if c := script[i]; isNormalPath(c.target) { // the platform rewrites other paths before the worker runs
 			want := want[i]
-			// as it lies there, with what its store says of it
+			// zips are sent with the validators of the bucket
 			if strings.HasPrefix(c.target, "/snapshots/") || strings.HasPrefix(c.target, "/packs/") {
 				want, got = want.without("ETag", "Last-Modified"), got.without("ETag", "Last-Modified")
 			}

@@ -15,18 +15,18 @@ import (
 	"tollbook/site/lookup"
 )
 
-// call is a line of the script: a request as it goes over the wire.
+// call is a request of the script, as it is sent.
 type call struct {
 	method, target string
-	header         string // further lines, each with its end
+	header         string // header lines, each with CRLF
 }
 
 func (c call) String() string {
 	return c.method + " " + c.target + strings.ReplaceAll(" "+c.header, "\r\n", " ")
 }
 
-// script is every kind of request that a reader may be sent: for each route of the table every parameter at its bounds,
-// beyond them, and beside others; then what clients get wrong.
+// script returns every kind of request: for each route of the table, every parameter at its bounds, beyond them and
+// together with others, and then requests with errors that clients make.
 func (w *world) script(t *testing.T) []call {
 	t.Helper()
 	if err := json.Unmarshal(w.lines[site.IndexFile], &w.index); err != nil {
@@ -82,7 +82,7 @@ func (w *world) script(t *testing.T) []call {
 			}
 		}
 	}
-	for range 150 { // any file by its name, and by the request that it spells
+	for range 150 { // any file by its name, and by the request whose key it is
 		key := w.names[r.IntN(len(w.names))]
 		get("/" + key)
 		path, query, err := site.Request(key)
@@ -103,11 +103,11 @@ func mustUnescape(t *testing.T, s string) string {
 	return u
 }
 
-// paths are addresses of a route: with names that are there, and with such that are not.
+// paths returns paths of a route, with names that exist and names that do not.
 func (w *world) paths(t *testing.T, route *site.Route) []string {
 	t.Helper()
-	head, rest, found := strings.Cut(route.Pattern, "{")
-	if !found {
+	head, rest, ok := strings.Cut(route.Pattern, "{")
+	if !ok {
 		return []string{route.Pattern}
 	}
 	name, tail, _ := strings.Cut(rest, "}")
@@ -130,7 +130,7 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 	return paths
 }
 
-// values are what a parameter may and may not be, as they stand in a query.
+// values returns valid and invalid values of a parameter, in the form of a query.
 func values(p *site.Param) []string {
 	list := []string{"", "%20", "%", "%zz", "%ff", "%00", "a%00b", "%C3%A9", "a,b", "'\"<>&x=1", "+", "%2525", "007",
 		strings.Repeat("x", 101), "%F0%9F%98%80", "%E2%80%A8", "%07%7f%C2%85"}
@@ -156,7 +156,7 @@ func values(p *site.Param) []string {
 	return list
 }
 
-// randomQuery gives some parameters of a route mostly good values, in any order.
+// randomQuery returns a query with some parameters of a route in random order, most of them with valid values.
 func randomQuery(r *rand.Rand, route *site.Route) string {
 	var pairs []string
 	for _, p := range route.Params {
@@ -184,7 +184,7 @@ func randomQuery(r *rand.Rand, route *site.Route) string {
 	return strings.Join(pairs, "&")
 }
 
-// lookups ask for what is in the shards, and for what is not.
+// lookups returns look-ups of items that are in the shards, and of items that are not.
 func (w *world) lookups(t *testing.T) (list []call) {
 	t.Helper()
 	var index site.LookupIndex
@@ -222,7 +222,7 @@ func (w *world) lookups(t *testing.T) (list []call) {
 	return list
 }
 
-// odd are requests that no table makes.
+// odd returns unusual requests that the route table does not suggest.
 func (w *world) odd() (list []call) {
 	for _, target := range []string{
 		"/v1", "/v1/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/api/v1/services", "/nope", "/nope.json",
@@ -302,7 +302,7 @@ func (w *world) odd() (list []call) {
 	return list
 }
 
-// rowHashes are some hashes of addresses that are listed.
+// rowHashes returns hashes of some listed URLs.
 func (w *world) rowHashes() (list []string) {
 	for i := range 4 {
 		normal, err := lookup.NormalURL(fmt.Sprintf("https://odd-%d-%02d.test/q", i, i))

@@ -12,7 +12,7 @@ import (
 	"tollbook/output/archive"
 )
 
-func mustAsk(t *testing.T, addr string, c call) answer {
+func mustAsk(t *testing.T, addr string, c call) response {
 	t.Helper()
 	a, err := ask(addr, c)
 	if err != nil {
@@ -21,10 +21,11 @@ func mustAsk(t *testing.T, addr string, c call) answer {
 	return a
 }
 
-// The limiter is asked with the client: an IPv4 address, however it is written, or an IPv6 network of 64 bits.
+// testWorkerLimits checks that the limiter gets the client: an IPv4 address in any notation, or an IPv6 network of 64
+// bits.
 func testWorkerLimits(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
-	from := func(client, target string) answer {
+	from := func(client, target string) response {
 		return mustAsk(t, addr, call{"GET", target, "CF-Connecting-IP: " + client + "\r\n"})
 	}
 	for _, client := range []string{"203.0.113.7", "2001:db8:1:2::5"} {
@@ -48,7 +49,7 @@ func testWorkerLimits(t *testing.T, w *world) {
 	}
 }
 
-// What the platform makes of a path before the worker is asked is answered as if it had been sent so.
+// testWorkerPaths checks that a path that the platform rewrites gets the response of the rewritten path.
 func testWorkerPaths(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	for sent, seen := range map[string]string{"/v1/./stats": "/v1/stats", "/nope/../v1/stats": "/v1/stats",
@@ -60,8 +61,7 @@ func testWorkerPaths(t *testing.T, w *world) {
 	}
 }
 
-// A worker follows the pointer, keeps what it has while the pointer can't be read, and tells damage from what is not
-// there.
+// testWorkerFollows checks that a worker follows the pointer, and keeps its snapshot while the pointer can't be read.
 func testWorkerFollows(t *testing.T, w *world) {
 	w = w.copy(t)
 	addr := startWorker(t, w.root)
@@ -74,7 +74,7 @@ func testWorkerFollows(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until := func(what string, ok func(a answer) bool) {
+	until := func(what string, ok func(a response) bool) {
 		t.Helper()
 		for began := time.Now(); ; {
 			a := mustAsk(t, addr, call{"GET", "/v1/stats", ""})
@@ -90,22 +90,23 @@ func testWorkerFollows(t *testing.T, w *world) {
 			time.Sleep(100 * time.Millisecond) // it looks at the pointer every few seconds
 		}
 	}
-	until("first", func(a answer) bool { return a.Header["X-Snapshot"] == w.snaps[1] })
+	until("first", func(a response) bool { return a.Header["X-Snapshot"] == w.snaps[1] })
 	checkpoint.Snapshot, checkpoint.Previous = w.snaps[0], &w.snaps[1]
 	if err := os.WriteFile(pointer, checkpoint.Encode(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	until("moved", func(a answer) bool { return a.Header["X-Snapshot"] == w.snaps[0] })
+	until("moved", func(a response) bool { return a.Header["X-Snapshot"] == w.snaps[0] })
 	if err := os.WriteFile(pointer, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	until("damaged pointer", func(a answer) bool { return a.Header["X-Snapshot-Warning"] == "stale" })
+	until("damaged pointer", func(a response) bool { return a.Header["X-Snapshot-Warning"] == "stale" })
 	if a := mustAsk(t, addr, call{"GET", "/readyz", ""}); a.Code != 200 || !strings.Contains(a.Body, `"warning":`) {
 		t.Errorf("/readyz: %d %s", a.Code, a.Body)
 	}
 }
 
-// Damage in the zip is a 500 without its cause, never wrong bytes; an empty bucket is a 503.
+// testWorkerDamage checks that a damaged zip returns a 500 without the cause and never wrong bytes, and that an empty
+// bucket returns a 503.
 func testWorkerDamage(t *testing.T, w *world) {
 	w = w.copy(t)
 	zip := filepath.Join(w.root, "snapshots", w.snaps[1]+".zip")
@@ -129,7 +130,7 @@ func testWorkerDamage(t *testing.T, w *world) {
 	}
 	if a := mustAsk(t, addr, call{"GET", "/status", ""}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" ||
 		a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Content-Security-Policy"] == "" ||
-		!strings.Contains(a.Body, "Something failed here") {
+		!strings.Contains(a.Body, "Something went wrong") {
 		t.Errorf("a damaged page: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
 	if a := mustAsk(t, addr, call{"GET", "/v1/stats", ""}); a.Code != 200 {
@@ -142,7 +143,7 @@ func testWorkerDamage(t *testing.T, w *world) {
 	}
 }
 
-// What a worker has read is kept: asked again it asks the bucket for the pointer alone, at most.
+// testWorkerReads checks that a worker caches its reads: repeated requests read at most the pointer from the bucket.
 func testWorkerReads(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	type counts struct{ Head, Get, Bytes, Hits, Puts int }

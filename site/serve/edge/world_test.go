@@ -28,17 +28,17 @@ func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
-// world is a directory with all that there is to ask for, published twice, and the Go reader over it.
+// world is a directory with every kind of file, published twice, and the Go reader over it.
 type world struct {
 	root  string // of the publication
-	addr  string // of the Go reader
+	addr  string // the address of the Go reader
 	snaps []string
 	index *site.Index
 	names []string // of the files of the current snapshot
 	lines map[string][]byte
 }
 
-// newWorld lists the sample services and enough others that lists span files, and facilitators likewise.
+// newWorld publishes the sample services and facilitators, with enough others for lists of several files.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// copy is the publication in a folder of its own, without the expanded tree, for tests that damage it.
+// copy returns a copy of the publication without the expanded tree, for tests that damage it.
 func (w *world) copy(t *testing.T) *world {
 	t.Helper()
 	c := *w
@@ -118,7 +118,7 @@ func (w *world) copy(t *testing.T) *world {
 	return &c
 }
 
-// scratch is a folder in memory where there is one, which other users may enter: nginx gives its own rights away.
+// scratch returns a temporary folder, in memory if possible. Other users may enter it, because nginx drops its rights.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "tollbook-edge-")
@@ -132,7 +132,7 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// serve starts the Go reader on a socket of its own until the test ends.
+// serve runs the Go reader on a free port until the test ends.
 func (w *world) serve(t *testing.T) {
 	t.Helper()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))

@@ -1,7 +1,7 @@
-// Package edgetest runs other servers with the rules that are printed for them, for tests: nginx, and the Cloudflare
-// worker under node, where the platform's API stands in worker.mjs, once.
+// Package edgetest runs the programs of package edge in tests: nginx with the configuration, and the Cloudflare worker
+// under node. worker.mjs implements the platform's API for it.
 //
-// A test without nginx or node is skipped, or under CI=true fails. It knows nothing of what they answer.
+// Without nginx or node a test is skipped, or fails with CI=true. The package must never know the expected responses.
 package edgetest
 
 import (
@@ -21,8 +21,8 @@ import (
 //go:embed worker.mjs
 var platform []byte
 
-// StartWorker runs a printed worker, whose bindings are BUCKET and LIMITER, until the test ends. Its bucket is a
-// folder, or the http address of a bucket that everybody may read. The worker answers on the address that is returned.
+// StartWorker runs a worker until the test ends and returns its address. The worker's bindings must be BUCKET and
+// LIMITER. bucket is a folder, or the http URL of a bucket that everybody may read.
 func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -47,19 +47,19 @@ func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // its error is that it was killed
+		_ = cmd.Wait() // it always returns an error, since node was killed
 		if t.Failed() {
-			t.Logf("node says: %.4000s", stderr)
+			t.Logf("stderr of node: %.4000s", stderr)
 		}
 	})
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err != nil {
-		_ = cmd.Wait() // else stderr may still be written
+		_ = cmd.Wait() // before that, node may still write to stderr
 		t.Fatalf("the worker did not start: %v\n%s", err, stderr)
 	}
-	var said struct{ Port int }
-	if err := json.Unmarshal(line, &said); err != nil {
-		t.Fatalf("it says %q: %v", line, err)
+	var started struct{ Port int }
+	if err := json.Unmarshal(line, &started); err != nil {
+		t.Fatalf("parse the worker's first line %q: %v", line, err)
 	}
-	return fmt.Sprintf("127.0.0.1:%d", said.Port)
+	return fmt.Sprintf("127.0.0.1:%d", started.Port)
 }

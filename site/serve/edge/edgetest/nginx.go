@@ -14,8 +14,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// StartNginx runs what config makes for an address of loopback until the test ends, with more lines in the context
-// http.
+// StartNginx runs nginx until the test ends, with the configuration that config returns for a loopback address. It adds
+// the lines of more to the context http.
 func StartNginx(t testing.TB, more string, config func(listen string) ([]byte, error)) (addr string) {
 	t.Helper()
 	program, err := exec.LookPath("nginx")
@@ -25,27 +25,27 @@ func StartNginx(t testing.TB, more string, config func(listen string) ([]byte, e
 				"nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
 		}
 	}
-	for { // nginx binds by itself, and another program may have been faster at a port that was free
+	for { // nginx itself opens the port, which another program may have taken by then
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		addr = l.Addr().String()
 		l.Close()
-		made, err := config(addr)
+		text, err := config(addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said, ok := startNginx(t, program, more, made); ok {
+		if stderr, ok := startNginx(t, program, more, text); ok {
 			return addr
-		} else if !strings.Contains(said, "Address already in use") {
-			t.Fatalf("nginx did not start:\n%s", said)
+		} else if !strings.Contains(stderr, "Address already in use") {
+			t.Fatalf("nginx did not start:\n%s", stderr)
 		}
 	}
 }
 
-// startNginx answers when nginx is bound to its address, or has ended.
-func startNginx(t testing.TB, program, more string, config []byte) (said string, ok bool) {
+// startNginx waits until nginx listens or ends. If it ended, ok is false and output contains its error messages.
+func startNginx(t testing.TB, program, more string, config []byte) (output string, ok bool) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "tollbook.conf"), config, 0o600); err != nil {
@@ -56,9 +56,9 @@ func startNginx(t testing.TB, program, more string, config []byte) (said string,
 		fmt.Fprintf(&temp, "%s_temp_path %s;\n", kind, filepath.Join(dir, kind))
 	}
 	pid := filepath.Join(dir, "pid")
-	// One process, which is whoever runs the test: it may read what the test wrote.
-	whole := fmt.Sprintf(
-		"daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", pid, &temp, more)
+	// A single process runs as the test's user, so it may read the files that the test wrote.
+	whole := fmt.Sprintf("daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\n"+
+		"http {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", pid, &temp, more)
 	main := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(main, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
@@ -71,11 +71,11 @@ func startNginx(t testing.TB, program, more string, config []byte) (said string,
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // what it says tells more
+		_ = cmd.Wait() // stderr says why it ended
 		close(ended)
 	}()
 	for {
-		if _, err := os.Stat(pid); err == nil { // written when it is bound
+		if _, err := os.Stat(pid); err == nil { // nginx writes it once it listens
 			break
 		}
 		select {
@@ -88,7 +88,7 @@ func startNginx(t testing.TB, program, more string, config []byte) (said string,
 		_ = cmd.Process.Kill()
 		<-ended
 		if t.Failed() {
-			t.Logf("nginx says: %.4000s", &stderr)
+			t.Logf("stderr of nginx: %.4000s", &stderr)
 		}
 	})
 	return "", true

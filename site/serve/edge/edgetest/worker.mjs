@@ -1,5 +1,6 @@
-// Runs a worker on a port of its own choice, over a folder or another bucket in place of an R2 bucket. Arguments: the
-// worker's program, and the folder or the http address of a bucket that everybody may read. Its first line says the port.
+// Runs a worker on a free port, over a folder or another bucket instead of an R2 bucket. Arguments: the worker's
+// program, and the folder or the http URL of a bucket that everybody may read. The first line of output contains the
+// port.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { open, stat } from "node:fs/promises";
@@ -22,7 +23,7 @@ async function find(key) {
   }
 }
 
-// An R2 bucket's part that a worker reads with: over a folder.
+// The methods of an R2 bucket that a worker reads with, over a folder.
 const folder = {
   async head(key) {
     counts.head++;
@@ -42,21 +43,28 @@ const folder = {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
       if (bytesRead !== length) throw new Error("short read");
       counts.bytes += length;
-      return { ...object, body: new Blob([buffer]).stream(), arrayBuffer: async () => buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + length) };
+      return {
+        ...object,
+        body: new Blob([buffer]).stream(),
+        arrayBuffer: async () => buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + length),
+      };
     } finally {
       await file.close();
     }
   },
 };
 
-// The same over a server that speaks S3.
+// The same over an S3 server.
 async function ask(method, key, headers) {
-  const response = await fetch(place + "/" + encodeURI(key), { method, headers: { "Accept-Encoding": "identity", ...headers } });
+  const response = await fetch(place + "/" + encodeURI(key), {
+    method,
+    headers: { "Accept-Encoding": "identity", ...headers },
+  });
   const { status } = response;
   if (![200, 206].includes(status)) {
     await response.arrayBuffer();
     if (status === 404) return null;
-    if (status === 412) return { key }; // R2 gives the object without its body
+    if (status === 412) return { key }; // R2 returns the object without its body
     throw new Error(`${method} ${key}: ${status}`);
   }
   const length = Number(response.headers.get("Content-Length"));
@@ -72,7 +80,8 @@ const remote = {
   async get(key, { range, onlyIf } = {}) {
     counts.get++;
     const headers = {};
-    if (range) headers.Range = `bytes=${range.offset}-${range.length === undefined ? "" : range.offset + range.length - 1}`;
+    if (range)
+      headers.Range = `bytes=${range.offset}-${range.length === undefined ? "" : range.offset + range.length - 1}`;
     if (onlyIf?.etagMatches) headers["If-Match"] = `"${onlyIf.etagMatches}"`;
     const found = await ask("GET", key, headers);
     if (!found?.response) return found;
@@ -115,7 +124,11 @@ const server = createServer({ maxHeaderSize: 64 << 10 }, async (req, res) => {
     const waiting = [];
     const target = req.url === "*" ? "/*" : req.url;
     const request = new Request("http://" + (req.headers.host ?? "x") + target, { method: req.method, headers });
-    const response = await worker.fetch(request, { BUCKET: bucket, LIMITER: limiter }, { waitUntil: (p) => waiting.push(p) });
+    const response = await worker.fetch(
+      request,
+      { BUCKET: bucket, LIMITER: limiter },
+      { waitUntil: (p) => waiting.push(p) },
+    );
     await Promise.all(waiting);
     res.sendDate = false;
     res.writeHead(response.status, [...response.headers].flat());

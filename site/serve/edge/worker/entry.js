@@ -1,9 +1,9 @@
-// Tollbook's readers as a Cloudflare Worker over an R2 bucket that `tollbook publish` fills. Printed by
-// `tollbook edge cloudflare`: print it anew, rather than change it, when Tollbook is upgraded.
+// Tollbook's reader as a Cloudflare Worker over an R2 bucket that `tollbook publish` fills. `tollbook edge cloudflare`
+// prints it. After an upgrade of Tollbook print it again instead of editing it.
 //
-// It answers what `tollbook serve` answers, with the same bytes: files, windows, logs, trims, search, look-ups, earlier
-// snapshots, errors. It reads checkpoint.json, then the snapshot's zip by ranges; of expanded objects it needs none, so
-// publish with --expand none.
+// It sends the same bytes as `tollbook serve`: files, windows, logs, trims, search, look-ups, earlier snapshots and
+// errors. It reads checkpoint.json, then the snapshot's zip by ranges. It needs no expanded objects, so publish with
+// --expand none.
 //
 // wrangler.toml:
 //
@@ -15,31 +15,32 @@
 //     binding = "«.Bucket»"
 //     bucket_name = "the bucket that publish --publish-to names"
 //
-//     [[ratelimits]]                # the API's requests of a client: an IPv4 address or an IPv6 network of 64 bits
+//     [[ratelimits]]                # API requests of one client: an IPv4 address or an IPv6 network of 64 bits
 //     name = "«.Limiter»"
 //     namespace_id = "402"
 //     simple = { limit = «.RateLimit», period = 60 }
 //
-// What it can't do:
-//   - count a client exactly: the platform counts in each of its places by itself, and tells nobody how many are left, so
-//     there is no RateLimit header;
-//   - see a path as it was sent: the platform takes out dot segments and turns \ into / before the worker is asked, so
-//     /v1/./status is answered as /v1/status, where serve says 404;
-//   - take submissions, or serve /metrics: it only reads. With the variable «.Serve» (in [vars], the address of a
-//     tollbook serve) it hands submissions to that;
-//   - hold any number of services in the 128 MB of a worker. The zip's directory is kept whole, some 130 bytes a file:
-//     40 MB at 20,000 services, which also takes longer to read, once, than a free plan's CPU limit allows;
-//   - answer from the platform's cache alone: a worker runs for every request. What it reads from the bucket is cached.
+// Limits:
+//   - It does not count a client's requests exactly. Each location of the platform counts by itself and does not say
+//     how many requests are left, so responses have no RateLimit header.
+//   - It does not receive a path as it was sent. The platform removes dot segments and turns \ into / before the worker
+//     runs, so /v1/./status returns /v1/status, where serve returns 404.
+//   - It accepts no submissions and does not serve /metrics, since it only reads. With the variable «.Serve» (in
+//     [vars], the URL of a tollbook serve) it forwards submissions to that server.
+//   - A worker has 128 MB of memory, which limits the number of services. It keeps the zip's whole directory in memory,
+//     about 130 bytes a file: 40 MB at 20,000 services. Reading it once also takes longer than the CPU limit of a free
+//     plan.
+//   - The worker runs for every request. The platform caches only the worker's reads from the bucket.
 
 const TABLE = «.Table»;
-const SAYS = «.Says»;
+const CONTRACT = «.Contract»;
 const TYPES = «.Types»;
 const PREFIX = «.Prefix»;
 
 const CHECKPOINT_MS = 5000;
 const MAX_CHECKPOINT = 64 << 10;
-const MEMORY = 24 << 20; // bytes of files that are kept unpacked
-const OPEN_ZIPS = 3; // snapshots, and as many packs
+const MEMORY = 24 << 20; // bytes of unpacked files in memory
+const OPEN_ZIPS = 3; // of snapshots, and the same number of packs
 const GZIP_ABOVE = 1 << 10;
 
 export default {
@@ -48,8 +49,17 @@ export default {
     const at = url.indexOf("/", url.indexOf("//") + 2);
     const [rawPath, ...rest] = (at < 0 ? "/" : url.slice(at)).split("?");
     const r = {
-      request, ctx, bucket: env.«.Bucket», rawPath, rawQuery: rest.join("?"), path: unescape(rawPath, false),
-      headers: new Headers({ "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": SAYS.expose }),
+      request,
+      ctx,
+      bucket: env.«.Bucket»,
+      rawPath,
+      rawQuery: rest.join("?"),
+      path: unescape(rawPath, false),
+      headers: new Headers({
+        "X-Content-Type-Options": "nosniff",
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": CONTRACT.expose,
+      }),
     };
     try {
       return await handle(r, env);
@@ -62,66 +72,88 @@ export default {
 async function handle(r, env) {
   if (r.path === BROKEN) {
     r.headers.delete("Access-Control-Expose-Headers");
-    return answer(r, SAYS.errors.unreadable.code, TABLE_JSON, errorBody(SAYS.errors.unreadable), "no-store");
+    return newResponse(
+      r,
+      CONTRACT.errors.unreadable.code,
+      TABLE_JSON,
+      errorBody(CONTRACT.errors.unreadable),
+      "no-store",
+    );
   }
   const method = r.request.method;
   const call = callOf(r.path);
   if (call && env.«.Serve») return forward(r, env.«.Serve»);
   if (method === "OPTIONS") {
-    r.headers.set("Allow", SAYS.allowed);
-    r.headers.set("Access-Control-Allow-Methods", SAYS.allowed);
+    r.headers.set("Allow", CONTRACT.allowed);
+    r.headers.set("Access-Control-Allow-Methods", CONTRACT.allowed);
     r.headers.set("Access-Control-Allow-Headers", "*");
     r.headers.set("Access-Control-Max-Age", "86400");
     return new Response(null, { status: 204, headers: r.headers });
   }
   if (env.«.Limiter» && isAPI(r)) {
-    const { success } = await env.«.Limiter».limit({ key: clientOf(r.request.headers.get("CF-Connecting-IP") ?? "") });
+    const { success } = await env.«.Limiter».limit({
+      key: clientOf(r.request.headers.get("CF-Connecting-IP") ?? ""),
+    });
     if (!success) {
       r.headers.set("Retry-After", "60");
-      throw new Told(SAYS.errors.rate_limited);
+      throw new ReaderError(CONTRACT.errors.rate_limited);
     }
   }
   if (method !== "GET" && method !== "HEAD") {
-    r.headers.set("Allow", SAYS.allowed);
-    throw new Told(call === "submit" ? SAYS.errors.no_submissions : SAYS.errors.method);
+    r.headers.set("Allow", CONTRACT.allowed);
+    throw new ReaderError(call === "submit" ? CONTRACT.errors.no_submissions : CONTRACT.errors.method);
   }
-  if (r.path === "/healthz") return answer(r, 200, TABLE_JSON, encode('{"status":"ok"}\n'), "no-store");
+  if (r.path === "/healthz") return newResponse(r, 200, TABLE_JSON, encode('{"status":"ok"}\n'), "no-store");
   if (r.path === "/readyz") return ready(r);
   return (await download(r)) ?? get(r);
 }
 
-// callOf says which call that is no file a path is: one that takes, or tells of, a submission.
+// callOf returns the name of the call that a path is for: to send a submission, or to read its state. It returns "" for
+// any other path.
 function callOf(path) {
   if (typeof path !== "string") return "";
   for (const { from, to } of TABLE.aliases) {
     if (path.startsWith(from)) path = to + path.slice(from.length);
   }
-  return Object.keys(SAYS.calls).find((name) => {
-    const head = SAYS.calls[name].split("{", 1)[0];
-    return SAYS.calls[name] === head ? path === head : path.startsWith(head);
-  }) ?? "";
+  return (
+    Object.keys(CONTRACT.calls).find((name) => {
+      const head = CONTRACT.calls[name].split("{", 1)[0];
+      return CONTRACT.calls[name] === head ? path === head : path.startsWith(head);
+    }) ?? ""
+  );
 }
 
-// forward hands a request to a tollbook serve, which names this worker's addresses as --serve-trusted-proxies.
+// forward sends a request to a tollbook serve. That server must list the worker's addresses in --serve-trusted-proxies.
 function forward(r, serve) {
   const headers = new Headers(r.request.headers);
   headers.set("X-Forwarded-For", headers.get("CF-Connecting-IP") ?? "");
   const address = serve.replace(/\/$/, "") + r.rawPath + (r.rawQuery && "?" + r.rawQuery);
-  return fetch(address, { method: r.request.method, headers, body: r.request.body, redirect: "manual", duplex: "half" });
+  return fetch(address, {
+    method: r.request.method,
+    headers,
+    body: r.request.body,
+    redirect: "manual",
+    duplex: "half",
+  });
 }
 
 // ---- errors ----
 
-// Told is an error that readers are told; any other is a 500 whose cause goes to the log.
-class Told extends Error {
+// ReaderError is an error that is sent to the reader. Any other error becomes a 500, and its cause is logged.
+class ReaderError extends Error {
   constructor(error) {
     super(error.message);
     this.error = error;
   }
 }
 
-const notFound = () => new Told(SAYS.errors.not_found);
-const invalid = (field, message) => new Told({ ...SAYS.errors.invalid, message: `parameter ${field}: ${message}`, fields: [{ field, message }] });
+const notFound = () => new ReaderError(CONTRACT.errors.not_found);
+const invalid = (field, message) =>
+  new ReaderError({
+    ...CONTRACT.errors.invalid,
+    message: `parameter ${field}: ${message}`,
+    fields: [{ field, message }],
+  });
 const damaged = (what) => new Error(`damaged: ${what}`);
 const missing = (name) => new Error(`missing: ${name}`);
 
@@ -132,9 +164,9 @@ function errorBody({ code, type, message, fields }) {
 }
 
 function fail(r, err) {
-  let error = SAYS.errors.internal;
+  let error = CONTRACT.errors.internal;
   let cache = "public, max-age=10";
-  if (err instanceof Told) error = err.error;
+  if (err instanceof ReaderError) error = err.error;
   for (const name of ["ETag", "Last-Modified", "Link"]) r.headers.delete(name);
   if (error.code === 429 || error.code === 416) cache = "no-store";
   if (error.code === 500) {
@@ -147,7 +179,7 @@ function fail(r, err) {
     cache = "no-store";
     r.headers.set("Retry-After", "5");
   }
-  if (error.code === 500 && r.trouble) return write(r, 500, TYPES[".html"], bodyOfMember(r.trouble), cache);
-  return answer(r, error.code, TABLE_JSON, errorBody(error), cache);
+  if (error.code === 500 && r.errorPage) return write(r, 500, TYPES[".html"], bodyOfMember(r.errorPage), cache);
+  return newResponse(r, error.code, TABLE_JSON, errorBody(error), cache);
 }
 

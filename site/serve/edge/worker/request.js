@@ -13,24 +13,27 @@ function unescape(s, plus) {
 }
 
 const first = (path) => path.replace(/^\//, "").split("/", 1)[0];
-const isAPI = (r) => typeof r.path === "string" ? ["v1", "api", "discovery"].includes(first(r.path)) : ["v1", "api", "discovery"].includes(first(r.rawPath));
+const isAPI = (r) =>
+  typeof r.path === "string"
+    ? ["v1", "api", "discovery"].includes(first(r.path))
+    : ["v1", "api", "discovery"].includes(first(r.rawPath));
 
-// A query is { route, slug, item, bare, file, snapshot, given }: a valid request. given has the values of its route's
-// parameters in canonical text.
+// A query is a valid request: { route, slug, item, bare, file, snapshot, values }. values maps the parameters of its
+// route to their canonical values.
 function parseRequest(rawPath, rawQuery) {
   const q = parsePath(rawPath);
-  const given = parseValues(q.route, rawQuery);
-  q.snapshot = given.get("snapshot") ?? "";
-  given.delete("snapshot");
-  if (given.size > 0) {
+  const values = parseValues(q.route, rawQuery);
+  q.snapshot = values.get("snapshot") ?? "";
+  values.delete("snapshot");
+  if (values.size > 0) {
     q.bare = false;
-    q.given = given;
+    q.values = values;
   }
   return q;
 }
 
 function newQuery(fields) {
-  return { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", given: new Map(), ...fields };
+  return { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", values: new Map(), ...fields };
 }
 
 function parsePath(raw) {
@@ -39,8 +42,8 @@ function parsePath(raw) {
   for (const { from, to } of TABLE.aliases) {
     if (path.startsWith(from)) path = to + path.slice(from.length);
   }
-  const found = lookupOf(path);
-  if (found) return found;
+  const byLookup = lookupOf(path);
+  if (byLookup) return byLookup;
   const [route, slug] = routeOf(path);
   const file = fileOf(path);
   if (file && (!route || path.endsWith(route.ext))) return newQuery({ file });
@@ -50,7 +53,7 @@ function parsePath(raw) {
 
 const prefixOf = (route) => route.pattern.slice(1).split("{", 1)[0];
 
-// variable is what stands before, in and behind the braces of a pattern.
+// variable returns the parts of a pattern before, in and after its braces.
 function variable(route) {
   const m = /^([^{]*)\{([^}]*)\}(.*)$/.exec(route.pattern);
   return m ? [m[1], m[2], m[3]] : [route.pattern, "", ""];
@@ -74,14 +77,16 @@ function routeOf(path) {
 }
 
 function validSegment(route, s) {
-  if (variable(route)[1] === "facilitator") return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(s) && s.length <= SAYS.maxFacilitator;
-  return /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(s) && s.length <= SAYS.maxSlug;
+  if (variable(route)[1] === "facilitator")
+    return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(s) && s.length <= CONTRACT.maxFacilitator;
+  return /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(s) && s.length <= CONTRACT.maxSlug;
 }
 
 function fileOf(path) {
   const name = path.slice(1);
   if (path === "/SHA256SUMS") return name;
-  if (!path.startsWith("/") || !name.slice(name.lastIndexOf("/") + 1).includes(".") || encode(name).length > 1000) return "";
+  if (!path.startsWith("/") || !name.slice(name.lastIndexOf("/") + 1).includes(".") || encode(name).length > 1000)
+    return "";
   return name.split("/").some((part) => /^\.*$/.test(part)) ? "" : name;
 }
 
@@ -108,8 +113,8 @@ function paramOf(route, name) {
 }
 
 function parseValues(route, rawQuery) {
-  const given = new Map();
-  if (!rawQuery) return given;
+  const values = new Map();
+  if (!rawQuery) return values;
   if (encode(rawQuery).length > TABLE.limits.max_query) {
     const field = route && route.params.length > 0 ? route.params[0].name : TABLE.common[0].name;
     throw invalid(field, `the query string must have at most ${TABLE.limits.max_query} bytes`);
@@ -119,13 +124,14 @@ function parseValues(route, rawQuery) {
     const rawValue = eq < 0 ? "" : pair.slice(eq + 1);
     const name = unescape(eq < 0 ? pair : pair.slice(0, eq), true);
     const p = typeof name === "string" ? paramOf(route, name) : undefined;
-    if (!p || rawValue === "" || given.has(name)) continue;
+    if (!p || rawValue === "" || values.has(name)) continue;
     let value = unescape(rawValue, true);
-    if (typeof value !== "string" || value.includes("\0")) throw invalid(name, `must be percent-encoded UTF-8; got ${quoteShort(rawValue)}`);
+    if (typeof value !== "string" || value.includes("\0"))
+      throw invalid(name, `must be percent-encoded UTF-8; got ${quoteShort(rawValue)}`);
     value = check(p, value);
-    if (value !== "") given.set(name, value);
+    if (value !== "") values.set(name, value);
   }
-  return given;
+  return values;
 }
 
 function check(p, v) {
@@ -135,24 +141,28 @@ function check(p, v) {
       return v;
     case "integer": {
       const [min, max] = [p.min ?? 0, p.max ?? 0];
-      if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max) throw invalid(p.name, `must be an integer from ${min} to ${max}; got ${quoteShort(v)}`);
+      if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max)
+        throw invalid(p.name, `must be an integer from ${min} to ${max}; got ${quoteShort(v)}`);
       return String(Number(v));
     }
     case "set": {
       const set = new Set();
       for (const part of v.split(",")) {
         if (part === "") continue;
-        if (!p.values.includes(part)) throw invalid(p.name, `must be any of ${p.values.join(", ")}, separated by commas; got ${quoteShort(part)}`);
+        if (!p.values.includes(part))
+          throw invalid(p.name, `must be any of ${p.values.join(", ")}, separated by commas; got ${quoteShort(part)}`);
         set.add(part);
       }
       return [...set].sort().join(",");
     }
     case "snapshot":
-      if (!isSnapshot(v)) throw invalid(p.name, `must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got ${quoteShort(v)}`);
+      if (!isSnapshot(v))
+        throw invalid(p.name, `must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got ${quoteShort(v)}`);
       return v;
   }
   const n = [...v].length;
-  if (n > TABLE.limits.max_text) throw invalid(p.name, `must have at most ${TABLE.limits.max_text} characters; got ${n}`);
+  if (n > TABLE.limits.max_text)
+    throw invalid(p.name, `must have at most ${TABLE.limits.max_text} characters; got ${n}`);
   return v;
 }
 
@@ -166,11 +176,21 @@ function builtOf(id) {
 
 const isSnapshot = (id) => builtOf(id) !== null;
 
-// quoteShort is Go's strconv.Quote of the first 40 characters.
+// quoteShort returns the first 40 characters of s, quoted as by Go's strconv.Quote.
 function quoteShort(s) {
   const runes = [...s];
   if (runes.length > 40) s = runes.slice(0, 40).join("") + "…";
-  const named = { "\x07": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"', "\\": "\\\\" };
+  const named = {
+    "\x07": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    '"': '\\"',
+    "\\": "\\\\",
+  };
   let out = "";
   for (const c of s) {
     const code = c.codePointAt(0);
@@ -185,13 +205,13 @@ function quoteShort(s) {
 
 // ---- keys ----
 
-const text = (q, name) => q.given.get(name) || (q.route.params.find((p) => p.name === name).default ?? "");
+const text = (q, name) => q.values.get(name) || (q.route.params.find((p) => p.name === name).default ?? "");
 const int = (q, name) => Number(text(q, name));
 const has = (q, name) => q.route.params.some((p) => p.name === name);
 const largest = (p) => (p.kind === "integer" ? String(p.max) : p.values[p.values.length - 1]);
-const withValue = (q, name, value) => ({ ...q, bare: false, given: new Map(q.given).set(name, value) });
+const withValue = (q, name, value) => ({ ...q, bare: false, values: new Map(q.values).set(name, value) });
 
-function escaped(s) {
+function escapeKey(s) {
   let out = "";
   for (const c of encode(s)) {
     const one = String.fromCharCode(c);
@@ -200,7 +220,7 @@ function escaped(s) {
   return out;
 }
 
-function unescapedKey(s) {
+function unescapeKey(s) {
   if (/~(?![0-9A-Fa-f]{2})/.test(s)) throw notFound();
   const bytes = [];
   const raw = encode(s);
@@ -227,7 +247,7 @@ function keyOf(q) {
   if (!q.bare) {
     for (const p of q.route.params) {
       const v = p.trim ? largest(p) : text(q, p.name);
-      if (v !== "") key += `/${p.name}=${escaped(v)}`;
+      if (v !== "") key += `/${p.name}=${escapeKey(v)}`;
     }
   }
   return key + q.route.ext;
@@ -237,7 +257,7 @@ function listKey(q) {
   let key = base(q);
   for (const p of q.route.params) {
     const v = p.filter ? text(q, p.name) : "";
-    if (v !== "") key += `/${p.name}=${escaped(v)}`;
+    if (v !== "") key += `/${p.name}=${escapeKey(v)}`;
   }
   return key;
 }
@@ -248,13 +268,14 @@ function applies(q, p) {
   return text(q, name).split(",").includes(value);
 }
 
-const trimmed = (q) => q.route !== null && q.route.params.some((p) => p.trim && text(q, p.name) !== largest(p) && applies(q, p));
+const needsTrim = (q) =>
+  q.route !== null && q.route.params.some((p) => p.trim && text(q, p.name) !== largest(p) && applies(q, p));
 
 function ruleOf(q) {
-  return q.route.params.find((p) => p.rule && q.given.get(p.name))?.rule ?? q.route.rule;
+  return q.route.params.find((p) => p.rule && q.values.get(p.name))?.rule ?? q.route.rule;
 }
 
-// requestOf is the request that a key spells: [query, path]; [null, ""] for a file that no route makes.
+// requestOf returns the request whose key is key, as [query, path], or [null, ""] for a file of no route.
 function requestOf(key) {
   const spells = (path, rawQuery) => {
     try {
@@ -276,7 +297,13 @@ function requestOf(key) {
     if (eq < 0) segments.push(part);
     else {
       try {
-        values.push(part.slice(0, eq) + "=" + unescapedKey(part.slice(eq + 1)).map((b) => "%" + b.toString(16).padStart(2, "0")).join(""));
+        values.push(
+          part.slice(0, eq) +
+            "=" +
+            unescapeKey(part.slice(eq + 1))
+              .map((b) => "%" + b.toString(16).padStart(2, "0"))
+              .join(""),
+        );
       } catch {
         return [null, ""];
       }
@@ -287,7 +314,14 @@ function requestOf(key) {
   return q ? [q, path] : [null, ""];
 }
 
-const requestPath = (name) => "/" + encodeURIComponent(name).replace(/%(24|26|2B|2C|2F|3A|3B|3D|40)/g, (e) => decodeURIComponent(e)).replace(/[!'()*]/g, percent);
+const requestPath = (name) =>
+  "/" +
+  encodeURIComponent(name)
+    .replace(/%(24|26|2B|2C|2F|3A|3B|3D|40)/g, (e) => decodeURIComponent(e))
+    .replace(/[!'()*]/g, percent);
 const percent = (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase();
-const queryEscape = (s) => encodeURIComponent(s).replace(/[!'()*]/g, percent).replaceAll("%20", "+");
+const queryEscape = (s) =>
+  encodeURIComponent(s)
+    .replace(/[!'()*]/g, percent)
+    .replaceAll("%20", "+");
 

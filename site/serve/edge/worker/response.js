@@ -1,39 +1,40 @@
-// ---- answers ----
+// ---- responses ----
 
 async function get(r) {
   let q = null;
-  let told = null;
+  let parseError = null;
   try {
     q = parseRequest(r.rawPath, r.rawQuery);
   } catch (err) {
-    told = err;
+    parseError = err;
   }
   let snap;
   try {
-    snap = q?.snapshot ? await pinned(r, q.snapshot) : await current(r);
+    snap = q?.snapshot ? await snapshotByID(r, q.snapshot) : await current(r);
   } catch (err) {
-    throw told ?? err;
+    throw parseError ?? err;
   }
   r.headers.set("Vary", "Accept-Encoding");
   r.headers.set("X-Snapshot", snap.id);
   if (!q?.snapshot && state.stale) r.headers.set("X-Snapshot-Warning", "stale");
   try {
-    if (told) throw told;
-    return await reply(r, snap, q);
+    if (parseError) throw parseError;
+    return await respond(r, snap, q);
   } catch (err) {
-    if (err instanceof Told && err.error.code === 404 && !isAPI(r)) {
+    if (err instanceof ReaderError && err.error.code === 404 && !isAPI(r)) {
       const page = await readMember(r, snap, "404.html").catch(() => null);
       if (page) {
         for (const name of ["ETag", "Last-Modified", "Link"]) r.headers.delete(name);
         return write(r, 404, TYPES[".html"], bodyOfMember(page), "public, max-age=10");
       }
     }
-    if (!(err instanceof Told) && !isAPI(r)) r.trouble = await readMember(r, snap, "500.html").catch(() => null);
+    if (!(err instanceof ReaderError) && !isAPI(r))
+      r.errorPage = await readMember(r, snap, "500.html").catch(() => null);
     throw err;
   }
 }
 
-async function reply(r, snap, q) {
+async function respond(r, snap, q) {
   const [key, body] = await find(r, snap, q);
   await linkNext(r, snap, q, body);
   return send(r, snap, q.snapshot !== "", key, body);
@@ -42,7 +43,7 @@ async function reply(r, snap, q) {
 async function find(r, snap, q) {
   const key = keyOf(q);
   if (!q.route) return findFile(r, snap, key);
-  if (snap.zip.has(key) && (q.bare || !trimmed(q))) return [key, bodyOfMember(await readMember(r, snap, key))];
+  if (snap.zip.has(key) && (q.bare || !needsTrim(q))) return [key, bodyOfMember(await readMember(r, snap, key))];
   return [key, await byRule(r, snap, q, key)];
 }
 
@@ -67,7 +68,7 @@ function exists(index, q) {
 
 function mustHave(index, q) {
   if (!exists(index, q)) return false;
-  if (q.route.rule === "trim") return !trimmed(q);
+  if (q.route.rule === "trim") return !needsTrim(q);
   if (q.route.ext === ".html" && isPaged(q)) return int(q, "page") <= Math.max(1, index.pages[listKey(q)] ?? 0);
   return q.bare || (q.slug !== "" && q.route.rule === "literal");
 }
@@ -99,7 +100,7 @@ async function byRule(r, snap, q, key) {
 }
 
 async function indexOf(r, snap) {
-  return remember(snap, "index", async () => {
+  return memoize(snap, "index", async () => {
     const index = JSON.parse(await readText(r, snap, TABLE.index));
     index.slugSet = new Set(index.slugs);
     index.facilitatorSet = new Set(index.facilitators ?? []);
@@ -120,7 +121,7 @@ function frame(framing, rows, meta) {
   return head + (rows.length > 0 ? rows.join(",\n") + "\n" : "") + tail + meta + "}\n";
 }
 
-// unframe takes a framed file apart: its rows and its meta.
+// unframe returns the rows and the meta of a framed file.
 function unframe(framing, file, name) {
   const [head, tail] = frameOf(framing);
   if (!file.startsWith(head) || !file.endsWith("}\n")) throw damaged(`${name} is no framed list`);

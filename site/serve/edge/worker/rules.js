@@ -1,4 +1,4 @@
-// ---- the rules ----
+// ---- rules ----
 
 function windowOf(q) {
   if (has(q, "offset")) return [int(q, "offset"), int(q, "limit")];
@@ -6,7 +6,7 @@ function windowOf(q) {
   return [(int(q, "page") - 1) * limit, limit];
 }
 
-function hundred(q, file) {
+function fileQuery(q, file) {
   const size = TABLE.limits.max_page_size;
   if (has(q, "offset")) return withValue(withValue(q, "limit", String(size)), "offset", String(file * size));
   return withValue(withValue(q, "per_page", String(size)), "page", String(file + 1));
@@ -34,23 +34,23 @@ async function window(r, snap, q, total) {
   const [from, limit] = windowOf(q);
   const to = Math.min(from + limit, total);
   let rows = [];
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const file = Math.floor(at / size);
     const end = Math.min(to, (file + 1) * size);
-    const key = keyOf(hundred(q, file));
+    const key = keyOf(fileQuery(q, file));
     const [all] = await rowsOf(r, snap, key, q.route.framing);
     if (end - file * size > all.length) throw damaged(`${key} has ${all.length} rows, the list's total is ${total}`);
     rows.push(...all.slice(at - file * size, end - file * size));
     at = end;
   }
-  const p = trimmed(q) && q.route.params.find((p) => p.trim && p.kind === "integer");
+  const p = needsTrim(q) && q.route.params.find((p) => p.trim && p.kind === "integer");
   if (p) rows = rows.map((row) => trimRow(row, int(q, p.name)));
   return frame(q.route.framing, rows, windowMeta(q, total));
 }
 
 const SERIES = '"timeseries":[';
 
-// trimRow keeps the last n elements of a row's series.
+// trimRow returns a row with only the last n elements of its series.
 function trimRow(row, n) {
   let at = row.indexOf(SERIES);
   if (at < 0) return row;
@@ -84,14 +84,18 @@ async function trim(r, snap, q) {
   const key = keyOf(whole);
   const [points, caveat] = await rowsOf(r, snap, key, q.route.framing);
   const from = '{"date":"' + periodStart(text(q, "period"), snap.built);
-  return frame(q.route.framing, points.filter((p) => p >= from), caveat);
+  return frame(
+    q.route.framing,
+    points.filter((p) => p >= from),
+    caveat,
+  );
 }
 
 const DAY = 86400000;
 const dayOf = (ms) => new Date(ms).toISOString().slice(0, 10);
 
 function periodStart(period, now) {
-  const days = SAYS.windowDays[period];
+  const days = CONTRACT.windowDays[period];
   if (days) return dayOf(now.getTime() - (days - 1) * DAY);
   if (period === "24h") return dayOf(Math.floor(now.getTime() / 3600000) * 3600000 - DAY);
   return "";
@@ -110,7 +114,7 @@ async function log(r, snap, q) {
   return frame(null, rows, toJSON({ total: x.next - x.first }));
 }
 
-// newest reads limit rows after the newest offset ones, newest first.
+// newest skips offset rows of a log, counted from the newest, and returns the next limit rows, newest first.
 async function newest(r, snap, q, x, limit, offset) {
   const size = TABLE.limits.block_size;
   let to = x.next - offset;
@@ -123,7 +127,8 @@ async function newest(r, snap, q, x, limit, offset) {
     const pack = (x.packs ?? []).find((p) => p.first <= block && block <= p.last)?.pack ?? "";
     const [all, meta] = unframe(null, pack ? await readPack(r, pack, key) : await readText(r, snap, key), key);
     const { first } = JSON.parse(meta);
-    if (!(first >= 0) || at < first || to > first + all.length) throw damaged(`${key}: rows ${first} to ${first + all.length}, the log wants ${at} to ${to}`);
+    if (!(first >= 0) || at < first || to > first + all.length)
+      throw damaged(`${key}: rows ${first} to ${first + all.length}, the log wants ${at} to ${to}`);
     rows.push(...all.slice(at - first, to - first).reverse());
     to = at;
   }
@@ -143,7 +148,7 @@ async function changes(r, snap, q, index) {
   const [page, per] = [int(q, "page"), int(q, "per_page")];
   const rows = await newest(r, snap, q, cut, per, (page - 1) * per);
   const types = {};
-  for (const kind of SAYS.changeTypes) types[kind] = total(since(of(kind)));
+  for (const kind of CONTRACT.changeTypes) types[kind] = total(since(of(kind)));
   return frame(null, rows, toJSON({ ...counts(q, total(cut)), type_counts: types, window_total: total(since(x)) }));
 }
 

@@ -11,7 +11,7 @@ function fold(s) {
 
 const UNSPACED = /^(?:ー|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])$/u;
 
-// wordsAndRuns are all words of a folded text, and its runs, which are those words that are part of no longer one.
+// wordsAndRuns returns all words of a folded text, and its runs: the words that are not part of a longer word.
 function wordsAndRuns(folded) {
   const words = [];
   const runs = [];
@@ -37,7 +37,7 @@ function wordsAndRuns(folded) {
 }
 
 async function search(r, snap, q) {
-  const index = await remember(snap, "search", async () => JSON.parse(await readText(r, snap, SAYS.searchFile)));
+  const index = await memoize(snap, "search", async () => JSON.parse(await readText(r, snap, CONTRACT.searchFile)));
   const [all, runs] = wordsAndRuns(fold(text(q, "q")));
   let [letters, ok] = ["", all.length > 0];
   for (const word of all) {
@@ -48,40 +48,48 @@ async function search(r, snap, q) {
     }
     if (letters === "" || index.shards[shard] < index.shards[letters]) letters = shard;
   }
-  const found = [];
+  const matching = [];
   if (ok) {
-    const key = `v1/search/${escaped(letters)}.json`;
+    const key = `v1/search/${escapeKey(letters)}.json`;
     const [rows] = await rowsOf(r, snap, key, null);
     if (rows.length !== index.shards[letters]) throw damaged(`${key} has ${rows.length} rows`);
     for (const row of rows) {
       const item = JSON.parse(row);
       const [words] = wordsAndRuns(fold(item.name));
       if (passes(q, item) && runs.every((run) => words.some((w) => w.startsWith(run)))) {
-        found.push({ row, item, price: /"min_price_usd":([0-9.]+)/.exec(row)?.[1] ?? null });
+        matching.push({ row, item, price: /"min_price_usd":([0-9.]+)/.exec(row)?.[1] ?? null });
       }
     }
   }
-  found.sort(compared(text(q, "sort")));
+  matching.sort(compareBy(text(q, "sort")));
   const [offset, limit] = windowOf(q);
-  return frame(q.route.framing, found.slice(offset, offset + limit).map((f) => f.row), windowMeta(q, found.length));
+  return frame(
+    q.route.framing,
+    matching.slice(offset, offset + limit).map((f) => f.row),
+    windowMeta(q, matching.length),
+  );
 }
 
 function passes(q, item) {
   const [network, status, category] = ["network", "status", "category"].map((name) => text(q, name));
-  return (!status || status === item.status) && (!category || category === item.category) && (!network || item.networks.includes(network));
+  return (
+    (!status || status === item.status) &&
+    (!category || category === item.category) &&
+    (!network || item.networks.includes(network))
+  );
 }
 
 const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const nullsLast = (a, b, compare) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : compare(a, b));
 
-// decimals orders exact decimal numbers in canonical text.
+// decimals compares two exact decimal numbers in canonical form.
 function decimals(a, b) {
   const [aw, af = ""] = a.split(".");
   const [bw, bf = ""] = b.split(".");
   return order(aw.length, bw.length) || order(aw, bw) || order(af, bf);
 }
 
-function compared(by) {
+function compareBy(by) {
   const compare = {
     newest: (a, b) => order(b.item.created_at, a.item.created_at),
     uptime: (a, b) => nullsLast(a.item.uptime_24h, b.item.uptime_24h, (x, y) => order(y, x)),
@@ -93,7 +101,8 @@ function compared(by) {
 
 // ---- look-ups ----
 
-const lookups = (r, snap) => remember(snap, "lookup", async () => JSON.parse(await readText(r, snap, SAYS.lookupFile)));
+const lookups = (r, snap) =>
+  memoize(snap, "lookup", async () => JSON.parse(await readText(r, snap, CONTRACT.lookupFile)));
 const shardsOf = (index, route) => index[byHash(route) ? "url" : "pay-to"];
 
 async function lookup(r, snap, q) {
@@ -113,11 +122,14 @@ async function lookup(r, snap, q) {
 
 async function isListedShard(r, snap, key) {
   const m = /^v1\/search\/(.+)\.json$/.exec(key);
-  if (key === SAYS.searchFile || key.startsWith("v1/search/")) {
-    const index = JSON.parse(await readText(r, snap, SAYS.searchFile));
-    return m !== null && Object.keys(index.shards).some((letters) => escaped(letters) === m[1] && index.shards[letters] > 0);
+  if (key === CONTRACT.searchFile || key.startsWith("v1/search/")) {
+    const index = JSON.parse(await readText(r, snap, CONTRACT.searchFile));
+    return (
+      m !== null &&
+      Object.keys(index.shards).some((letters) => escapeKey(letters) === m[1] && index.shards[letters] > 0)
+    );
   }
-  if (key === SAYS.lookupFile || key.startsWith("v1/lookup/")) {
+  if (key === CONTRACT.lookupFile || key.startsWith("v1/lookup/")) {
     const index = await lookups(r, snap);
     return TABLE.routes.some((route) => {
       if (route.rule !== "lookup" || !key.startsWith(prefixOf(route)) || !key.endsWith(route.ext)) return false;
@@ -127,7 +139,7 @@ async function isListedShard(r, snap, key) {
   return false;
 }
 
-// ---- walks ----
+// ---- links to the next page ----
 
 const isPaged = (q) => q.route !== null && (has(q, "page") || has(q, "offset"));
 
@@ -147,8 +159,10 @@ async function linkNext(r, snap, q, body) {
     if ((next - 1) * int(q, "per_page") >= total) return;
   } else if (next > total) return;
   if (next > q.route.params.find((p) => p.name === name).max) return;
-  const given = withValue(q, name, String(next)).given;
-  const pairs = q.route.params.filter((p) => given.get(p.name)).map((p) => `${p.name}=${queryEscape(given.get(p.name))}`);
+  const values = withValue(q, name, String(next)).values;
+  const pairs = q.route.params
+    .filter((p) => values.get(p.name))
+    .map((p) => `${p.name}=${queryEscape(values.get(p.name))}`);
   r.headers.set("Link", `<${address}?${[...pairs, "snapshot=" + snap.id].join("&")}>; rel="next"`);
 }
 

@@ -9,9 +9,10 @@ function contentType(key) {
   return (dot >= 0 && TYPES[name.slice(dot)]) || "application/octet-stream";
 }
 
+// isHashed reports whether a file's name contains a hash of its content, so that it never changes.
 const isHashed = (key) => /^assets\/(?:.*[.-])[0-9a-f]{8,}(?:\.[^./]*)?$/.test(key);
 
-// A body is { plain, gzip }: gzip is null where it does not pay.
+// A body is { plain, gzip }. gzip is null if compression saves nothing.
 const bodyOfMember = (m) => ({ plain: m.plain, gzip: m.raw && gzipOf(m) });
 
 function gzipOf(m) {
@@ -31,14 +32,16 @@ async function bodyOfBytes(plain) {
 }
 
 async function send(r, snap, isPinned, key, body) {
-  const gzipped = body.gzip !== null && acceptsGzip(accepted(r.request));
+  const gzipped = body.gzip !== null && acceptsGzip(acceptedEncoding(r.request));
   const tag = `"${hex(await sha256(body.plain)).slice(0, 32)}${gzipped ? "-gz" : ""}"`;
   r.headers.set("ETag", tag);
   r.headers.set("Last-Modified", snap.built.toUTCString());
   let cache = "public, max-age=86400, immutable";
   if (!isPinned) {
-    cache = isHashed(key) ? "public, max-age=31536000, immutable"
-      : `public, max-age=${Math.max(1, Math.floor((snap.next - Date.now()) / 1000))}, stale-while-revalidate=30, stale-if-error=86400`;
+    const age = Math.max(1, Math.floor((snap.next - Date.now()) / 1000));
+    cache = isHashed(key)
+      ? "public, max-age=31536000, immutable"
+      : `public, max-age=${age}, stale-while-revalidate=30, stale-if-error=86400`;
   }
   if (notModified(r.request.headers, tag, snap.built)) {
     r.headers.set("Cache-Control", cache);
@@ -48,21 +51,21 @@ async function send(r, snap, isPinned, key, body) {
 }
 
 function write(r, code, type, body, cache) {
-  const gzipped = body.gzip !== null && acceptsGzip(accepted(r.request));
+  const gzipped = body.gzip !== null && acceptsGzip(acceptedEncoding(r.request));
   if (gzipped) r.headers.set("Content-Encoding", "gzip");
-  return answer(r, code, type, gzipped ? body.gzip : body.plain, cache);
+  return newResponse(r, code, type, gzipped ? body.gzip : body.plain, cache);
 }
 
-function answer(r, status, type, data, cache) {
+function newResponse(r, status, type, data, cache) {
   r.headers.set("Content-Type", type);
-  if (type === TYPES[".html"]) r.headers.set("Content-Security-Policy", SAYS.policy);
+  if (type === TYPES[".html"]) r.headers.set("Content-Security-Policy", CONTRACT.policy);
   r.headers.set("Cache-Control", cache);
   r.headers.set("Content-Length", String(data.length));
   return new Response(r.request.method === "HEAD" ? null : data, { status, headers: r.headers, encodeBody: "manual" });
 }
 
-// accepted is what the client takes; the platform puts its own wishes into the header.
-const accepted = (request) => request.cf?.clientAcceptEncoding ?? request.headers.get("Accept-Encoding") ?? "";
+// acceptedEncoding returns the client's Accept-Encoding. The platform replaces the header by its own.
+const acceptedEncoding = (request) => request.cf?.clientAcceptEncoding ?? request.headers.get("Accept-Encoding") ?? "";
 
 function acceptsGzip(value) {
   let [gzip, identity, other] = [-1, -1, 0];
