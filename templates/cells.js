@@ -10,12 +10,16 @@ const cells = (() => {
 	};
 	// words removes invisible characters and those that reverse text, as display.Line does.
 	const words = (text, limit) => {
-		const all = [...String(text).replace(/\s+/g, " ").replace(/[\p{Cc}\p{Co}\p{Cn}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "").trim()];
+		const all = [...String(text)
+			.replace(/\s+/g, " ")
+			.replace(/[\p{Cc}\p{Co}\p{Cn}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "")
+			.trim()];
 		return all.length > limit ? all.slice(0, limit).join("").trimEnd() + "…" : all.join("");
 	};
 	const group = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 	const count = (n) => group(String(n));
-	const unknown = () => make("span", { class: "none", title: "not known" }, make("span", { "aria-hidden": "true" }, "—"), make("span", { class: "hidden" }, "not known"));
+	const unknown = () => make("span", { class: "none", title: "not known" },
+		make("span", { "aria-hidden": "true" }, "—"), make("span", { class: "hidden" }, "not known"));
 	// decimal writes a number without an exponent, whatever its size: 1e-7 is 0.0000001.
 	const decimal = (n) => {
 		const [digits, exponent] = String(n).split("e");
@@ -23,7 +27,8 @@ const cells = (() => {
 		const [whole, frac = ""] = digits.split(".");
 		const point = whole.length + Number(exponent), all = whole + frac;
 		if (point <= 0) return "0." + "0".repeat(-point) + all;
-		return point >= all.length ? all + "0".repeat(point - all.length) : all.slice(0, point) + "." + all.slice(point);
+		return point >= all.length ? all + "0".repeat(point - all.length)
+			: all.slice(0, point) + "." + all.slice(point);
 	};
 	const dollars = (price) => {
 		if (price === null) return unknown();
@@ -35,13 +40,15 @@ const cells = (() => {
 		const two = Math.round(p * 100) / 100;
 		return (two >= 100 && p < 100 ? 99.99 : two) + "%";
 	};
-	const millis = (ms) => ms === null ? unknown() : ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
+	const millis = (ms) => ms === null ? unknown()
+		: ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
 	const state = (status) => {
 		const known = ["online", "degraded", "offline"].includes(status) ? status : "unknown";
 		const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
 		mark.setAttribute("class", "mark");
 		mark.setAttribute("aria-hidden", "true");
-		mark.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "use")).setAttribute("href", "#mark-" + known);
+		mark.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "use"))
+			.setAttribute("href", "#mark-" + known);
 		return make("span", { class: "state state-" + known }, mark, known);
 	};
 	const chips = (codes, names) => codes.length === 0 ? unknown() :

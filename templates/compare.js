@@ -1,13 +1,15 @@
-// Shows two to four services side by side, from /v1/services/{slug}. The URL names them: ?a=slug&b=slug&c=slug&d=slug, or
-// ?services=slug,slug. In each row a word marks the best value.
+// Shows two to four services side by side, from /v1/services/{slug}. The URL names them: ?a=slug&b=slug&c=slug&d=slug,
+// or ?services=slug,slug. In each row a word marks the best value.
 (() => {
 	"use strict";
 	const { make, words, group, count, unknown, dollars, percent, millis, state, chips } = cells;
-	const form = document.querySelector("form.pick"), out = document.querySelector(".compared"), summary = document.getElementById("summary");
+	const form = document.querySelector("form.pick"), out = document.querySelector(".compared");
+	const summary = document.getElementById("summary");
 	if (!form || !out || !window.fetch) return;
 	const most = 4, letters = ["a", "b", "c", "d"];
 	const networks = new Map([...document.querySelectorAll("#networks option")].map((o) => [o.value, o.textContent]));
-	const sets = document.querySelector(".sets"), title = document.title, name = form.elements.q, found = form.querySelector(".found");
+	const sets = document.querySelector(".sets"), title = document.title;
+	const name = form.elements.q, found = form.querySelector(".found");
 	const records = new Map(); // by slug: a service, null if it is not listed, undefined if it has not been requested
 	let slugs = [], timer = 0, request = null;
 
@@ -16,15 +18,24 @@
 	const oneOf = (v, say) => known(v) === null ? unknown() : say(v);
 	const share = (v) => oneOf(v, (v) => percent(v * 100));
 	const text = (s, limit) => make("bdi", {}, words(s, limit));
-	const day = (at) => oneOf(at, (at) => make("time", { datetime: at }, new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })));
-	const cents = (v) => oneOf(v, (v) => v === 0 || v >= .01 ? "$" + group(v.toFixed(2).split(".")[0]) + "." + v.toFixed(2).split(".")[1] : dollars(v));
+	const day = (at) => oneOf(at, (at) => make("time", { datetime: at },
+		new Date(at).toLocaleDateString("en-GB",
+			{ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })));
+	const cents = (v) => oneOf(v, (v) => v === 0 || v >= .01
+		? "$" + group(v.toFixed(2).split(".")[0]) + "." + v.toFixed(2).split(".")[1] : dollars(v));
 	const measured = (s, v) => s.assessment.traction.status === "measured" ? known(v) : null;
-	const facts = (s) => s.assessment.site, yes = { homepage: "home page", pricing: "pricing page", terms: "terms", openapi: "OpenAPI", llms_txt: "llms.txt", robots: "robots.txt" };
+	const facts = (s) => s.assessment.site;
+	const yes = {
+		homepage: "home page", pricing: "pricing page", terms: "terms", openapi: "OpenAPI", llms_txt: "llms.txt",
+		robots: "robots.txt",
+	};
 	const offered = (s) => Object.entries(yes).filter(([k]) => facts(s)[k] === true).map(([, label]) => label);
-	const assets = (s) => [...new Set(list(s.endpoints).flatMap((e) => list(e.pricing).map((p) => p.asset_name === "UNKNOWN" ? "unrecognised token" : p.asset_name)))].sort();
+	const assets = (s) => [...new Set(list(s.endpoints).flatMap((e) => list(e.pricing)
+		.map((p) => p.asset_name === "UNKNOWN" ? "unrecognised token" : p.asset_name)))].sort();
 
-	// A row has a label and a function that formats its value. If values can be better or worse, it also has a function that
-	// returns the number to compare, a direction (-1: lowest is best, 1: highest is best) and the word for the best value.
+	// A row has a label and a function that formats its value. If values can be better or worse, three more follow: a
+	// function that returns the number to compare, a direction (-1: lowest is best, 1: highest is best) and the word
+	// for the best value.
 	const rows = [
 		["Availability", [
 			["Status", (s) => state(s.status)],
@@ -32,34 +43,54 @@
 			["Uptime, 7 days", (s) => percent(known(s.uptime["7d"])), (s) => s.uptime["7d"], 1, "highest"],
 			["Uptime, 30 days", (s) => percent(known(s.uptime["30d"])), (s) => s.uptime["30d"], 1, "highest"],
 			["Uptime, 90 days", (s) => percent(known(s.uptime["90d"])), (s) => s.uptime["90d"], 1, "highest"],
-			["Days checked of 90", (s) => count(s.uptime.coverage["90d"].daysCovered), (s) => s.uptime.coverage["90d"].daysCovered, 1, "most"],
-			["Average response, 24 hours", (s) => millis(known(s.avg_response_time_ms)), (s) => s.avg_response_time_ms, -1, "fastest"],
-			["p95 response, 7 days", (s) => millis(known(s.assessment.reliability.response_p95_ms)), (s) => s.assessment.reliability.response_p95_ms, -1, "fastest"],
+			["Days checked of 90", (s) => count(s.uptime.coverage["90d"].daysCovered),
+				(s) => s.uptime.coverage["90d"].daysCovered, 1, "most"],
+			["Average response, 24 hours", (s) => millis(known(s.avg_response_time_ms)),
+				(s) => s.avg_response_time_ms, -1, "fastest"],
+			["p95 response, 7 days", (s) => millis(known(s.assessment.reliability.response_p95_ms)),
+				(s) => s.assessment.reliability.response_p95_ms, -1, "fastest"],
 		]],
 		["Price", [
 			["Price from", (s) => dollars(known(s.min_price_usd)), (s) => s.min_price_usd, -1, "lowest"],
-			["Price up to", (s) => dollars(known(s.assessment.economics.price_max_usd)), (s) => s.assessment.economics.price_max_usd, -1, "lowest"],
+			["Price up to", (s) => dollars(known(s.assessment.economics.price_max_usd)),
+				(s) => s.assessment.economics.price_max_usd, -1, "lowest"],
 			["Pricing model", (s) => words(s.assessment.economics.model, 32)],
-			["Price stability, 30 days", (s) => share(s.assessment.economics.stability), (s) => s.assessment.economics.stability, 1, "most stable"],
+			["Price stability, 30 days", (s) => share(s.assessment.economics.stability),
+				(s) => s.assessment.economics.stability, 1, "most stable"],
 			["Endpoints", (s) => count(s.endpoint_count), (s) => s.endpoint_count, 1, "most"],
 			["Networks", (s) => chips(list(s.networks), networks), (s) => list(s.networks).length, 1, "most"],
 			["Assets", (s) => assets(s).length ? text(assets(s).join(", "), 100) : unknown()],
 		]],
 		["Trust", [
-			["Conformance", (s) => list(s.assessment.compliance.checks).length ? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ") + s.assessment.compliance.passed + " of " + s.assessment.compliance.total : unknown(),
-				(s) => list(s.assessment.compliance.checks).length ? s.assessment.compliance.passed : null, 1, "most passed"],
-			["Risk", (s) => list(s.assessment.risk.flags).length ? make("ul", {}, ...list(s.assessment.risk.flags).map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " ")))) : s.assessment.risk.level === "clean" ? "no flags" : unknown(),
-				(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length ? list(s.assessment.risk.flags).length : null, -1, "fewest flags"],
-			["Recipient changes, 90 days", (s) => count(list(s.pay_to_changes).length), (s) => list(s.pay_to_changes).length, -1, "fewest"],
+			["Conformance", (s) => list(s.assessment.compliance.checks).length
+				? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ")
+					+ s.assessment.compliance.passed + " of " + s.assessment.compliance.total
+				: unknown(),
+			(s) => list(s.assessment.compliance.checks).length ? s.assessment.compliance.passed : null,
+				1, "most passed"],
+			["Risk", (s) => list(s.assessment.risk.flags).length
+				? make("ul", {}, ...list(s.assessment.risk.flags)
+					.map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " "))))
+				: s.assessment.risk.level === "clean" ? "no flags" : unknown(),
+			(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length
+				? list(s.assessment.risk.flags).length : null, -1, "fewest flags"],
+			["Recipient changes, 90 days", (s) => count(list(s.pay_to_changes).length),
+				(s) => list(s.pay_to_changes).length, -1, "fewest"],
 			["Owner verified", (s) => s.verified ? "yes" : "no"],
-			["Domain age", (s) => oneOf(s.assessment.domain.age_days, (n) => count(n) + (n === 1 ? " day" : " days")), (s) => s.assessment.domain.age_days, 1, "oldest"],
-			["Website documents", (s) => facts(s).checked_at ? offered(s).join(", ") || "none" : unknown(), (s) => facts(s).checked_at ? offered(s).length : null, 1, "most"],
+			["Domain age", (s) => oneOf(s.assessment.domain.age_days, (n) => count(n) + (n === 1 ? " day" : " days")),
+				(s) => s.assessment.domain.age_days, 1, "oldest"],
+			["Website documents", (s) => facts(s).checked_at ? offered(s).join(", ") || "none" : unknown(),
+				(s) => facts(s).checked_at ? offered(s).length : null, 1, "most"],
 		]],
 		["Settlements, 30 days", [
-			["Volume", (s) => cents(measured(s, s.assessment.traction.volume_usd_30d)), (s) => measured(s, s.assessment.traction.volume_usd_30d), 1, "most"],
-			["Settlements", (s) => oneOf(measured(s, s.assessment.traction.tx_count_30d), count), (s) => measured(s, s.assessment.traction.tx_count_30d), 1, "most"],
-			["Buyers", (s) => oneOf(measured(s, s.assessment.traction.unique_buyers_30d), count), (s) => measured(s, s.assessment.traction.unique_buyers_30d), 1, "most"],
-			["Largest buyer's share", (s) => share(measured(s, s.assessment.traction.top_buyer_share_30d)), (s) => measured(s, s.assessment.traction.top_buyer_share_30d), -1, "least"],
+			["Volume", (s) => cents(measured(s, s.assessment.traction.volume_usd_30d)),
+				(s) => measured(s, s.assessment.traction.volume_usd_30d), 1, "most"],
+			["Settlements", (s) => oneOf(measured(s, s.assessment.traction.tx_count_30d), count),
+				(s) => measured(s, s.assessment.traction.tx_count_30d), 1, "most"],
+			["Buyers", (s) => oneOf(measured(s, s.assessment.traction.unique_buyers_30d), count),
+				(s) => measured(s, s.assessment.traction.unique_buyers_30d), 1, "most"],
+			["Largest buyer's share", (s) => share(measured(s, s.assessment.traction.top_buyer_share_30d)),
+				(s) => measured(s, s.assessment.traction.top_buyer_share_30d), -1, "least"],
 		]],
 		["Listing", [
 			["Listed", (s) => day(s.created_at)],
@@ -67,11 +98,13 @@
 		]],
 	];
 
-	// best says of each value whether it is the best. No value is the best if fewer than two are known or all are equal.
+	// best returns for each value whether it is the best. No value is the best if fewer than two are known or all are
+	// equal.
 	const best = (values, way) => {
 		const there = values.filter((v) => known(v) !== null);
 		const top = way < 0 ? Math.min(...there) : Math.max(...there);
-		return there.length > 1 && there.some((v) => v !== top) ? values.map((v) => v === top) : values.map(() => false);
+		const some = there.length > 1 && there.some((v) => v !== top);
+		return values.map((v) => some && v === top);
 	};
 	const pageOf = (slug) => form.dataset.pages.replace("_.html", encodeURIComponent(slug) + ".html");
 	const draw = () => {
@@ -79,15 +112,21 @@
 		const services = shown.filter(([, s]) => s);
 		const head = make("tr", { role: "row" }, make("td", { role: "cell", class: "corner" }));
 		for (const [slug, s] of shown) {
-			const drop = make("button", { type: "button" }, "Remove", make("span", { class: "hidden" }, " " + (s ? words(s.name, 100) || slug : slug)));
+			const drop = make("button", { type: "button" }, "Remove",
+				make("span", { class: "hidden" }, " " + (s ? words(s.name, 100) || slug : slug)));
 			drop.addEventListener("click", () => choose(slugs.filter((other) => other !== slug)));
 			const lead = s ? make("a", { href: pageOf(slug) }, text(s.name, 100)) : make("bdi", {}, slug);
 			if (s && !lead.textContent) lead.append(slug);
-			head.append(make("th", { role: "columnheader", scope: "col" }, lead, make("span", { class: "quiet" }, s ? text(s.category, 32) : s === null ? "not listed" : "not available right now"), drop));
+			const category = s ? text(s.category, 32) : s === null ? "not listed" : "not available right now";
+			head.append(make("th", { role: "columnheader", scope: "col" }, lead,
+				make("span", { class: "quiet" }, category), drop));
 		}
-		const table = make("table", { role: "table", class: "versus versus-" + shown.length }, make("caption", { class: "hidden" }, "Services side by side"), make("thead", { role: "rowgroup" }, head));
+		const table = make("table", { role: "table", class: "versus versus-" + shown.length },
+			make("caption", { class: "hidden" }, "Services side by side"),
+			make("thead", { role: "rowgroup" }, head));
 		for (const [heading, lines] of services.length ? rows : []) {
-			const body = make("tbody", { role: "rowgroup" }, make("tr", { role: "row" }, make("th", { role: "rowheader", scope: "rowgroup", colspan: shown.length + 1, class: "part" }, heading)));
+			const part = { role: "rowheader", scope: "rowgroup", colspan: shown.length + 1, class: "part" };
+			const body = make("tbody", { role: "rowgroup" }, make("tr", { role: "row" }, make("th", part, heading)));
 			for (const [label, say, value, way, word] of lines) {
 				const marks = value ? best(shown.map(([, s]) => s ? value(s) : null), way) : [];
 				const line = make("tr", { role: "row" }, make("th", { role: "rowheader", scope: "row" }, label));
@@ -106,11 +145,16 @@
 		out.replaceChildren(...(shown.length ? [table] : []));
 		out.hidden = shown.length === 0;
 		if (sets) sets.hidden = shown.length > 0;
-		document.title = services.length ? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
+		document.title = services.length
+			? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
 		const left = most - slugs.length;
-		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by name " : left ? "Add another service by name " : "Four services are the maximum. Remove one to add another. ";
+		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by name "
+			: left ? "Add another service by name "
+			: "Four services are the maximum. Remove one to add another. ";
 		name.disabled = left === 0;
-		summary.textContent = slugs.length === 0 ? "" : slugs.length === 1 ? "One service selected. Add another to compare." : "Comparing " + count(slugs.length) + " services.";
+		summary.textContent = slugs.length === 0 ? ""
+			: slugs.length === 1 ? "One service selected. Add another to compare."
+			: "Comparing " + count(slugs.length) + " services.";
 	};
 	const read = async (slug) => {
 		try {
@@ -135,11 +179,13 @@
 		const q = name.value.trim(), call = request = new AbortController();
 		if (!q) return found.replaceChildren();
 		try {
-			const answer = await fetch(form.getAttribute("action") + "?" + new URLSearchParams({ q, per_page: 8 }), { signal: call.signal });
+			const query = new URLSearchParams({ q, per_page: 8 });
+			const answer = await fetch(form.getAttribute("action") + "?" + query, { signal: call.signal });
 			if (!answer.ok) throw new Error(answer.status);
 			const { data } = await answer.json();
 			const offers = data.filter((s) => !slugs.includes(s.slug)).map((s) => {
-				const add = make("button", { type: "button" }, text(s.name, 100), " ", make("small", {}, text(s.category, 32)));
+				const add = make("button", { type: "button" }, text(s.name, 100), " ",
+					make("small", {}, text(s.category, 32)));
 				add.addEventListener("click", async () => {
 					name.value = "";
 					found.replaceChildren();
@@ -148,9 +194,12 @@
 				});
 				return make("li", {}, add);
 			});
-			found.replaceChildren(...(offers.length ? offers : [make("li", { class: "quiet" }, "No other services match.")]));
+			if (offers.length === 0) offers.push(make("li", { class: "quiet" }, "No other services match."));
+			found.replaceChildren(...offers);
 		} catch (e) {
-			if (e.name !== "AbortError") found.replaceChildren(make("li", { class: "quiet" }, "Search is not available right now. Open a service's page and use its compare link."));
+			if (e.name === "AbortError") return;
+			found.replaceChildren(make("li", { class: "quiet" },
+				"Search is not available right now. Open a service's page and use its compare link."));
 		}
 	};
 	form.addEventListener("submit", (e) => {
@@ -171,7 +220,8 @@
 		});
 	}
 	const given = new URLSearchParams(location.search);
-	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")].map((slug) => slug.trim());
+	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")]
+		.map((slug) => slug.trim());
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
 	if (sets && asks.some(Boolean)) sets.hidden = true;
 	document.querySelector(".unscripted").hidden = true;

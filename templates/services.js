@@ -1,5 +1,6 @@
-// Searches and filters the list as the reader types, through /v1/services. Without this script the page's links lead to
-// the lists that are files. Rows look as in the template; text that services wrote is inserted as text, never as markup.
+// Searches and filters the list while the reader types, through /v1/services. Without this script the page's links lead
+// to the lists that are files. Rows look as in the template. Text that services wrote is inserted as text, never as
+// markup.
 (() => {
 	"use strict";
 	const form = document.querySelector("form.find"), listing = document.querySelector(".listing");
@@ -17,19 +18,26 @@
 	const { make, words, group, dollars, percent, millis, state, chips } = cells;
 	const row = (s) => {
 		const lead = make("th", { scope: "row", class: "lead" },
-			make("a", { href: form.dataset.services.replace("_.html", encodeURIComponent(s.slug) + ".html") }, make("bdi", {}, words(s.name, 100) || s.slug)), " ");
+			make("a", { href: form.dataset.services.replace("_.html", encodeURIComponent(s.slug) + ".html") },
+				make("bdi", {}, words(s.name, 100) || s.slug)), " ");
 		const href = categories.get(s.category);
-		lead.append(make(href ? "a" : "span", href ? { class: "tag", href } : { class: "tag" }, make("bdi", {}, words(s.category, 32))));
+		lead.append(make(href ? "a" : "span", href ? { class: "tag", href } : { class: "tag" },
+			make("bdi", {}, words(s.category, 32))));
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
-		const cell = (label, kind, value) => make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
-		return make("tr", {}, lead, cell("Status", "", state(s.status)), cell("Price from", "num price", dollars(s.min_price_usd)),
-			cell("Uptime, 24 hours", "num", percent(s.uptime_24h)), cell("Response time", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips(s.networks, networks)));
+		const cell = (label, kind, value) =>
+			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
+		return make("tr", {}, lead, cell("Status", "", state(s.status)),
+			cell("Price from", "num price", dollars(s.min_price_usd)),
+			cell("Uptime, 24 hours", "num", percent(s.uptime_24h)),
+			cell("Response time", "num", millis(s.avg_response_time_ms)),
+			cell("Networks", "wide", chips(s.networks, networks)));
 	};
 
 	const wanted = () => {
 		const w = new URLSearchParams();
-		for (const [name, value] of new FormData(form)) if (value.trim() && !(name === "sort" && value === "newest")) w.set(name, value.trim());
+		for (const [name, value] of new FormData(form))
+			if (value.trim() && !(name === "sort" && value === "newest")) w.set(name, value.trim());
 		if (page > 1) w.set("page", page);
 		return w;
 	};
@@ -75,7 +83,9 @@
 				pages = make("nav", { class: "pager", "aria-label": "Pages" }, list);
 			}
 			const text = meta.total === 0 ? "No services match. " :
-				(data.length ? group(String(from + 1)) + "–" + group(String(from + data.length)) + " of " : "none of ") + group(String(meta.total)) + (meta.total === 1 ? " service" : " services");
+				(data.length ? group(String(from + 1)) + "–" + group(String(from + data.length)) + " of "
+					: "none of ") +
+				group(String(meta.total)) + (meta.total === 1 ? " service" : " services");
 			show(data.map(row), text, pages);
 			if (meta.total === 0) found.append(make("a", { href: form.dataset.page }, "Clear filters"));
 		} catch (e) {

@@ -28,7 +28,8 @@
 				show(document.getElementById(f.field + "-fault"), f.message);
 			}
 		}
-		show(document.getElementById("fault"), rest || (error.fields ? "Correct the marked fields and submit again." : error.message));
+		show(document.getElementById("fault"),
+			rest || (error.fields ? "Correct the marked fields and submit again." : error.message));
 		(form.querySelector("[aria-invalid]") || button).focus();
 	};
 	const taken = (result) => {
@@ -46,7 +47,8 @@
 		add("a", address, where).href = address;
 		where.append(". Keep this URL: it is shown to nobody else.");
 		const probe = result.probe_result;
-		add("p", probe ? "Endpoints that asked for payment: " + probe.endpoints_found + "." : "The endpoints have not been checked yet. This usually happens within an hour.");
+		add("p", probe ? "Endpoints that asked for payment: " + probe.endpoints_found + "."
+			: "The endpoints have not been checked yet. This usually happens within an hour.");
 		if (probe && probe.errors.length) {
 			const list = add("ul", "");
 			list.className = "faults";
@@ -77,7 +79,9 @@
 			else faults(answer.error);
 		} catch {
 			button.disabled = false;
-			faults({ message: "The submission could not be sent. Try again: sending it twice does not create a duplicate." });
+			faults({
+				message: "The submission could not be sent. Try again: sending it twice does not create a duplicate.",
+			});
 		}
 	});
 })();
