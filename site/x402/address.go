@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Errors of CheckAddress and CheckAsset wrap one of these.
+// The errors of CheckAddress and CheckAsset wrap one of these.
 var (
 	ErrShape    = errors.New("not an address of this network")
 	ErrChecksum = errors.New("checksum does not match")
 	ErrBurn     = errors.New("a burn address: nobody can spend from it")
 )
 
-// Forms that more than one rule needs. Lengths are bounded before any of them is tried.
+// Forms that more than one rule needs. Callers limit the length of a text before they match it.
 var (
 	hexForm      = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
 	hex32Form    = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
@@ -37,17 +37,17 @@ var (
 	elsewhereForm = regexp.MustCompile(`^[!-~]{1,256}$`)
 )
 
-// maxAddress bounds what is taken for an address; a Lightning invoice is the longest.
+// maxAddress is the largest length of an address in bytes. The longest form is a Lightning invoice.
 const maxAddress = 1024
 
-// CheckAddress says whether a recipient has the shape of its network's addresses and a matching checksum, and is not
-// one of those that nobody can spend from. A contract is a legal recipient. Networks outside the known namespaces take
-// any word that is neither a web nor a mail address.
+// CheckAddress checks that a recipient has the shape of its network's addresses and a matching checksum, and that
+// somebody can spend from it. A contract is a valid recipient. For an unknown namespace it accepts any word that is
+// neither a URL nor an e-mail address.
 func CheckAddress(networkCAIP2, address string) error {
 	return check("address", networkCAIP2, address, recipientShape)
 }
 
-// CheckAsset says the same of an asset, which on many networks has a shape of its own.
+// CheckAsset checks an asset in the same way. On many networks assets have a shape of their own.
 func CheckAsset(networkCAIP2, asset string) error {
 	return check("asset", networkCAIP2, asset, assetShape)
 }
@@ -126,7 +126,7 @@ func assetShape(network, s string) error {
 	case "sui":
 		return matches(moveTypeForm, s)
 	case "aptos":
-		if moveTypeForm.MatchString(s) { // a coin of the older standard
+		if moveTypeForm.MatchString(s) { // a token of Move's older coin standard
 			return nil
 		}
 	case "hedera":
@@ -186,7 +186,7 @@ func nonZeroHex(s string, form *regexp.Regexp) error {
 	return nil
 }
 
-// unknownWord accepts what may be an address on a chain that we know nothing about.
+// unknownWord accepts a text that may be an address on an unknown chain.
 func unknownWord(s string) error {
 	if !elsewhereForm.MatchString(s) || strings.Contains(s, "@") || strings.Contains(s, "://") ||
 		strings.ContainsAny(s, `"'<>`) {
@@ -195,8 +195,8 @@ func unknownWord(s string) error {
 	return nil
 }
 
-// NormalizeAddress returns an address in the one form in which two of its network compare equal: lower case where the
-// network does not tell cases apart, otherwise as written. Text that is no address of its network stays as it is.
+// NormalizeAddress returns an address in a form in which equal addresses of a network are equal texts: in lower case if
+// the network ignores case, else as written. It returns a text that is not an address of its network unchanged.
 func NormalizeAddress(networkCAIP2, address string) string {
 	address = strings.TrimSpace(address)
 	if len(address) > maxAddress {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Addresses whose keys are made up for these tests, valid in shape and checksum.
+// Addresses of invented keys, valid in shape and checksum.
 var validAddresses = []struct{ network, address, norm string }{
 	{"eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x209693bc6afc0c5328ba36faf03c514ef312287c"},
 	{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c", "0x209693bc6afc0c5328ba36faf03c514ef312287c"},

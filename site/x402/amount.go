@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// maxDigits is the length of the largest uint256, the longest amount that any known rail can carry.
+// maxDigits is the number of digits of the largest uint256, the longest amount that any known network supports.
 const maxDigits = 78
 
-// maxExponent bounds the zeros that a JSON number such as 1e40 may stand for.
+// maxExponent is the largest exponent of a JSON number such as 1e40.
 const maxExponent = maxDigits
 
 // integerAmount returns text as an integer without leading zeros, "" when it is not an unsigned decimal integer of at
@@ -63,8 +63,8 @@ func smallInt(text string) (n int, ok bool) {
 	return n, true
 }
 
-// shiftPoint writes digits/10^decimals exactly, without leading or trailing zeros that say nothing. A negative number
-// of decimals appends zeros.
+// shiftPoint returns digits/10^decimals exactly, without needless leading or trailing zeros. A negative number of
+// decimals appends zeros.
 func shiftPoint(digits string, decimals int) string {
 	if decimals < 0 {
 		digits += strings.Repeat("0", -decimals)

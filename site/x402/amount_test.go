@@ -107,7 +107,7 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// FuzzAmount reads any text as an amount, as a JSON number and as a price, and compares with exact arithmetic.
+// FuzzAmount reads any text as an amount, a JSON number and a price, and compares the results with exact arithmetic.
 func FuzzAmount(f *testing.F) {
 	for _, s := range []string{"10000", "0.01", "1e4", "007", "-5", "1e999999999", "0.0000001",
 		strings.Repeat("9", 100)} {

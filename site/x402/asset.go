@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Asset is one row of assets.json: a token that services ask for.
+// Asset is one row of assets.json: a token in which services request payment.
 type Asset struct {
 	Network string `json:"network"` // CAIP-2
 	Address string `json:"address"` // contract, mint, denomination or currency code, as its chain writes it
@@ -44,12 +44,12 @@ var assets = sync.OnceValue(func() assetTable {
 // Assets returns the table in the order of network, symbol and address.
 func Assets() []Asset { return append([]Asset(nil), assets().list...) }
 
-// LookupAsset returns the row of a token; the address may be written in any form its chain takes.
+// LookupAsset returns the row of a token. The address may have any form that its chain accepts.
 func LookupAsset(networkCAIP2, address string) (Asset, bool) {
 	return assetAt(networkCAIP2, NormalizeAddress(networkCAIP2, address))
 }
 
-// assetAt is LookupAsset of an address in its one form.
+// assetAt returns the row of a token whose address is normalised.
 func assetAt(networkCAIP2, normal string) (Asset, bool) {
 	t := assets()
 	i, ok := t.byKey[[2]string{networkCAIP2, normal}]
@@ -59,7 +59,7 @@ func assetAt(networkCAIP2, normal string) (Asset, bool) {
 	return t.list[i], true
 }
 
-// UnknownAsset is the name of a token that the table lacks.
+// UnknownAsset is the name of each token that is not in the table.
 const UnknownAsset = "UNKNOWN"
 
 // assetOf returns the table's row for a requirement. On the XRP Ledger anyone may issue a currency code, so there the

@@ -32,7 +32,7 @@ func stellarAddress(s string) error {
 	return nil
 }
 
-// algorandAddress checks 32 bytes of key and the last four of their SHA-512/256.
+// algorandAddress checks an address of 32 bytes of key and the last four bytes of their SHA-512/256.
 func algorandAddress(s string) error {
 	if len(s) != 58 {
 		return ErrShape

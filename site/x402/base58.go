@@ -12,10 +12,10 @@ import (
 // rippleAlphabet is base58 in the order that the XRP Ledger uses.
 var rippleAlphabet = base58.NewAlphabet("rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz")
 
-// maxBase58 bounds what is decoded, since decoding takes time with the square of the length.
+// maxBase58 is the largest length of a text to decode, since decoding takes quadratic time.
 const maxBase58 = 128
 
-// doubleSHA256 is the checksum of Bitcoin's base58check and of what was made after it.
+// doubleSHA256 returns the checksum of Bitcoin's base58check and of the formats derived from it.
 func doubleSHA256(data []byte) [32]byte {
 	first := sha256.Sum256(data)
 	return sha256.Sum256(first[:])

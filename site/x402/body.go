@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// nestedKeys are the members of a body that have been seen to hold an envelope or bare requirements.
+// nestedKeys lists the members of a body in which services put an envelope or bare requirements.
 var nestedKeys = []string{
 	"paymentRequired", "payment_required", "PaymentRequired", "paymentRequirements", "payment_requirements",
 	"PaymentRequirements", "x402", "data", "error",
 }
 
-// maxNested bounds how many envelopes are read out of one body.
+// maxNested is the largest number of envelopes that are read from one body.
 const maxNested = 8
 
 // bodyEnvelopes reads the envelopes of a body: the body itself, one level down, or the script of a paywall page.
@@ -72,7 +72,7 @@ func textEnvelopes(text decoded, mediaType string) []Envelope {
 			}
 		}
 	}
-	if result := top.child("result"); result != nil { // a JSON-RPC answer of an MCP tool
+	if result := top.child("result"); result != nil { // a JSON-RPC response of an MCP tool
 		add(result.get("structuredContent"), text.variant)
 	}
 	return envelopes
@@ -93,7 +93,7 @@ func addNested(raw json.RawMessage, variant string, add func(json.RawMessage, st
 	}
 }
 
-// contentType returns the media type of an answer in lower case, without parameters.
+// contentType returns the media type of a response in lower case, without parameters.
 func contentType(a Answer) string {
 	for _, value := range a.Header.Values("Content-Type") {
 		if mediaType, _, err := mime.ParseMediaType(value); err == nil {
@@ -103,11 +103,11 @@ func contentType(a Answer) string {
 	return ""
 }
 
-// pageKeys are the members of window.x402 that hold the requirements in the official paywalls.
+// pageKeys lists the members of window.x402 that contain the requirements in the official paywalls.
 var pageKeys = []string{"paymentRequired", "paymentRequirements"}
 
-// pageEnvelopes reads the requirements that a paywall page carries for its own script, window.x402 = {...}. The page is
-// JavaScript, so that only the values after known keys are JSON.
+// pageEnvelopes reads the requirements in the script of a paywall page, window.x402 = {...}. The script is JavaScript,
+// so only the values after known keys are JSON.
 func pageEnvelopes(body []byte) []Envelope {
 	_, script, ok := bytes.Cut(body, []byte("window.x402"))
 	if !ok {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Capture reads one answer leniently: every channel in order, the best envelope chosen, everything that a strict client
-// would have refused recorded. It never fails and never panics; an answer without payment terms gives an empty
-// Captured.
+// Capture reads one response leniently. It reads every channel in order, chooses the best envelope, and records
+// everything that a strict client refuses. It never fails and never panics. For a response without payment terms it
+// returns an empty Captured.
 //
-// An envelope counts only with status 402 or 412; with any other it stays among the Others.
+// An envelope counts only with status 402 or 412. With any other status it is one of the Others.
 func Capture(a Answer) Captured {
 	if len(a.Body) > MaxBody {
 		a.Body, a.Truncated = a.Body[:MaxBody], true
 	}
-	a.Body = bytes.Clone(a.Body) // what is kept must not change with the caller's buffer
+	a.Body = bytes.Clone(a.Body) // the result must not change with the caller's buffer
 	a.Header = canonicalHeader(a.Header)
 	var d defects
 	envelopes := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
@@ -54,10 +54,10 @@ func Capture(a Answer) Captured {
 
 func currentHeader(e Envelope) bool { return e.Channel == ChannelHeader && e.Version >= 2 }
 
-// Reread reads an envelope again from what was kept of it: Envelope.Raw, Channel and Decode. With the Defects,
-// Divergent and Protocols of its Captured it is all that Assess needs, so that old evidence can be judged by newer
-// rules. It reads a facilitator's catalogue entry too, which has the shape of an envelope. It returns false for text
-// that is not JSON or no envelope.
+// Reread reads an envelope again from its stored parts: Envelope.Raw, Channel and Decode. With the Defects, Divergent
+// and Protocols of its Captured, Assess can then judge old evidence by newer rules. Reread also reads an entry of a
+// facilitator's catalogue, which has the shape of an envelope. It returns false for text that is not JSON or not an
+// envelope.
 func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool) {
 	if len(raw) > MaxBody || depth(raw) > maxDepth || !json.Valid(raw) {
 		return Envelope{}, false
@@ -65,8 +65,8 @@ func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool
 	return readEnvelope(bytes.Clone(raw), channel, decode)
 }
 
-// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may
-// have split one value at its commas or joined several by commas.
+// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. If it can read none, it also tries a
+// value that a proxy split at its commas, and several values that a proxy joined by commas.
 func headerEnvelopes(h http.Header, d *defects) []Envelope {
 	var envelopes []Envelope
 	for i, name := range headerNames {
@@ -146,8 +146,8 @@ func joinValues(values []string) string {
 	return joined
 }
 
-// choose returns the index of the envelope that counts, -1 without one: one that offers something before one that does
-// not, then by channel and version, then the first.
+// choose returns the index of the envelope that counts, or -1 without one. It prefers an envelope with offers, then
+// compares channel and version, then takes the first.
 func choose(envelopes []Envelope) int {
 	best := -1
 	for i, e := range envelopes {
@@ -158,7 +158,8 @@ func choose(envelopes []Envelope) int {
 	return best
 }
 
-// rank orders envelopes: a version 2 header, a version 2 alias, the body (2 before 1), a header with version 1, a page.
+// rank returns an envelope's place in the order: a version 2 header, a version 2 alias, the body (2 before 1), a header
+// with version 1, a page.
 func rank(e Envelope) int {
 	n := 0
 	if len(e.Accepts) == 0 {
@@ -186,7 +187,7 @@ func rank(e Envelope) int {
 	return n + 8
 }
 
-// offer is what a row asks for, in one form for both versions.
+// offer contains the terms of a row, in one form for both versions.
 type offer struct{ scheme, network, asset, payTo, amount string }
 
 func offers(e Envelope) map[offer]bool {
@@ -197,7 +198,7 @@ func offers(e Envelope) map[offer]bool {
 	return set
 }
 
-// networkKey and amountKey compare what could not be normalised by what was written.
+// networkKey and amountKey return the normalised value, or the received text if it could not be normalised.
 func (r Requirement) networkKey() string {
 	if r.NetworkCAIP2 == "" {
 		return r.Network
@@ -212,9 +213,9 @@ func (r Requirement) amountKey() string {
 	return r.Amount
 }
 
-// relation compares the chosen envelope with the others. Envelopes that offer nothing contradict nothing. Within one
-// version the offers must be the same; between versions one may hold fewer, since version 1 cannot say all that
-// version 2 can, but none that the other lacks.
+// relation compares the chosen envelope with the others. An envelope without offers contradicts nothing. Within one
+// version the offers must be equal. Between versions, one envelope may have fewer offers, since version 1 cannot
+// express everything, but none that the other lacks.
 func relation(chosen Envelope, others []Envelope) Relation {
 	mine, result := offers(chosen), Single
 	for _, other := range others {

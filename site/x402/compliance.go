@@ -5,25 +5,25 @@ import (
 	"strconv"
 )
 
-// Evidence is what one endpoint has shown: its newest captured answer and how it was reached.
+// Evidence contains the newest captured response of one endpoint, and how the endpoint was reached.
 type Evidence struct {
 	Endpoint     string   // "GET /x", for reasons
-	URL          string   // the address that was probed
-	Hops         []string // the addresses of the redirects followed, in order
+	URL          string   // the URL that was probed
+	Hops         []string // the URLs of the redirects followed, in order
 	TLSVerified  bool     // every connection's certificate verified for its host
-	Inconclusive bool     // nothing was ever captured and probing could not tell why
-	HeadFree     bool     // HEAD was seen to be served without payment
+	Inconclusive bool     // nothing was ever captured, for an unknown reason
+	HeadFree     bool     // the endpoint answered HEAD without payment
 	DeclaredUSD  string   // the price that the origin's OpenAPI document declares, decimal dollars, "" without
 	Captured     Captured
 }
 
-// Compliance is the verdict on a service: 14 checks, a grade, and warnings beside them.
+// Compliance is the verdict on a service: 14 checks, a grade, and warnings that do not count.
 type Compliance struct {
 	Checks        []Check   `json:"checks"` // always all 14, in the order of Rules
 	Passed        int       `json:"passed"`
 	Total         int       `json:"total"`
 	Grade         string    `json:"grade"`           // A, B, C, D, F or unknown
-	PayToSource   string    `json:"pay_to_source"`   // the key that held the recipient, "" without one
+	PayToSource   string    `json:"pay_to_source"`   // the key of the recipient, "" without one
 	PayToLocation string    `json:"pay_to_location"` // "accept" or "element"
 	Warnings      []Warning `json:"warnings"`        // by code, endpoint and row
 }
@@ -33,11 +33,11 @@ type Check struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
 	Pass   bool   `json:"pass"`
-	Reason string `json:"reason,omitempty"` // the first thing found wrong, "" when it passes
+	Reason string `json:"reason,omitempty"` // the first failure, "" if the check passes
 }
 
-// Assess applies the rules to what the endpoints of a service have shown. Endpoints that never yielded an envelope are
-// left out as long as another did, so that one route behind another protocol does not spoil the rest.
+// Assess applies the rules to the evidence of a service's endpoints. If any endpoint sent an envelope, it leaves out
+// those that never did, so that one route with another protocol does not change the verdict on the others.
 func Assess(rows []Evidence) Compliance {
 	exhibits := examine(rows)
 	c := Compliance{Total: len(rules), Warnings: warnings(exhibits), Checks: make([]Check, 0, len(rules))}
@@ -62,8 +62,8 @@ func Assess(rows []Evidence) Compliance {
 	return c
 }
 
-// FirstFailure is the reason of the first of some rules that what one endpoint has shown fails, "" when it passes them
-// all.
+// FirstFailure returns the reason of the first of some rules that the evidence of one endpoint fails, or "" if it
+// passes all.
 func FirstFailure(e Evidence, ids []string) string {
 	exhibits := examine([]Evidence{e})
 	for _, r := range rules {
@@ -78,14 +78,14 @@ func FirstFailure(e Evidence, ids []string) string {
 
 func conclusive(e Evidence) bool { return !e.Inconclusive }
 
-// fatal are the checks without which a service cannot be paid at all, capping those whose failure costs buyers money.
+// fatal lists the checks whose failure makes payment impossible. capping lists those whose failure costs buyers money.
 var (
 	fatal   = []string{"payload_captured", "accepts_present", "payto_recoverable"}
 	capping = []string{"eip712_domain_extra", "payto_shape", "price_sane", "transport_https"}
 )
 
-// grade turns the share of passed checks into a letter: A from 90 %, B from 75 %, C from 60 %, D from 40 %, else F.
-// Failing a capping check leaves at best C, failing a fatal one F.
+// grade returns a letter for the share of passed checks: A from 90 %, B from 75 %, C from 60 %, D from 40 %, else F.
+// The best grade is C after the failure of a capping check, and F after that of a fatal one.
 func grade(passed, total int, failed map[string]bool) string {
 	fails := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return failed[id] }) }
 	share := func(percent int) bool { return passed*100 >= percent*total }
@@ -106,10 +106,10 @@ func grade(passed, total int, failed map[string]bool) string {
 	return "F"
 }
 
-// exhibit is an Evidence taken apart once for all rules.
+// exhibit contains the parts of an Evidence, read once for all rules.
 type exhibit struct {
 	Evidence
-	top  object // the envelope's members, nil when requirements stood alone
+	top  object // the envelope's members, nil for requirements without an envelope
 	rows []exhibitRow
 }
 
@@ -124,7 +124,7 @@ type exhibitRow struct {
 
 func (e *exhibit) captured() bool { return e.Captured.Envelope != nil }
 
-// examine takes evidence apart, leaving out endpoints without an envelope when others have one.
+// examine returns the parts of the evidence. It leaves out endpoints without an envelope if others have one.
 func examine(list []Evidence) []exhibit {
 	all, captured := make([]exhibit, 0, len(list)), make([]exhibit, 0, len(list))
 	for _, ev := range list {

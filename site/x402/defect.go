@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// DefectCode is one kind of leniency and what it means.
+// DefectCode is one kind of defect and its meaning.
 type DefectCode struct {
 	Code    string
 	Meaning string // one sentence
 }
 
-// The codes, grouped by what is being read. Stored and published: never rename one.
+// The codes, grouped by the part that is read. They are stored and published: never rename one.
 const (
-	// The answer.
+	// The response.
 	statusNot402      = "status_not_402"
 	bodyTruncated     = "body_truncated"
 	bodyUnreadable    = "body_unreadable"
@@ -154,7 +154,8 @@ var defectCodes = []DefectCode{
 	{valueEncoded, "The header is encoded twice."},
 	{valueQuoted, "The header's value is in quotation marks."},
 	{valueSpaced, "The header's value has spaces or line breaks in or around it."},
-	{versionConflict, "The body speaks version 1 while the header contains an envelope of version 2 that does not count."},
+	{versionConflict,
+		"The body speaks version 1 while the header contains an envelope of version 2 that does not count."},
 	{versionInvalid, "x402Version is not a version."},
 	{versionMissing, "x402Version is missing."},
 	{versionText, "x402Version is a string where a number is expected."},
@@ -163,16 +164,16 @@ var defectCodes = []DefectCode{
 // DefectCodes returns every code with its meaning, in the order of the codes.
 func DefectCodes() []DefectCode { return slices.Clone(defectCodes) }
 
-// maxDefects bounds how many leniencies are recorded for one envelope.
+// maxDefects is the largest number of defects that are recorded for one envelope.
 const maxDefects = 128
 
-// defects collects what reading took.
+// defects collects the defects of an envelope while it is read.
 type defects struct {
 	list []Defect
 	row  *int // the row being read, nil outside accepts
 }
 
-// add records a leniency once per row, with an optional piece of what was found.
+// add records a defect once per row, with an optional part of the received text.
 func (d *defects) add(code string, detail ...string) {
 	text := clip(cleanText(strings.Join(detail, " ")), 120)
 	for _, old := range d.list {

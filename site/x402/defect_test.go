@@ -23,7 +23,7 @@ func TestDefectCodes(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsDescribed reads the constants of defect.go, so that none is added without a meaning.
+// TestEveryCodeIsDescribed reads the constants of defect.go and checks that each has a meaning.
 func TestEveryCodeIsDescribed(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("defect.go")

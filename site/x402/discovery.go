@@ -69,7 +69,7 @@ func readBazaar(raw json.RawMessage, d *defects) *Discovery {
 
 var routeTemplateForm = regexp.MustCompile(`^/[a-zA-Z0-9_/:.\-~%]+$`)
 
-// routeTemplate returns a template that is safe to use as a path, "" for any other.
+// routeTemplate returns a template if it is safe to use as a path, else "".
 func routeTemplate(s string) string {
 	plain, err := url.PathUnescape(s)
 	if err != nil || len(s) > 512 || !routeTemplateForm.MatchString(s) || strings.Contains(plain, "..") ||
@@ -79,7 +79,7 @@ func routeTemplate(s string) string {
 	return s
 }
 
-// methodName returns a method in capitals, "" when it is none that HTTP APIs use.
+// methodName returns a method in capitals, or "" for a method that HTTP APIs do not use.
 func methodName(s string) string {
 	switch s = strings.ToUpper(strings.TrimSpace(s)); s {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:

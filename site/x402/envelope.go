@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// maxRows bounds the rows of accepts that are read; a large facilitator refuses more than 16.
+// maxRows is the largest number of rows of accepts that are read. A large facilitator refuses more than 16.
 const maxRows = 64
 
 // readEnvelope reads one candidate. It returns false when text is neither an envelope nor requirements without one.
@@ -20,7 +20,7 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	if key := duplicateKey(text, 4); key != "" {
 		d.add(duplicateMember, key)
 	}
-	objects := make([]object, len(rows)) // nil for what is none
+	objects := make([]object, len(rows)) // nil for a row that is not an object
 	for i, row := range rows {
 		objects[i], _ = members(row)
 	}
@@ -47,7 +47,7 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	return e, true
 }
 
-// envelopeParts finds the envelope's members and the rows of accepts, in whatever shape they came.
+// envelopeParts returns the envelope's members and the rows of accepts, from any shape that services use.
 func envelopeParts(text json.RawMessage, d *defects) (top object, rows []json.RawMessage, ok bool) {
 	top, isObject := members(text)
 	if !isObject {
@@ -88,7 +88,7 @@ func envelopeParts(text json.RawMessage, d *defects) (top object, rows []json.Ra
 	return top, rows, true
 }
 
-// isRequirement says whether a value is a row of accepts by its own keys.
+// isRequirement reports whether a value has the keys of a row of accepts.
 func isRequirement(text json.RawMessage) bool {
 	list, ok := members(text)
 	if !ok {
@@ -110,7 +110,7 @@ func firstOf(o object, keys []string) (string, json.RawMessage) {
 	return "", nil
 }
 
-// readVersion returns x402Version, or what the envelope's shape says when it is missing or senseless.
+// readVersion returns x402Version, or the version of the envelope's shape if x402Version is missing or invalid.
 func readVersion(top object, rows []object, channel Channel, d *defects) int {
 	raw := top.get("x402Version")
 	switch text, isText := stringValue(raw); {
@@ -149,7 +149,7 @@ func versionNumber(text string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= 99
 }
 
-// readResource reads what is paid for, from where either version has it.
+// readResource reads the description of the resource, from the places of both versions.
 func readResource(top object, rows []object, version int, d *defects) Resource {
 	from, source := top.get("resource"), top
 	if absent(from) {
@@ -196,7 +196,7 @@ func readResource(top object, rows []object, version int, d *defects) Resource {
 	return r
 }
 
-// maxTags bounds the tags that are kept; the protocol allows five.
+// maxTags is the largest number of tags that are read. The protocol allows five.
 const maxTags = 16
 
 func readTags(raw json.RawMessage, d *defects) []string {
@@ -218,7 +218,7 @@ func readTags(raw json.RawMessage, d *defects) []string {
 	return tags
 }
 
-// words reads a text meant for people, cleaned and clipped.
+// words reads a text for people, cleaned and clipped.
 func words(o object, key string, d *defects) string {
 	raw := o.get(key)
 	s, ok := stringValue(raw)

@@ -9,7 +9,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// A service answers 402 with its terms in a header.
+// A service sends a 402 response with its terms in a header.
 func Example() {
 	terms := `{"x402Version":2,"resource":{"url":"https://api.acme.test/quote","description":"A quote"},"accepts":[
 	  {"scheme":"exact","network":"eip155:8453","amount":"2500","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
@@ -27,7 +27,7 @@ func Example() {
 	// Output: A quote: $0.0025 in USDC on BSE
 }
 
-// What is wrong with an answer is told apart from what it says.
+// Capture returns the terms of a response and, separately, its defects.
 func ExampleCapture() {
 	body := `{"accepts":[{"scheme":"exact","network":"base","amount":10000,"asset":"USDC",
 	  "payToAddress":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","resource":"https://api.acme.test/quote"}]}`
@@ -79,8 +79,8 @@ func ExampleAssess() {
 
 func ExampleResolveNetwork() {
 	for _, text := range []string{"base", "solana:mainnet", "eip155:123456", "ethereum-l2"} {
-		id, known := x402.ResolveNetwork(text)
-		fmt.Printf("%s: %q %v\n", text, id, known)
+		id, ok := x402.ResolveNetwork(text)
+		fmt.Printf("%s: %q %v\n", text, id, ok)
 	}
 	// Output:
 	// base: "eip155:8453" true
@@ -97,7 +97,7 @@ func ExampleCheckAddress() {
 	// check address 0x209693bC6afc0C5328bA36FaF03C514EF312287C on eip155:8453: checksum does not match
 }
 
-// What is kept of an answer is enough to judge it again later by newer rules.
+// The stored parts of a response suffice to judge it again later by newer rules.
 func ExampleReread() {
 	raw := []byte(`{"x402Version":2,"accepts":[{"scheme":"upto","network":"eip155:8453","amount":"500000",
 	  "asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}]}`)

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// volatileExtra are members of extra that servers make afresh for every answer: channel state, nonces and identifiers
-// of a single invoice. A change in them is no change of terms.
+// volatileExtra lists members of extra that differ in every response: channel state, nonces and identifiers of a single
+// invoice. A change in them is not a change of terms.
 var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp",
 	"validUntil"}
 
-// Fingerprint identifies what an envelope asks for: sha256, in hex, over the version and the set of its rows in
-// normalised form. The order of rows, a repeated row, the channel, the error text, the resource's description and all
-// extensions do not enter it, nor do members of extra that change with every answer.
+// Fingerprint returns an identifier of an envelope's terms: the SHA-256, in hex, of the version and the set of rows in
+// normalised form. It does not depend on the order of rows, repeated rows, the channel, the error text, the resource's
+// description, extensions, or members of extra that change with every response.
 func (e Envelope) Fingerprint() string {
 	lines := make([]string, 0, len(e.Accepts))
 	for _, r := range e.Accepts {
@@ -48,8 +48,9 @@ func (r Requirement) StableExtra() json.RawMessage {
 	return b.Bytes()
 }
 
-// canonical writes valid JSON so that equal values are equal text that any database accepts. Keys are sorted and
-// unique, invalid UTF-8 and NUL become U+FFFD, huge numbers become strings, and lists are cut at maxMembers.
+// canonical returns valid JSON in a form in which equal values are equal texts, and which every database accepts. Keys
+// are sorted and unique, invalid UTF-8 and NUL become U+FFFD, huge numbers become strings, and lists are cut at
+// maxMembers.
 func canonical(b *bytes.Buffer, raw json.RawMessage) {
 	if list, ok := members(raw); ok {
 		writeObject(b, list)

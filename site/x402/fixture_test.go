@@ -21,14 +21,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the fixtures in testdata expect")
 
-// TestFixtures runs every testdata/*.txtar: each NAME.http is an answer as a service sent it, NAME.json what reading
-// and judging it gives. An answer is a template, so that long or encoded parts stay readable:
+// TestFixtures runs every testdata/*.txtar. Each NAME.http is a response of a service, and NAME.json is the expected
+// result of reading and judging it. A response is a template, so that long or encoded parts stay readable:
 //
 //	{{std "envelope.json"}}      the file, compacted, in standard base64; also stdraw, url, urlraw, json
 //	{{repeat 60000 "x"}}         60,000 times x
 //
-// evidence.json, where there is one, says how the endpoint was reached. A fixture without answers is one that could not
-// be read at all, and none.json has the verdict.
+// An optional evidence.json says how the endpoint was reached. A fixture without responses is an endpoint from which
+// nothing could be read, and none.json contains the verdict.
 func TestFixtures(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -80,21 +80,21 @@ func runFixture(t *testing.T, file string) {
 	}
 }
 
-// judgeAgain holds that what is kept of an answer gives the same verdict later.
+// judgeAgain checks that the stored parts of a response give the same verdict later.
 func judgeAgain(t *testing.T, ev Evidence) {
 	t.Helper()
-	kept := ev
-	kept.Captured = Captured{Defects: ev.Captured.Defects, Divergent: ev.Captured.Divergent,
+	stored := ev
+	stored.Captured = Captured{Defects: ev.Captured.Defects, Divergent: ev.Captured.Divergent,
 		Protocols: ev.Captured.Protocols}
 	if e := ev.Captured.Envelope; e != nil {
 		again, ok := Reread(e.Raw, e.Channel, e.Decode)
 		if !ok || again.Fingerprint() != e.Fingerprint() {
 			t.Errorf("Reread reads %+v, Capture has read %+v", again, e)
 		}
-		kept.Captured.Envelope = &again
+		stored.Captured.Envelope = &again
 	}
-	if diff := cmp.Diff(Assess([]Evidence{ev}), Assess([]Evidence{kept})); diff != "" {
-		t.Errorf("the verdict on what was kept differs (-answer +kept):\n%s", diff)
+	if diff := cmp.Diff(Assess([]Evidence{ev}), Assess([]Evidence{stored})); diff != "" {
+		t.Errorf("the verdict on the stored parts differs (-response +stored):\n%s", diff)
 	}
 }
 
@@ -118,7 +118,7 @@ func fixtureEvidence(t *testing.T, members map[string][]byte) Evidence {
 	return ev
 }
 
-// readAnswer expands a fixture's template and reads it as HTTP/1.1. The body is what follows the blank line.
+// readAnswer expands a fixture's template and reads it as HTTP/1.1. The body begins after the blank line.
 func readAnswer(t *testing.T, text []byte, members map[string][]byte, url string) Answer {
 	t.Helper()
 	compact := func(name string) (string, error) {
@@ -166,7 +166,7 @@ func readAnswer(t *testing.T, text []byte, members map[string][]byte, url string
 	return Answer{Status: r.StatusCode, Header: r.Header, Body: content, URL: url}
 }
 
-// described is what a fixture expects, in the order in which a reader wants to know it.
+// described contains the expectations of a fixture, in the order in which a reader wants to know them.
 type described struct {
 	Envelope     string            `json:"envelope"` // "v2 by header, std", "none"
 	Others       []string          `json:"others,omitempty"`

@@ -12,21 +12,21 @@ import (
 	"unicode/utf8"
 )
 
-// headerName is where version 2 has its envelope.
+// headerName is the header with the envelope of version 2.
 const headerName = "PAYMENT-REQUIRED"
 
-// headerNames are that, and other names seen in the wild, in order of preference; headerKeys are they as net/http has
-// them.
+// headerNames lists headerName and other names that services use, in order of preference. headerKeys lists them in the
+// form of net/http.
 var (
 	headerNames = []string{headerName, "X-PAYMENT-REQUIRED", "X-PAYMENT-REQUIREMENTS", "PAYMENT-REQUIREMENTS"}
 	headerKeys  = []string{"Payment-Required", "X-Payment-Required", "X-Payment-Requirements", "Payment-Requirements"}
 )
 
-// maxHeaderValues bounds how many values of one header are tried.
+// maxHeaderValues is the largest number of values of one header that are tried.
 const maxHeaderValues = 8
 
-// canonicalHeader returns headers under the one form of their names, as nearly all come; values of one name that was
-// written in several cases are in a fixed order.
+// canonicalHeader returns headers with their names in canonical form. If a name occurs in several cases, its values are
+// in a fixed order.
 func canonicalHeader(h http.Header) http.Header {
 	same := true
 	for name := range h {
@@ -43,22 +43,22 @@ func canonicalHeader(h http.Header) http.Header {
 	return out
 }
 
-// decoded is JSON text as it came out of a header or body, with what decoding took.
+// decoded is JSON text from a header or body, with the steps of its decoding.
 type decoded struct {
 	text     json.RawMessage
 	variant  string   // steps joined by "+": "std", "url-unpadded", "quoted+std", "raw", ...
 	leniency []string // defect codes
 }
 
-// step is one round of decoding: it returns what came out, or ok false.
+// step is one round of decoding.
 type step struct {
 	name string // part of the variant
 	code string // the defect, "" for the form that the protocol asks for
 	do   func(string) (string, bool)
 }
 
-// base64Steps are the four alphabets in the order tried. Where padding is not needed the padded and unpadded form are
-// the same, so that the first wins; likewise text without + / - _ counts as standard.
+// base64Steps lists the four variants of base64 in the order in which they are tried. Text that needs no padding counts
+// as padded, and text without + / - _ as standard.
 var base64Steps = []step{
 	{"std", "", decodeBase64(base64.StdEncoding)},
 	{"std-unpadded", base64Unpadded, decodeBase64(base64.RawStdEncoding)},
@@ -73,9 +73,8 @@ func decodeBase64(e *base64.Encoding) func(string) (string, bool) {
 	}
 }
 
-// decodeValue turns a header value into JSON text that holds an object or a list. It undoes blanks, quotation marks,
-// one or two rounds of base64 in any alphabet, percent-encoding and a byte order mark; ok is false when no JSON comes
-// out.
+// decodeValue decodes a header value into JSON text of an object or a list. It removes spaces, quotation marks, one or
+// two rounds of base64 in any alphabet, percent-encoding and a byte order mark. ok is false if the result is not JSON.
 func decodeValue(value string) (d decoded, ok bool) {
 	var steps []string
 	note := func(name, code string) {
@@ -134,7 +133,7 @@ func finish(d decoded, value string, steps []string) (decoded, bool) {
 	return d, true
 }
 
-// undo takes one layer of encoding off.
+// undo removes one layer of encoding.
 func undo(value string) (next, name, code string, ok bool) {
 	for _, s := range base64Steps {
 		if out, ok := s.do(value); ok && plausible(out) {
@@ -149,8 +148,8 @@ func undo(value string) (next, name, code string, ok bool) {
 	return "", "", "", false
 }
 
-// plausible says whether decoded bytes can be JSON or another layer of encoding, so that a wrong alphabet or a word
-// that happens to be base64 is not followed.
+// plausible reports whether decoded bytes can be JSON or another layer of encoding. It rejects the result of a wrong
+// alphabet, and of a word that happens to be valid base64.
 func plausible(s string) bool {
 	s = strings.TrimPrefix(s, "\ufeff")
 	if strings.TrimSpace(s) == "" {
@@ -164,7 +163,7 @@ func looksLikeJSON(s string) bool {
 	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
 }
 
-// removeBlanks trims a value and, unless it is JSON, takes line breaks and blanks out of it.
+// removeBlanks trims a value and, unless the value is JSON, removes line breaks and spaces from it.
 func removeBlanks(s string) string {
 	s = strings.TrimSpace(s)
 	if looksLikeJSON(strings.TrimPrefix(s, "\ufeff")) || strings.HasPrefix(s, `"`) {
@@ -173,7 +172,7 @@ func removeBlanks(s string) string {
 	return strings.Join(strings.Fields(s), "")
 }
 
-// removeQuotes takes off a pair of quotation marks; a JSON string is unescaped.
+// removeQuotes removes a pair of quotation marks, and unescapes a JSON string.
 func removeQuotes(s string) (string, bool) {
 	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '"' && s[0] != '\'' {
 		return s, false
@@ -184,7 +183,7 @@ func removeQuotes(s string) (string, bool) {
 	return s[1 : len(s)-1], true
 }
 
-// decodeBody reads a body as JSON: as it stands, or wrapped once more as a JSON string or base64.
+// decodeBody reads a body as JSON: directly, or from inside a JSON string or base64.
 func decodeBody(body []byte) (d decoded, ok bool) {
 	text := bytes.TrimSpace(body)
 	if cut, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {

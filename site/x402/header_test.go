@@ -70,7 +70,7 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
-// TestRepeatedHeader has the ways in which a header comes more than once.
+// TestRepeatedHeader checks the ways in which a header can occur more than once.
 func TestRepeatedHeader(t *testing.T) {
 	t.Parallel()
 	text := `{"x402Version":2,"error":"a,b","accepts":[]}`
@@ -129,8 +129,8 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// TestHeaderNamesOfAnyCase reads a header whatever the case of its name; one that stands under two is repeated, and the
-// first in order counts.
+// TestHeaderNamesOfAnyCase checks that the case of a header's name does not matter. Two cases of one name are a
+// repeated header, and the first in order counts.
 func TestHeaderNamesOfAnyCase(t *testing.T) {
 	t.Parallel()
 	value := func(amount string) string {

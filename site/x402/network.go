@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// Network is one row of networks.json: a chain, or another rail, on which services ask to be paid.
+// Network is one row of networks.json: a chain, or another network, on which services request payment.
 type Network struct {
 	ID           string   `json:"id"` // CAIP-2; references are case-sensitive
 	Name         string   `json:"name"`
 	Abbreviation string   `json:"abbreviation"` // three capitals, unique in the table
-	ChainType    string   `json:"chain_type"`   // the namespace's word: evm, solana, stellar, ...
+	ChainType    string   `json:"chain_type"`   // evm, solana, stellar, ...
 	Mainnet      bool     `json:"mainnet"`
 	ExplorerURL  string   `json:"explorer_url"` // a block explorer's home page, "" when none is commonly known
 	Aliases      []string `json:"aliases"`      // names of version 1 and others seen, in lower case
 	AlsoCAIP2    []string `json:"also_caip2"`   // other proper CAIP-2 ids of the same chain
-	Source       string   `json:"source"`       // where the row comes from, a code that SOURCES.md explains
+	Source       string   `json:"source"`       // a code of SOURCES.md
 }
 
 //go:embed networks.json
@@ -116,7 +116,7 @@ func properNetwork(text string) bool {
 	return id != "" && id == text
 }
 
-// namespace returns what stands before the colon of a CAIP-2 id.
+// namespace returns the part of a CAIP-2 id before the colon.
 func namespace(id string) string {
 	ns, _, _ := strings.Cut(id, ":")
 	return ns

@@ -31,8 +31,8 @@ func TestNetworkTable(t *testing.T) {
 			names[strings.ToLower(name)] = n.ID
 		}
 		for _, name := range slices.Concat([]string{n.ID, " " + n.ID + "\n"}, n.Aliases, n.AlsoCAIP2) {
-			if id, known := ResolveNetwork(name); id != n.ID || !known {
-				t.Errorf("ResolveNetwork(%q) = %q, %v, want %q, true", name, id, known, n.ID)
+			if id, ok := ResolveNetwork(name); id != n.ID || !ok {
+				t.Errorf("ResolveNetwork(%q) = %q, %v, want %q, true", name, id, ok, n.ID)
 			}
 		}
 		if got, ok := NetworkByAbbreviation(strings.ToLower(n.Abbreviation)); !ok || got.ID != n.ID {
@@ -49,8 +49,8 @@ func TestResolveNetwork(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		id     string
-		known  bool
-		proper bool // may stand so in version 2
+		ok     bool
+		proper bool // whether version 2 allows this form
 	}{
 		{"eip155:8453", "eip155:8453", true, true},
 		{"base", "eip155:8453", true, false},
@@ -77,9 +77,9 @@ func TestResolveNetwork(t *testing.T) {
 		{"", "", false, false},
 		{strings.Repeat("x", 1<<16), "", false, false},
 	} {
-		id, known := ResolveNetwork(test.text)
-		if id != test.id || known != test.known {
-			t.Errorf("ResolveNetwork(%.60q) = %q, %v, want %q, %v", test.text, id, known, test.id, test.known)
+		id, ok := ResolveNetwork(test.text)
+		if id != test.id || ok != test.ok {
+			t.Errorf("ResolveNetwork(%.60q) = %q, %v, want %q, %v", test.text, id, ok, test.id, test.ok)
 		}
 		if got := properNetwork(test.text); got != test.proper {
 			t.Errorf("properNetwork(%.60q) = %v, want %v", test.text, got, test.proper)

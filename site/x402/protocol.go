@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Challenge is one way to pay by the "Payment" HTTP authentication scheme (MPP). It is kept apart from x402: its prices
-// and recipients enter no figure of ours.
+// Challenge is one way to pay by the "Payment" HTTP authentication scheme (MPP). It is separate from x402: no figure
+// includes its prices and recipients.
 type Challenge struct {
 	ID, Realm, Method, Intent, Expires, Description string
 	Request                                         json.RawMessage // request parameter, decoded; nil if it cannot be
 	Amount, Currency, Recipient                     string          // of the request, as written
 }
 
-// maxChallenges bounds the authentication challenges that are read from one answer.
+// maxChallenges is the largest number of authentication challenges that are read from one response.
 const maxChallenges = 16
 
-// protocols returns the other payment protocols that an answer hints at, sorted, and its MPP challenges.
+// protocols returns the other payment protocols of which a response shows signs, sorted, and its MPP challenges.
 func protocols(a Answer, d *defects) (names []string, mpp []Challenge) {
 	for _, value := range a.Header.Values("Www-Authenticate") {
 		if len(value) > MaxHeader {
@@ -57,7 +57,7 @@ type challenge struct {
 }
 
 // challenges splits a WWW-Authenticate value (RFC 9110 §11.6.1): a scheme token, then parameters separated by commas,
-// then perhaps the next scheme. Text that fits nothing is skipped.
+// then possibly the next scheme. Other text is skipped.
 func challenges(value string) []challenge {
 	var list []challenge
 	for len(list) < maxChallenges {
@@ -85,7 +85,7 @@ func challenges(value string) []challenge {
 	return list
 }
 
-// token cuts a leading RFC 9110 token off s.
+// token splits a leading RFC 9110 token from s.
 func token(s string) (word, rest string) {
 	i := strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
@@ -97,7 +97,7 @@ func token(s string) (word, rest string) {
 	return s[:i], s[i:]
 }
 
-// parameter cuts a quoted string or token off s.
+// parameter splits a leading quoted string or token from s.
 func parameter(s string) (text, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		i := strings.IndexAny(s, ", \t")
@@ -142,10 +142,10 @@ func readChallenge(params map[string]string) Challenge {
 	return c
 }
 
-// platformMarks are texts of hosting platforms' own 402 pages, which stand where a deployment has been disabled.
+// platformMarks lists texts of the 402 pages that hosting platforms show for a disabled deployment.
 var platformMarks = []string{"DEPLOYMENT_DISABLED", "402: PAYMENT_REQUIRED", "This Deployment has been disabled"}
 
-// platformPage says whether a 402 comes from the hosting platform instead of the service.
+// platformPage reports whether a 402 comes from the hosting platform instead of the service.
 func platformPage(a Answer) bool {
 	if a.Status != 402 {
 		return false

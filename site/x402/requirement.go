@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// The names under which sellers put a price and a recipient, in the order tried.
+// The keys of a price and of a recipient that services use, in the order in which they are tried.
 var (
 	amountKeys = []string{"amount", "maxAmountRequired", "maxAmount", "price"}
 	payToKeys  = []string{"payTo", "pay_to", "payToAddress", "recipient", "treasury", "address"}
 )
 
-// maxScalar bounds the text that is kept of a network, an address or an amount; Raw has the rest.
+// maxScalar is the largest length in bytes of a network, an address or an amount. Raw has the whole text.
 const maxScalar = 512
 
-// readRequirement reads one row of accepts. It never fails: what cannot be read is left empty, with a defect.
+// readRequirement reads one row of accepts. It never fails: a field that it cannot read is empty, with a defect.
 func readRequirement(row object, raw json.RawMessage, top object, version int, d *defects) Requirement {
 	r := Requirement{Raw: raw, members: row, Scheme: scalar(row.get("scheme"))}
 	if r.Scheme == "" {
@@ -125,13 +125,13 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 	}
 }
 
-// issuedCurrency says whether the asset is an XRP Ledger currency other than XRP, whose amounts are decimal text: no
-// defect, and no integer amount either.
+// issuedCurrency reports whether the asset is an XRP Ledger currency other than XRP. Such a currency has decimal
+// amounts, which are not a defect, and no integer amount.
 func (r Requirement) issuedCurrency() bool {
 	return namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
 
-// amountKeyOf returns the name that a version of the protocol gives the price.
+// amountKeyOf returns the key of the price in a version of the protocol.
 func amountKeyOf(version int) string {
 	if version == 1 {
 		return "maxAmountRequired"
@@ -156,7 +156,7 @@ func (r *Requirement) readAsset(row object, d *defects) {
 	}
 }
 
-// isTicker says whether an asset is written as a symbol on a network that knows only addresses.
+// isTicker reports whether an asset is a symbol on a network where assets are addresses.
 func isTicker(network, asset string) bool {
 	switch namespace(network) {
 	case "eip155", "solana", "aptos", "stellar", "tron", "starknet", "near":
@@ -209,7 +209,7 @@ func recipient(o object, d *defects) (key, text string) {
 	return "", ""
 }
 
-// maxSeconds bounds a timeout to what 32 bits hold; batch settlement uses up to 30 days.
+// maxSeconds is the largest timeout, which fits into 32 bits. Batch settlement uses up to 30 days.
 const maxSeconds = 1<<31 - 1
 
 func (r *Requirement) readTimeout(row object, d *defects) {
@@ -250,21 +250,21 @@ func (r *Requirement) readExtra(row object, d *defects) {
 	}
 }
 
-// Usable says whether a row counts as a way to pay: an integer atomic amount, a recipient, an asset, a scheme and a
-// network that resolves. Issued currencies of the XRP Ledger have decimal amounts and no atomic unit: such a row may
-// pass every check, but it is not usable; it stays in the evidence and out of prices.
+// Usable reports whether a row counts as a way to pay: whether it has an integer amount in atomic units, a recipient,
+// an asset, a scheme and a network that resolves. A row with an issued currency of the XRP Ledger is never usable,
+// since its amounts are decimal. Such a row may pass every check and stays in the evidence, but has no price.
 func (r Requirement) Usable() bool {
 	return r.Amount != "" && r.PayTo != "" && r.Asset != "" && r.Scheme != "" && r.NetworkCAIP2 != ""
 }
 
-// PriceUSD returns the price in dollars as exact decimal text ("0.01"), without exponent and without zeros that say
-// nothing. It is false for assets that are not in the table or not pegged to the dollar, and without an amount.
+// PriceUSD returns the price in dollars as exact decimal text ("0.01"), without exponent and without needless zeros. It
+// returns false for assets that are not in the table or not pegged to the dollar, and without an amount.
 func (r Requirement) PriceUSD() (string, bool) {
 	a, ok := r.assetOf()
 	if !ok || a.Peg != "USD" {
 		return "", false
 	}
-	// an XRPL issued currency: the amount is the value itself, for rules alone, since the row is not usable
+	// the amount of an XRPL issued currency is the value itself; only rules use it, since the row is not usable
 	if a.Issuer != "" {
 		text := decimalAmount(r.AmountRaw)
 		return text, text != ""

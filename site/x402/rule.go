@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Rule is one of the 14 compliance checks. Reasons say what was found; Expected and Mend are the same for everybody.
+// Rule is one of the 14 compliance checks. Its reasons describe one service; Expected and Mend are the same for all.
 type Rule struct {
 	ID       string
 	Label    string
-	Expected string // what the rule asks for
-	Mend     string // what an operator can do about a failure
+	Expected string // the requirement of the rule
+	Mend     string // how an operator can correct a failure
 
 	test func([]exhibit) string // the first failure, "" when all pass
 }
@@ -84,10 +84,10 @@ var rules = []Rule{
 		everyEndpoint(channelCoherent)},
 }
 
-// nothingCaptured is the reason of rules that found no envelope to judge.
+// nothingCaptured is the reason of a rule without an envelope to judge.
 const nothingCaptured = "nothing was captured"
 
-// everyEndpoint makes a rule of a test that each endpoint must pass; without endpoints it fails.
+// everyEndpoint returns a rule that fails if any endpoint fails a test, or if there are no endpoints.
 func everyEndpoint(test func(*exhibit) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if len(list) == 0 {
@@ -102,7 +102,7 @@ func everyEndpoint(test func(*exhibit) string) func([]exhibit) string {
 	}
 }
 
-// everyRow makes a rule of a test that each row must pass; without rows it fails.
+// everyRow returns a rule that fails if any row fails a test, or if there are no rows.
 func everyRow(test func(*exhibitRow) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if !slices.ContainsFunc(list, func(e exhibit) bool { return len(e.rows) > 0 }) {
@@ -112,7 +112,7 @@ func everyRow(test func(*exhibitRow) string) func([]exhibit) string {
 	}
 }
 
-// everyRowIfAny is everyRow for rules that pass where there is nothing to judge.
+// everyRowIfAny is like everyRow, but the rule passes if there are no rows.
 func everyRowIfAny(test func(*exhibitRow) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		for i := range list {
@@ -196,8 +196,8 @@ func payToShape(r *exhibitRow) string {
 	return ""
 }
 
-// creditRail says whether a row is batch settlement on Cloudflare's credit rail, which may leave the price out for
-// agents that it does not recognise.
+// creditRail reports whether a row is batch settlement on Cloudflare's credit rail, which may omit the price for agents
+// that it does not recognise.
 func (r *exhibitRow) creditRail() bool {
 	return r.Scheme == "batch-settlement" && r.NetworkCAIP2 == "cloudflare:402"
 }
@@ -219,7 +219,7 @@ func pricePresent(r *exhibitRow) string {
 	return "`" + key + "` is missing"
 }
 
-// maxSaneUSD is the highest price of one request that is not taken for a mistake in scale.
+// maxSaneUSD is the highest plausible price of one request. A higher price is probably a mistake in scale.
 const maxSaneUSD = "1000"
 
 var saneAmount = regexp.MustCompile(`^[1-9][0-9]{0,38}$`)
@@ -258,7 +258,7 @@ func assetDeclared(r *exhibitRow) string {
 		return mustBe("asset", "a string", raw)
 	}
 	fault := r.assetFault
-	if text != r.Asset { // with blanks around it
+	if text != r.Asset { // with spaces around it
 		fault = CheckAsset(r.NetworkCAIP2, text)
 	}
 	if fault != nil && !isChecksum(fault) {
@@ -356,9 +356,9 @@ func domainExtra(r *exhibitRow) string {
 	return ""
 }
 
-// channelFaults are leniencies of reading that break the agreement of version and channel. They are looked for among
-// all defects, since a broken header beside a good body is one. Clients join the values of a repeated header, and the
-// result decodes to nothing.
+// channelFaults lists the defects that contradict the agreement of version and channel. The rule searches all defects
+// for them, since a broken header beside a good body counts too. Clients join the values of a repeated header, and
+// cannot decode the result.
 var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated, versionConflict}
 
 func channelCoherent(e *exhibit) string {

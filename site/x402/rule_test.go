@@ -13,7 +13,7 @@ const (
 	acmePayTo  = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
 )
 
-// rowWith is a sound row of version 2 with members replaced; a nil value removes one.
+// rowWith returns a valid row of version 2 with replaced members. A nil value removes a member.
 func rowWith(changes map[string]any) map[string]any {
 	row := map[string]any{
 		"scheme": "exact", "network": "eip155:8453", "amount": "10000", "asset": usdcOnBase, "payTo": acmePayTo,
@@ -27,7 +27,7 @@ func rowWith(changes map[string]any) map[string]any {
 	return row
 }
 
-// evidenceOf is an answer with one envelope in its header or, for version 1, its body.
+// evidenceOf returns the evidence of a response with one envelope in its header or, for version 1, in its body.
 func evidenceOf(t *testing.T, envelope any, inBody bool) Evidence {
 	t.Helper()
 	text, err := json.Marshal(envelope)
@@ -52,7 +52,8 @@ func envelopeWith(version any, rows ...map[string]any) map[string]any {
 	return e
 }
 
-// TestRowRules has for each rule about rows what passes and what fails it. Keys are the members changed in a sound row.
+// TestRowRules checks for each rule about rows which rows pass and which fail. Keys are the members changed in a valid
+// row.
 func TestRowRules(t *testing.T) {
 	t.Parallel()
 	sol := "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
@@ -137,7 +138,7 @@ func TestRowRules(t *testing.T) {
 	}
 }
 
-// checkOf returns why a rule fails, "" when it passes.
+// checkOf returns the reason why a rule fails, or "" if it passes.
 func checkOf(t *testing.T, rule string, evidence ...Evidence) string {
 	t.Helper()
 	checks := Assess(evidence).Checks
@@ -227,7 +228,8 @@ func TestRulesAreDescribed(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(
 		`payload_captured accepts_present payto_recoverable payto_conformant payto_shape price_present price_sane
-		asset_declared network_caip2 scheme_declared transport_https x402_version_current eip712_domain_extra version_channel_coherent`)
+		asset_declared network_caip2 scheme_declared transport_https x402_version_current eip712_domain_extra
+		version_channel_coherent`)
 	var got []string
 	for _, r := range Rules() {
 		got = append(got, r.ID)

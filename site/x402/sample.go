@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 )
 
-// sampleDepth bounds how deep a sample follows a schema, and maxSample how long it may become.
+// sampleDepth is the largest depth to which a sample follows a schema. maxSample is its largest length in bytes.
 const (
 	sampleDepth = 6
 	maxSample   = 16 << 10
 )
 
-// sample makes the smallest value that a JSON schema describes: required members only, the schema's own example,
-// default or first allowed value where it has one, else "sample", 0, false. It returns nil without a schema.
-// References are never followed.
+// sample returns the smallest value that a JSON schema describes, with required members only. For each value it takes
+// the schema's example, default or first allowed value, else "sample", 0 or false. It returns nil without a schema, and
+// never follows references.
 func sample(schema json.RawMessage, levels int) json.RawMessage {
 	list, ok := members(schema)
 	if !ok || levels == 0 {
@@ -41,7 +41,7 @@ func sample(schema json.RawMessage, levels int) json.RawMessage {
 	return sampleObject(s, levels)
 }
 
-// ownExample returns the value that a schema itself offers.
+// ownExample returns the value that a schema itself contains: its example, default or first allowed value.
 func ownExample(s object) json.RawMessage {
 	for _, key := range []string{"const", "example", "default"} {
 		if value := s.get(key); !absent(value) && len(value) <= maxSample {
@@ -68,7 +68,7 @@ func sampleObject(s object, levels int) json.RawMessage {
 	return out.object()
 }
 
-// writer collects the members of an object, as many as maxSample has room for.
+// writer collects the members of an object, up to maxSample bytes.
 type writer struct{ bytes.Buffer }
 
 // add adds a member that has a value.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// Bounds of the JSON that is read. Real envelopes with a bazaar schema nest about 15 deep; no object in one has had
-// more than some dozens of members.
+// Limits of the JSON that is read. Real envelopes with a bazaar schema have about 15 levels, and no object with more
+// than some dozens of members.
 const (
 	maxDepth   = 64
 	maxMembers = 2048
@@ -18,7 +18,7 @@ type member struct {
 	Value json.RawMessage
 }
 
-// depth returns how deep objects and arrays nest in text, which need not be valid JSON.
+// depth returns the number of levels of objects and arrays in text, which need not be valid JSON.
 func depth(text []byte) int {
 	now, deepest := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -64,8 +64,8 @@ func members(text json.RawMessage) (list []member, ok bool) {
 	return list, true
 }
 
-// elements splits a valid JSON array into at most limit elements. It returns false for anything that is not an array,
-// and more when elements were left out.
+// elements splits a valid JSON array into at most limit elements. It returns false for anything that is not an array.
+// more is true if it left out elements.
 func elements(text json.RawMessage, limit int) (list []json.RawMessage, more, ok bool) {
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '[' {
@@ -115,7 +115,7 @@ func duplicateKey(text json.RawMessage, levels int) string {
 	return ""
 }
 
-// repeated returns the first key that an earlier member has, "" without.
+// repeated returns the first key that an earlier member has too, or "".
 func repeated(list []member) string {
 	seen := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -130,7 +130,7 @@ func repeated(list []member) string {
 // object is the members of a JSON object by key, the last of a repeated key.
 type object []member
 
-// get returns the value of a key, nil when the object lacks it.
+// get returns the value of a key, or nil if the object lacks the key.
 func (o object) get(key string) json.RawMessage {
 	for i := len(o) - 1; i >= 0; i-- {
 		if o[i].Key == key {
@@ -175,7 +175,7 @@ func kind(text json.RawMessage) byte {
 	}
 }
 
-// absent says whether a value is missing or null.
+// absent reports whether a value is missing or null.
 func absent(text json.RawMessage) bool { return len(text) == 0 || kind(text) == 'n' }
 
 // unquote decodes a JSON string. Invalid UTF-8 becomes U+FFFD.

@@ -1,7 +1,7 @@
 package x402
 
-// Variable says whether the amount is the most that may be taken instead of the price: upto settles what was used, and
-// batch settlement on an EVM chain takes vouchers up to the amount. On Cloudflare's credit rail it is a fixed price.
+// Variable reports whether the amount is a maximum instead of the price: upto settles the amount used, and batch
+// settlement on an EVM chain accepts vouchers up to the amount. On Cloudflare's credit rail the price is fixed.
 func (r Requirement) Variable() bool {
 	switch r.Scheme {
 	case "upto":

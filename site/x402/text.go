@@ -9,24 +9,24 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// maxText and maxURL bound what is kept of a service's words and addresses, in characters.
+// maxText and maxURL are the largest lengths of a service's texts and URLs, in characters.
 const (
 	maxText = 500
 	maxURL  = 2048
 )
 
-// cleanText makes a service's words fit to be shown: entities decoded once, doubly encoded UTF-8 repaired, control,
-// invisible and direction characters out, blanks collapsed. Markup stays: whoever prints the text escapes it.
+// cleanText prepares a service's text for display. It decodes entities once, repairs doubly encoded UTF-8, removes
+// control, invisible and direction characters, and collapses spaces. It keeps markup: the caller escapes the text.
 func cleanText(s string) string {
-	if len(s) > 16*maxText { // the rest would be clipped anyway; entities and repairs only shorten
+	if len(s) > 16*maxText { // decoding only shortens the text, so the rest would be clipped
 		s = s[:16*maxText]
 	}
 	s = dropInvisible(repairMojibake(html.UnescapeString(strings.ToValidUTF8(s, "\ufffd"))))
-	s = dropInvisible(repairMojibake(s)) // an invisible character may have kept the first repair from working
+	s = dropInvisible(repairMojibake(s)) // an invisible character may have prevented the first repair
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isPrinted says whether s is of characters that ASCII prints.
+// isPrinted reports whether all characters of s are printable ASCII.
 func isPrinted(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -36,7 +36,7 @@ func isPrinted(s string) bool {
 	return true
 }
 
-// dropInvisible takes out what shows nothing and makes every blank a plain one.
+// dropInvisible removes invisible characters and replaces all white space by plain spaces.
 func dropInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -49,8 +49,8 @@ func dropInvisible(s string) string {
 	}, s)
 }
 
-// invisible says whether a character shows nothing but changes how text is read: controls, direction marks, joiners
-// (except the one that emoji need), private and unassigned ones.
+// invisible reports whether a character is not displayed but changes how text is read: a control, a direction mark, a
+// joiner (except the one that emoji need), or a private or unassigned character.
 func invisible(r rune) bool {
 	if r >= ' ' && r <= '~' || r == '\u200d' {
 		return false
@@ -59,7 +59,7 @@ func invisible(r rune) bool {
 		r == '\u2028' || r == '\u2029'
 }
 
-// repairMojibake undoes one round of UTF-8 read as Windows-1252 ("USDâ‚®0"), where the whole text says so.
+// repairMojibake reverses one misreading of UTF-8 as Windows-1252 ("USDâ‚®0"), if the whole text shows it.
 func repairMojibake(s string) string {
 	if !strings.ContainsAny(s, "ÂÃâðÅÐ") {
 		return s
@@ -71,7 +71,7 @@ func repairMojibake(s string) string {
 	return original
 }
 
-// cleanURL keeps an address as it is written but for characters that no address holds.
+// cleanURL returns a URL unchanged except for characters that no URL contains.
 func cleanURL(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == utf8.RuneError || invisible(r) {
@@ -82,7 +82,7 @@ func cleanURL(s string) string {
 	return clip(s, maxURL)
 }
 
-// clip cuts s to at most n characters, with an ellipsis as the last where something was cut.
+// clip cuts s to at most n characters, of which the last is an ellipsis if s was longer.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -32,7 +32,7 @@ func rawTON(address string) (raw string, ok bool) {
 	return strconv.Itoa(int(int8(b[1]))) + ":" + hex.EncodeToString(b[2:34]), true
 }
 
-// crc16 is CRC-16/XMODEM, which TON and Stellar addresses end with.
+// crc16 returns the CRC-16/XMODEM of data, which ends TON and Stellar addresses.
 func crc16(data []byte) uint16 {
 	var crc uint16
 	for _, c := range data {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Warning is something worth knowing that no check counts.
+// Warning is a remark that counts in no check.
 type Warning struct {
 	Code     string `json:"code"`
 	Endpoint string `json:"endpoint,omitempty"` // "" when it is about the whole service
@@ -17,10 +17,10 @@ type Warning struct {
 	Detail   string `json:"detail,omitempty"`
 }
 
-// WarningCode is one kind of warning and what it means.
+// WarningCode is one kind of warning and its meaning.
 type WarningCode struct{ Code, Meaning string }
 
-// The codes. Stored and published: never rename one.
+// The codes. They are stored and published: never rename one.
 const (
 	bazaarInvalid          = "bazaar_invalid"
 	checksumBad            = "checksum_bad"
@@ -48,7 +48,7 @@ var warningCodes = []WarningCode{
 // WarningCodes returns every code with its meaning, in the order of the codes.
 func WarningCodes() []WarningCode { return slices.Clone(warningCodes) }
 
-// warnings collects them over all endpoints, in the order of code, endpoint and row.
+// warnings collects the warnings of all endpoints, in the order of code, endpoint and row.
 func warnings(list []exhibit) []Warning {
 	out := []Warning{}
 	for k := range list {
@@ -99,7 +99,7 @@ func endpointWarnings(e *exhibit) []Warning {
 	return out
 }
 
-// lastURL is the address that answered.
+// lastURL returns the URL of the response, after redirects.
 func (e *exhibit) lastURL() string {
 	if n := len(e.Hops); n > 0 {
 		return e.Hops[n-1]
@@ -107,8 +107,8 @@ func (e *exhibit) lastURL() string {
 	return e.URL
 }
 
-// sameResource says whether two addresses have one scheme, host and path; queries differ from call to call. Relative
-// addresses name no other host and compare by path.
+// sameResource reports whether two URLs have the same scheme, host and path. It ignores queries, which differ between
+// calls. Relative URLs compare by path alone.
 func sameResource(a, b string) bool {
 	x, err1 := url.Parse(a)
 	y, err2 := url.Parse(b)
@@ -122,7 +122,7 @@ func sameResource(a, b string) bool {
 	return samePath && strings.EqualFold(x.Host, y.Host) && strings.EqualFold(x.Scheme, y.Scheme)
 }
 
-// rowWarnings compares prices with the one that the OpenAPI document declares, where there is one.
+// rowWarnings compares prices with the one in the OpenAPI document, if there is one.
 func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	var out []Warning
 	add := func(code, detail string) {
@@ -153,14 +153,14 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	return out
 }
 
-// declaredAmount reads a price from a document, decimal dollars with or without the sign, "" when it is none.
+// declaredAmount reads a price in a document, decimal dollars with or without the sign. It returns "" for other text.
 func declaredAmount(text string) string {
 	return decimalAmount(strings.TrimPrefix(strings.TrimSpace(text), "$"))
 }
 
 func isChecksum(err error) bool { return errors.Is(err, ErrChecksum) }
 
-// onlyTestnets says whether there are rows and all of them are on networks that the table knows as test networks.
+// onlyTestnets reports whether there are rows and the table lists all their networks as test networks.
 func onlyTestnets(list []exhibit) bool {
 	any := false
 	for _, e := range list {

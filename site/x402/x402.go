@@ -22,14 +22,14 @@ type Answer struct {
 	URL       string // URL of the response, after redirects
 }
 
-// Limits of what is read. A bazaar header of 2-3 KiB is normal and one of 16 KiB was met; the v1 HTML paywall
-// measured 3.5 MB.
+// Limits of what is read. A bazaar header normally has 2-3 KiB, the largest one 16 KiB. The HTML paywall of version 1
+// has 3.5 MB.
 const (
 	MaxHeader = 128 << 10
 	MaxBody   = 256 << 10
 )
 
-// Channel says where in the answer an envelope stood.
+// Channel is the part of a response that contains an envelope.
 type Channel string
 
 const (
@@ -40,33 +40,33 @@ const (
 	ChannelHTML   Channel = "html"   // window.x402 in a paywall page
 )
 
-// Defect is one leniency that reading took: what a strict client would have refused.
+// Defect is one deviation that parsing accepts and a strict client refuses.
 type Defect struct {
 	Code   string `json:"code"`             // stable, lower case with underscores
 	Detail string `json:"detail,omitempty"` // what was found, clipped and cleaned
 	Row    *int   `json:"row,omitempty"`    // index in accepts, nil when it is about the whole envelope
 }
 
-// Captured is everything that one answer says about payment.
+// Captured contains everything that one response says about payment.
 type Captured struct {
-	Envelope  *Envelope   // the chosen one; nil when the answer holds none
+	Envelope  *Envelope   // the chosen one; nil if the response contains none
 	Others    []Envelope  // the other readable candidates, in channel order
 	Defects   []Defect    // of the chosen envelope and of the choice itself
 	Divergent bool        // channels disagree on amount, recipient, asset, network or scheme
-	Relation  Relation    // how the chosen envelope and the others go together
-	Protocols []string    // other payment protocols hinted at: "mpp", "l402", "crawler-price", sorted
-	MPP       []Challenge // what a "Payment" authentication scheme asks for, in the order received
+	Relation  Relation    // the relation of the chosen envelope and the others
+	Protocols []string    // signs of other payment protocols: "mpp", "l402", "crawler-price", sorted
+	MPP       []Challenge // the challenges of the "Payment" authentication scheme, in the order received
 	Platform  bool        // a hosting platform's own 402 page (a disabled deployment): the service is down
 }
 
-// Relation says how several envelopes in one answer go together.
+// Relation is the relation of several envelopes in one response.
 type Relation string
 
 const (
 	Single    Relation = ""          // at most one envelope offers anything
 	Mirror    Relation = "mirror"    // the same offers twice, in one version
 	DualStack Relation = "dual"      // the same offers in version 1 and version 2
-	Divergent Relation = "divergent" // the offers differ: an answer that says two things
+	Divergent Relation = "divergent" // different offers
 )
 
 // Envelope is one PaymentRequired object, version 1 or 2, read leniently into one form.
@@ -79,28 +79,28 @@ type Envelope struct {
 	Resource  Resource
 	Accepts   []Requirement
 	Discovery *Discovery // bazaar extension (v2) or outputSchema (v1), nil without
-	Defects   []Defect   // what reading this envelope took; Captured.Defects has those of the chosen one
+	Defects   []Defect   // defects of this envelope; Captured.Defects has those of the chosen one
 
-	top object // its members, nil where requirements stood alone
+	top object // its members, nil for requirements without an envelope
 }
 
-// Resource describes what is paid for, in the service's own words (cleaned of control characters, clipped).
+// Resource describes the paid resource in the service's own texts, without control characters, and clipped.
 type Resource struct {
 	URL, Description, MimeType, ServiceName, IconURL string
 	Tags                                             []string
 }
 
-// Discovery is how to call the resource, as the service declares it.
+// Discovery says how to call the resource, as the service declares it.
 type Discovery struct {
-	Method        string          // upper case, "" when not said
+	Method        string          // upper case, "" if not declared
 	Body          json.RawMessage // example body for POST, PUT, PATCH; nil without
 	QueryParams   json.RawMessage // example query parameters as a JSON object; nil if none are declared
 	RouteTemplate string          // "/users/:id", "" when absent or malformed
-	MCP           bool            // an MCP tool, which a prober limited to HTTP must not call
+	MCP           bool            // an MCP tool, which an HTTP prober must not call
 }
 
-// Requirement is one row of accepts: one way to pay. Its texts are clipped, and characters that show nothing are U+FFFD
-// in them; Raw has what was received.
+// Requirement is one row of accepts: one way to pay. Its texts are clipped, and invisible characters are replaced by
+// U+FFFD. Raw has the received bytes.
 type Requirement struct {
 	Scheme       string
 	Network      string // as received
