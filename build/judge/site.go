@@ -55,7 +55,7 @@ func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 			Evidence: fmt.Sprintf("%s is on a free-hosting or tunnel domain", host)})
 	case f.Domain != nil && f.Domain.Suffix != nil:
 		flags = append(flags, site.RiskFlag{Level: site.RiskClean, Code: "free_host",
-			Evidence: fmt.Sprintf("names under %s are given away or sold by its owner",
+			Evidence: fmt.Sprintf("the owner of %s gives away or sells names under it",
 				*f.Domain.Suffix)})
 	}
 	return flags

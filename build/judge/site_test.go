@@ -64,7 +64,7 @@ func TestDomainsAndSites(t *testing.T) {
 		{name: "a name below somebody else's is a hint", base: "https://acme.uk.com",
 			domain: &postgres.DomainFacts{Domain: "acme.uk.com", Suffix: new("uk.com")}, wantLevel: "clean",
 			wantFlags: []site.RiskFlag{{Level: "clean", Code: "free_host",
-				Evidence: "names under uk.com are given away or sold by its owner"}}},
+				Evidence: "the owner of uk.com gives away or sells names under it"}}},
 		{name: "a site", checked: at(-2), site: &postgres.SiteFacts{CheckedAt: at(-0.5), Homepage: new(true),
 			Terms: new(false), Domain: new("acme.com")}, wantLevel: "clean", wantUpdated: at(-0.5),
 			wantSite: site.SiteFacts{Homepage: new(true), Terms: new(false), CheckedAt: site.TimeOrNull(*at(-0.5))}},

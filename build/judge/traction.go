@@ -270,7 +270,7 @@ func flagConcentrated(t *site.Traction) *site.RiskFlag {
 		return nil
 	}
 	return &site.RiskFlag{Level: site.RiskWarning, Code: "concentrated_volume", Evidence: fmt.Sprintf(
-		"its three largest buyers paid %s %% of the volume of 30 days, in %d settlements of %d buyers",
+		"the three largest buyers paid %s%% of 30 days' volume; %d settlements by %d buyers",
 		formatPercent(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
 }
 

@@ -14,7 +14,7 @@ import (
 // exampleSubmission is an example of the body of a submission.
 var exampleSubmission = site.Submission{
 	URL: "https://api.acme.example", Email: "owner@acme.example", ServiceName: "Acme Quotes",
-	Description: "Share prices, a call at a time.",
+	Description: "Share prices per call.",
 	WebsiteURL:  "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
 }
 
@@ -24,7 +24,7 @@ func (a *Document) addCall(c *site.Call) error {
 	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary,
 		Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
 	op.Parameters = a.pathParameters(c.Pattern)
-	ok := &apiResponse{Description: "What was asked for."}
+	ok := &apiResponse{Description: "The requested data."}
 	failed := failures[1:] // a call never returns 304
 	if c.Body != nil {
 		content, err := a.schemas.Of(reflect.TypeOf(c.Body))
@@ -39,11 +39,12 @@ func (a *Document) addCall(c *site.Call) error {
 			Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
 		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header",
 			Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
-			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a " +
-				"submission is taken once."})
-		ok.Description = "The submission is kept."
+			Description: "Any text of printable ASCII that is unique to this submission: a repeated submission with " +
+				"the same key is accepted once."})
+		ok.Description = "The submission is stored."
 		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
-			Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}
+			Value: &apiHeader{Description: "URL of the status of the submission.",
+				Schema: &schema.Schema{Type: "string"}}}}
 		failed = append(failed[:len(failed):len(failed)], submitFailures...)
 	}
 	content, err := a.schemas.Of(reflect.TypeOf(c.Response))

@@ -156,9 +156,8 @@ func New(d Directory, x Examples) (*Document, error) {
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
 			{tagSubmit,
-				"How a service comes to be listed, where this server takes submissions. What these addresses tell " +
-					"is in no snapshot."},
-			{tagFiles, "What else lies in a snapshot: what the rules read, and what describes the API."},
+				"Submissions of services, if this server accepts them. No snapshot contains these responses."},
+			{tagFiles, "Other files of a snapshot: the inputs of the rules, and the descriptions of the API."},
 		},
 	}
 	for i := range site.Routes {
@@ -203,13 +202,13 @@ func (d *Directory) info() apiInfo {
 	var text strings.Builder
 	fmt.Fprintf(&text,
 		"%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
-			"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The "+
-			"API is under the MIT license, "+
-			"the data under CC BY 4.0: name the source, as `provenance` says.", d.Title)
+			"Every response to a reader is a file of a snapshot, or an extract of such files. Reading needs no key. "+
+			"The API is under the MIT license. The data is under CC BY 4.0; `provenance` contains the source to "+
+			"name.", d.Title)
 	if d.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")
 	}
-	text.WriteString("\n\n## How requests are read\n")
+	text.WriteString("\n\n## Rules for requests\n")
 	for _, m := range httpPolicy() {
 		fmt.Fprintf(&text, "\n- **%s**: %s", m.Term, m.Text)
 	}
@@ -226,7 +225,7 @@ func (d *Directory) servers() []apiServer {
 	servers := []apiServer{{base + apiPrefix, "This directory"}}
 	for _, alias := range site.Table().Aliases {
 		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"),
-			"The same, for clients that know it by this prefix"})
+			"The same, for clients that use this prefix"})
 	}
 	return servers
 }
@@ -362,7 +361,7 @@ const jsonType = "application/json"
 
 // responses returns the possible responses of an operation.
 func responses(content *schema.Schema, example json.RawMessage, paged bool) schema.Object[*apiResponse] {
-	ok := &apiResponse{Description: "What was asked for.",
+	ok := &apiResponse{Description: "The requested data.",
 		Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
 		if h.Name != headerRequestID && h.Name != headerRetry && (h.Name != headerLink || paged) {

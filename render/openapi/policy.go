@@ -18,39 +18,39 @@ type policyRule struct{ Term, Text string }
 // httpPolicy lists the rules for requests to all routes. Package site implements them; tests check that both agree.
 func httpPolicy() []policyRule {
 	return []policyRule{
-		{"An empty parameter", "counts as absent, because forms send them."},
-		{"A repeated parameter", "counts once: the first that is not empty wins."},
+		{"An empty parameter", "counts as absent, because forms send empty fields."},
+		{"A repeated parameter", "counts once, with the first value that is not empty."},
 		{"An unknown parameter", "is ignored."},
 		{"Encoding",
-			"a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or holds NUL, is a " +
-				"400; a name that does not decode is ignored; " +
-				"a path that does not decode, or holds NUL, is a 404."},
+			"a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or contains NUL, is " +
+				"answered with 400. A name that does not decode is ignored. A path that does not decode, or contains " +
+				"NUL, is answered with 404."},
 		{"An invalid value",
 			fmt.Sprintf(
-				"is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text "+
-					"of more than %d characters, "+
-					"and a query string of more than %s bytes.", display.Number(site.MaxPage), site.MaxText,
+				"is answered with 400; the error names the parameter, its value and the allowed values. The same "+
+					"applies to a page above %s, a text of more than %d characters and a query string of more than "+
+					"%s bytes.", display.Number(site.MaxPage), site.MaxText,
 				display.Number(int64(site.Table().Limits.MaxQuery)))},
-		{"A filter value that no service has", "is an empty list, not an error."},
-		{"Past the end", "a page or window is an empty list with the true `meta`."},
-		{"Walking pages",
-			"the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that " +
-				"`X-Snapshot` told, " +
-				"every page comes from one build, for an hour at least, so that no row is missed or met twice."},
-		{"How often",
-			"where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has " +
-				"left; one too many is a 429 with `Retry-After`."},
+		{"A filter value that no service has", "returns an empty list, not an error."},
+		{"A page or window past the end", "is an empty list with the correct `meta`."},
+		{"Reading all pages",
+			"the header `Link` contains the URL of the next page with rel=next. This URL has `snapshot=<id>`, the " +
+				"ID in `X-Snapshot`, so all pages come from one snapshot, for at least an hour, and no row is " +
+				"missing or repeated."},
+		{"Rate limits",
+			"if requests are limited, `RateLimit-Policy` contains the limit and `RateLimit` the number of requests " +
+				"left. Requests above the limit are answered with 429 and `Retry-After`."},
 		{"Methods",
-			"are GET, HEAD and OPTIONS; of /v1/submit alone POST and OPTIONS. `If-None-Match` with an `ETag` is " +
-				"answered with 304 while nothing changed."},
+			"are GET, HEAD and OPTIONS; for /v1/submit they are POST and OPTIONS. A request with the current `ETag` " +
+				"in `If-None-Match` is answered with 304."},
 		{"A path that ends in .json",
-			"names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route " +
-				"counts there."},
-		{"Everything at once",
-			"`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` is all of it, `/packs/<hour>.zip` " +
-				"holds older rows of the logs. " +
-				"They come by ranges too, and count against no limit of requests."},
-		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
+			"is a file of the snapshot: `/v1/services.json` is the file of `/v1/services`. Parameters are ignored."},
+		{"Complete downloads",
+			"`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` contains all of it, and " +
+				"`/packs/<hour>.zip` contains older rows of the logs. These files support range requests and do not " +
+				"count in rate limits."},
+		{"Unknown values", "are `null`, never zero."},
+		{"Times", "are UTC with milliseconds, so that they sort as text."},
 	}
 }
 
@@ -75,20 +75,20 @@ func said(code int, kind, message string) func() site.Error {
 
 // failures lists them by status.
 var failures = []failure{
-	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil,
+	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is current.", nil,
 		nil},
 	{http.StatusBadRequest, "BadRequest",
-		"A parameter, or a field of a submission, has a value that it may not have; each is named in fields.", nil,
+		"A parameter or a field of a submission has an invalid value; `fields` names each.", nil,
 		exampleBadRequest},
-	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil,
+	{http.StatusNotFound, "NotFound", "Nothing exists at this path, or the snapshot is no longer stored.", nil,
 		said(http.StatusNotFound, site.ErrorNotFound, "nothing was found at this path")},
 	{http.StatusTooManyRequests, "RateLimited",
-		"Too many requests from this client; Retry-After says when to come back.",
+		"Too many requests from this client; wait for the number of seconds in Retry-After.",
 		[]string{headerRetry, "RateLimit-Policy", "RateLimit"},
 		said(http.StatusTooManyRequests, site.ErrorRateLimited,
 			"too many requests from this client; wait for the number of seconds in Retry-After")},
 	{http.StatusInternalServerError, "InternalError",
-		"Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
+		"The server failed. Its log has the cause under the X-Request-Id.", []string{headerRequestID},
 		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
 	{http.StatusServiceUnavailable, "Unavailable", "Nothing is published yet.", []string{headerRetry},
 		said(http.StatusServiceUnavailable, site.ErrorUnavailable, "nothing is published yet")},
@@ -102,10 +102,10 @@ var submitFailures = []failure{
 	{http.StatusRequestTimeout, "SlowBody", "The body did not arrive within ten seconds.", nil,
 		said(http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time")},
 	{http.StatusRequestEntityTooLarge, "TooLarge",
-		fmt.Sprintf("A submission has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
+		fmt.Sprintf("The submission has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
 		said(http.StatusRequestEntityTooLarge, site.ErrorTooLarge,
 			fmt.Sprintf("the body is too large: at most %d bytes are allowed", site.MaxSubmission))},
-	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "A submission is not sent as application/json in UTF-8.",
+	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The submission is not application/json in UTF-8.",
 		nil,
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
 }
@@ -147,29 +147,29 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 var apiHeaders = schema.Object[*apiHeader]{
 	{Name: "ETag",
 		Value: &apiHeader{
-			Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its " +
-				"sha256.", Schema: &schema.Schema{Type: "string"}}},
-	{Name: "Last-Modified", Value: &apiHeader{Description: "When the snapshot was built.",
+			Description: "Strong validator of the body. For an uncompressed file it is the first 32 digits of its " +
+				"SHA-256.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "Last-Modified", Value: &apiHeader{Description: "Time at which the snapshot was built.",
 		Schema: &schema.Schema{Type: "string"}}},
-	{Name: "Cache-Control", Value: &apiHeader{Description: "Good until the next build is due.",
+	{Name: "Cache-Control", Value: &apiHeader{Description: "Allows caching until the next build is due.",
 		Schema: &schema.Schema{Type: "string"}}},
-	{Name: "X-Snapshot", Value: &apiHeader{Description: "Id of the snapshot that answered.",
+	{Name: "X-Snapshot", Value: &apiHeader{Description: "ID of the snapshot that the response comes from.",
 		Schema: &schema.Schema{Type: "string", Pattern: site.SnapshotPattern}}},
 	{Name: "X-Snapshot-Warning",
-		Value: &apiHeader{Description: "stale where there may be a newer snapshot that can't be read now.",
+		Value: &apiHeader{Description: "stale if a newer snapshot may exist that cannot be read now.",
 			Schema: &schema.Schema{Type: "string"}}},
 	{Name: headerLink,
 		Value: &apiHeader{
-			Description: "The address of the next page in the same snapshot, with rel=next, where there is one.",
+			Description: "URL of the next page in the same snapshot, with rel=next, if there is one.",
 			Schema:      &schema.Schema{Type: "string"}}},
 	{Name: "RateLimit-Policy",
 		Value: &apiHeader{
-			Description: "Requests that a client may make, and in how many seconds, where that is limited.",
+			Description: "Number of requests that a client may make, and in how many seconds, if limited.",
 			Schema:      &schema.Schema{Type: "string"}}},
-	{Name: "RateLimit", Value: &apiHeader{Description: "Requests left, and seconds until all are there again.",
+	{Name: "RateLimit", Value: &apiHeader{Description: "Number of requests left, and seconds until the limit is reset.",
 		Schema: &schema.Schema{Type: "string"}}},
-	{Name: headerRequestID, Value: &apiHeader{Description: "Names the failed request in our log.",
+	{Name: headerRequestID, Value: &apiHeader{Description: "ID of the failed request in the server's log.",
 		Schema: &schema.Schema{Type: "string"}}},
-	{Name: headerRetry, Value: &apiHeader{Description: "Seconds after which to try again.",
+	{Name: headerRetry, Value: &apiHeader{Description: "Seconds to wait before the next request.",
 		Schema: &schema.Schema{Type: "integer"}}},
 }

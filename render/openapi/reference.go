@@ -91,7 +91,7 @@ func (a *Document) PageData() (reference, error) {
 		e := f.example()
 		text := f.text
 		if f.name == otherError {
-			text = "The address does not have this method; Allow names those that it has."
+			text = "The path does not support this method; Allow lists the methods that it supports."
 		}
 		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, text})
 	}
