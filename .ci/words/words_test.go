@@ -15,8 +15,11 @@ func TestCheck(t *testing.T) {
 		about, file, text string
 		want              []string // "line: beginning of the fault"
 	}{
-		{"plain code", "a.go", "package a\n\n// Count returns the number of rows.\nfunc Count() int { return 0 }\n", nil},
-		{"metaphor within a name", "a.go", "package a\n\ntype httpManners struct{}\n", []string{"a.go:3: name httpManners"}},
+		{"plain code", "a.go", "package a\n\n// Count returns the number of rows.\nfunc Count() int { return 0 }\n",
+			nil},
+		{"metaphor within a name", "a.go", "package a\n\ntype httpManners struct{}\n",
+			[]string{"a.go:3: name httpManners"}},
+		{"data of a test", "a_test.go", "package a\n\nvar a = `\n" + strings.Repeat("word ", 30) + "`\n", nil},
 		{"participle as a name", "a.go", "package a\n\nfunc f() { found := 1; _ = found }\n",
 			[]string{"a.go:3: name found"}},
 		{"participle as an adjective", "a.go", "package a\n\nvar knownHosts []string\n", nil},

@@ -19,7 +19,8 @@ import (
 
 // TestDatabaseClockSteps sets the clock of a real Postgres an hour forward or back, across midnight too. A server
 // receives submissions and a worker visits and builds meanwhile. Both continue without help, and so does a worker that
-// is started then. Each service has one check of each round, and everything acknowledged is stored. No host or job waits
+// is started then. Each service has one check of each round, and everything acknowledged is stored. No host or job
+// waits
 // until the clock reaches its old time.
 func TestDatabaseClockSteps(t *testing.T) {
 	t.Parallel()

@@ -214,7 +214,8 @@ func TestDoctorOfABucket(t *testing.T) {
 	address := server.Bucket(t) + "/prefix"
 	env := server.Env(server.Address)
 	states, said, _ := examined(t, t.TempDir(), env, "--publish-to", address)
-	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "supports conditional writes") {
+	if states["bucket"] != "ok" || states["published"] != "warning" ||
+		!strings.Contains(said, "supports conditional writes") {
 		t.Errorf("%v:\n%s", states, said)
 	}
 	store, err := objects.OpenStore(address, objects.StoreOptions{Getenv: server.Getenv})

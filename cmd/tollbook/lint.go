@@ -74,7 +74,7 @@ EXIT STATUS
 response that is no 402 (or 412) of the service itself; and for an error in the command line.`,
 		Example: `  tollbook lint https://api.acme.example/quote
 
-  In a pipeline, with a server on the same machine. A server without TLS fails transport_https, so jq ignores that check:
+  In a pipeline, with a server on the same machine. Without TLS, transport_https fails, so jq ignores that check:
 
     tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,

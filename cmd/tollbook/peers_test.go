@@ -18,8 +18,8 @@ import (
 )
 
 // TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed.
-// The grades are computed by hand from the rules of x402 and the scale on the page /methodology: A from 13 of 14
-// checks; at best C if transport_https fails; F without payload, accepts or recipient.
+// The grades are computed by hand from the rules of x402 and the scale on the page /methodology. A needs 13 of 14
+// checks. If transport_https fails, the best is C. Without payload, accepts or recipient it is F.
 //
 //	seller      route         version  plain: passes, fails                    grade  behind https: passes     grade
 //	@x402/hono  GET /quote    2        13 of 14, transport_https (a cap)       C      14                       A

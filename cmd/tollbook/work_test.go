@@ -137,10 +137,10 @@ func TestWork(t *testing.T) {
 	p.interrupt(t, syscall.SIGTERM)
 }
 
-// TestFleet runs three processes that share two thousand services. One is killed during a visit. One is suspended during
-// a visit and continues much later. Each service is checked in every interval, even if its visit was cut off. Each check
-// is stored once, even if the suspended process and its successor both made it. No host gets requests from two
-// processes at once, or sooner after a request than the gap.
+// TestFleet runs three processes that share two thousand services. One is killed during a visit. One is suspended
+// during a visit and continues much later. Each service is checked in every interval, even if its visit was cut off.
+// Each check is stored once, even if the suspended process and its successor both made it. No host gets requests from
+// two processes at once, or sooner after a request than the gap.
 func TestFleet(t *testing.T) {
 	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)

@@ -104,7 +104,8 @@ func TestShardsOf(t *testing.T) {
 			t.Errorf("ShardKey(%s) = %s, want %s", letters, got, want)
 		}
 		index := site.SearchIndex{Shards: map[string]int{letters: 1}}
-		if !index.HasShardKey(want) || index.HasShardKey(site.ShardKey(letters+"z")) || index.HasShardKey(site.SearchFile) {
+		if !index.HasShardKey(want) || index.HasShardKey(site.ShardKey(letters+"z")) ||
+			index.HasShardKey(site.SearchFile) {
 			t.Errorf("an index of %s alone lists something else", letters)
 		}
 	}

@@ -78,7 +78,7 @@ func (s *clockSkews) differs(whose string, skew time.Duration) string {
 }
 
 // clockAdvice is the fix for a clock that differs.
-const clockAdvice = "set both clocks by NTP (timedatectl set-ntp true), because windows, leases and signatures need them"
+const clockAdvice = "set both clocks by NTP (timedatectl set-ntp true): windows, leases and signatures need them"
 
 // withClock returns f, or a fault if a clock differs and f is none.
 func withClock(f Finding, differs string) Finding {
@@ -116,7 +116,8 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		dir := filepath.Join(o.Data, "postgres")
 		where = "the private Postgres in " + dir
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return none("no database yet: the first command that needs one creates it in %s, unless DATABASE_URL is set",
+			return none("no database yet: the first command that needs one creates it in %s, unless DATABASE_URL "+
+				"is set",
 				dir)
 		}
 		server, err := private.Start(ctx, private.Options{Dir: dir, Say: func(line string) { o.Logger.Info(line) }})
@@ -142,12 +143,14 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 			"%s: %s", where, oneLine(err))
 	}
 	if err != nil {
-		return wrong("check that the server runs and accepts this user from this machine", "%s: %s", where, oneLine(err))
+		return wrong("check that the server runs and accepts this user from this machine",
+			"%s: %s", where, oneLine(err))
 	}
 	f := good("%s: Postgres %s, schema %d, %.1f MB", where, c.Server, c.Schema, float64(c.Bytes)/1e6)
 	switch {
 	case c.Schema > c.NewestSchema:
-		f = wrong("use a newer tollbook", "%s has schema %d, this program supports up to %d", where, c.Schema, c.NewestSchema)
+		f = wrong("use a newer tollbook",
+			"%s has schema %d, this program supports up to %d", where, c.Schema, c.NewestSchema)
 	case c.WriteError != nil:
 		f = wrong("grant the user of DATABASE_URL the right to write, and name the primary, not a replica",
 			"%s can't be written to: %s", where, oneLine(c.WriteError))

@@ -60,7 +60,8 @@ func tryStore(ctx context.Context, store objects.Store) (finding Finding) {
 	if err != nil {
 		return wrong(access, "%s does not return a stored object: %s", store, oneLine(err))
 	}
-	const conditions = "publish from one machine only, or to a store that supports If-Match and If-None-Match, because " +
+	const conditions = "publish from one machine only, or to a store that supports If-Match and If-None-Match, " +
+		"because " +
 		"only the lock in the database keeps two publishers apart"
 	_, again := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true})
 	_, other := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfMatch: strings.Map(changeDigit, etag)})
