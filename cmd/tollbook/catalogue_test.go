@@ -43,7 +43,7 @@ func TestImportCatalogue(t *testing.T) {
 	}
 	for address, fault := range map[string]string{
 		s.URL + "/discovery/resources": "refused", // private, and not allowed
-		"https://":                     "must begin with",
+		"https://":                     "must start with",
 	} {
 		if code, _, stderr := run(t, env, "services", "import", address, "--data", data); code != 1 ||
 			!strings.Contains(stderr, fault) {

@@ -54,7 +54,7 @@ func TestFreeHostFiles(t *testing.T) {
 		write(t, filepath.Join(p.Dir, "bad.txt"), "# ours\nhttps://x.example/\n")
 		p.start(t)
 		if code := p.status(t); code != 2 || !strings.Contains(p.said(),
-			`--crawl-free-hosts bad.txt: line 2: "https://x.example/" is no domain`) {
+			`--crawl-free-hosts bad.txt: line 2: "https://x.example/" is not a domain name`) {
 			t.Errorf("%s: exit %d: %s", name, code, p.said())
 		}
 	}

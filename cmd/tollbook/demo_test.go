@@ -263,7 +263,7 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 		tt.end(t, p)
 		p, base = startShippedDemo(t, data)
 		t.Run(tt.name, func(t *testing.T) {
-			if said := p.said(); !strings.Contains(said, "Going on with the sample data that is there") ||
+			if said := p.said(); !strings.Contains(said, "Continuing with the sample data of the last run") ||
 				strings.Contains(said, "Writing ninety days") {
 				t.Errorf("the next demo says\n%s", said)
 			}

@@ -172,7 +172,7 @@ func TestImportRefuses(t *testing.T) {
 		{"a wrong facilitator",
 			head + "\n" +
 				`{"kind":"facilitator","id":"a ` +
-				`b","name":"A","website_url":"https://a.example","docs_url":null,"facilitator_url":null,"upstream_status":"merged","trusted":true,"addresses":[]}` + "\n" + end, `id "a b" may have`},
+				`b","name":"A","website_url":"https://a.example","docs_url":null,"facilitator_url":null,"upstream_status":"merged","trusted":true,"addresses":[]}` + "\n" + end, `id "a b" must be`},
 		{"a submission of a service that is not there",
 			head + "\n" +
 				`{"kind":"submission","id":"00000000-0000-4000-8000-000000000000","received_at":"2026-11-20T00:00:00Z","domain":"acme.example","url":"https://acme.example","email":"","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"Data","endpoints":["/a"],"state":"approved","decided_at":"2026-11-20T00:00:00Z","reason":null,"slug":"nowhere","probe_result":null,"audit":[]}` + "\n" + end, `no service "nowhere" is in the list`},

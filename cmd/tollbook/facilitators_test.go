@@ -351,7 +351,7 @@ func TestFacilitatorsImportFaults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "list.json")
 	for _, c := range []struct{ text, want string }{
 		{`{"facilitators": [{"id": "acme", "name": "Acme", "upstream_status": "merged"}]}`,
-			"facilitator acme: has no website_url, and no facilitator_url that would say its origin"},
+			"facilitator acme: has neither website_url nor facilitator_url"},
 		{"{\"facilitators\": [\n}", "line 2: invalid character '}'"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {

@@ -272,8 +272,8 @@ func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo 
 	demo := command(t, sample, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").shipped(t).start(t)
 	demo.await(t, "Pages ")
 	demo.interrupt(t, os.Interrupt)
-	fails(t, sample, "this database holds the sample services of a demo", "services", "import", list)
-	fails(t, sample, "this database holds the sample services of a demo", "crawl", "--once")
+	fails(t, sample, "this database contains the sample services of a demo", "services", "import", list)
+	fails(t, sample, "this database contains the sample services of a demo", "crawl", "--once")
 	data := t.TempDir()
 	if code, _, stderr := run(t, sample, "build", "--data", data); code != 0 {
 		t.Fatal(stderr)

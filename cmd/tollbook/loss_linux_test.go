@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -49,6 +50,8 @@ func TestLossyNetwork(t *testing.T) {
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
+	runtime.LockOSThread() // Pdeathsig is sent when the thread that started the process ends
+	defer runtime.UnlockOSThread()
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC):

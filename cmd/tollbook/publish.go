@@ -73,7 +73,8 @@ checks is lower. --force publishes it all the same.
 Only one publisher changes a place at a time: it holds a lock in the database, and takes the next generation number.
 If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish.
 
-` + bucketHelp + ` --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.
+` + bucketHelp + `
+--publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.
 
 EXIT STATUS
 
