@@ -135,8 +135,8 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 		grade string
 		least int
 	}{{"A", 90}, {"B", 75}, {"C", 60}, {"D", 40}} {
-		if !strings.Contains(page, fmt.Sprintf("\n| %s | %d %% or more | ", g.grade, g.least)) {
-			t.Errorf("the page does not say that %s is %d %%", g.grade, g.least)
+		if !strings.Contains(page, fmt.Sprintf("\n| %s | %d%% or more | ", g.grade, g.least)) {
+			t.Errorf("the page does not say that %s is %d%%", g.grade, g.least)
 		}
 	}
 }
