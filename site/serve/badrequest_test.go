@@ -15,7 +15,7 @@ import (
 	"tollbook/site"
 )
 
-// listenAndServe serves a handler until the test ends and answers its address.
+// listenAndServe serves a handler until the test ends and returns its address.
 func listenAndServe(t *testing.T, h http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 	return l.Addr().String()
 }
 
-// Whatever comes over the line, what goes back is the contract's error, or an answer.
+// Every request, valid or not, gets a response or the contract's error.
 func TestBadRequest(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
@@ -136,7 +136,7 @@ func raw(t *testing.T, addr, request string) (*http.Response, []byte) {
 	return response, body
 }
 
-// An error on a connection that answered before is told there, after the answers.
+// An error on a connection with earlier requests is sent after their responses.
 func TestBadRequestAfterAnswers(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
@@ -146,7 +146,8 @@ func TestBadRequestAfterAnswers(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn,
-		"GET /v1/services HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n")
+		"GET /v1/services HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n"+
+			"GET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n")
 	in := bufio.NewReader(conn)
 	for i, want := range []int{200, 200, 400} {
 		response, err := http.ReadResponse(in, nil)
@@ -163,7 +164,7 @@ func TestBadRequestAfterAnswers(t *testing.T) {
 	}
 }
 
-// What a handler writes is never taken for an answer that net/http made by itself.
+// A handler's response is never mistaken for one of net/http itself.
 func TestJSONError(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

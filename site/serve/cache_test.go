@@ -10,20 +10,23 @@ func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCache(100_000)
 	size := func(int) int { return 1000 }
-	fill := func(from, to int) (made int) {
+	fill := func(from, to int) (created int) {
 		for i := from; i < to; i++ {
-			v, err := getCached(c, cacheKey{name: fmt.Sprint(i)}, size, func() (int, error) { made++; return i, nil })
+			v, err := getCached(c, cacheKey{name: fmt.Sprint(i)}, size, func() (int, error) {
+				created++
+				return i, nil
+			})
 			if v != i || err != nil {
 				t.Fatalf("%d: %d, %v", i, v, err)
 			}
 		}
-		return made
+		return created
 	}
-	if made := fill(0, 50); made != 50 {
-		t.Errorf("made %d of 50 new", made)
+	if created := fill(0, 50); created != 50 {
+		t.Errorf("created %d of 50 new", created)
 	}
-	if made := fill(0, 50); made != 0 {
-		t.Errorf("made %d that were there", made)
+	if created := fill(0, 50); created != 0 {
+		t.Errorf("created %d that were cached", created)
 	}
 	for i := range 500 {
 		fill(1000+i, 1001+i)
@@ -32,8 +35,8 @@ func TestCacheIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes of %d, %d keys, %d in order", c.bytes, c.limit, len(c.entries), c.order.Len())
 		}
 	}
-	if made := fill(0, 2); made != 1 {
-		t.Errorf("made %d, want the one that was not used", made)
+	if created := fill(0, 2); created != 1 {
+		t.Errorf("created %d, want the one that was not used", created)
 	}
 }
 
@@ -56,9 +59,9 @@ func TestCacheLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAskedAgain checks that a page is kept once it was asked for again, and not before: a page that is wanted once
-// leaves the cache to the rows.
-func TestAskedAgain(t *testing.T) {
+// TestPageIsCachedOnSecondRequest checks that a page is cached from its second request on. A page that is requested
+// once leaves the cache to the rows.
+func TestPageIsCachedOnSecondRequest(t *testing.T) {
 	t.Parallel()
 	h := handlerOf(t, publish(t, newWorld(t, 120).files), t.Output()).(*handler)
 	bodies := func() (n int) {
@@ -72,10 +75,11 @@ func TestAskedAgain(t *testing.T) {
 		return n
 	}
 	for i, target := range []string{"/v1/services?per_page=30&page=2", "/v1/services/service-0001"} {
-		for asked, want := range []int{i, i + 1, i + 1} {
+		for repeats, want := range []int{i, i + 1, i + 1} {
 			got := get(h, target)
 			if n := bodies(); n != want || got.Code != 200 {
-				t.Errorf("%s, asked %d times before: %d kept, want %d; status %d", target, asked, n, want, got.Code)
+				t.Errorf("%s, requested %d times before: %d cached, want %d; status %d", target, repeats, n, want,
+					got.Code)
 			}
 		}
 	}

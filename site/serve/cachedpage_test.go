@@ -51,8 +51,8 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 	return files, append(paths, slices.Sorted(maps.Keys(w.logs))...)
 }
 
-// TestCachedPages checks that a page that is answered again out of the cache is, to the last byte and header field,
-// what a handler without a cache makes of it, and that its tag is the digest of its content.
+// TestCachedPages checks that a cached page has the same bytes and header fields as the page of a handler without a
+// cache. Its tag must be the digest of its content.
 func TestCachedPages(t *testing.T) {
 	t.Parallel()
 	files, paths := pageWorld(t)

@@ -160,7 +160,7 @@ func (w *changeWorld) page(q site.Query) []byte {
 	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta)
 }
 
-// Any page of any window of change records is what a slice in memory gives.
+// Any page of any window of change records equals that of a slice in memory.
 func TestChangesAreSlices(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 99, 100, 1234} {
@@ -208,7 +208,7 @@ func TestDefaultPageOfChanges(t *testing.T) {
 	}
 }
 
-// What is damaged or missing is a 500, never an empty list.
+// A damaged or missing file is a 500, never an empty list.
 func TestDamagedChanges(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ file, content, target string }{

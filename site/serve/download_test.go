@@ -128,7 +128,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// Only what a publication names can be had: no path, no other file of its folder.
+// Clients can download only files of the publication, and no other path or file of its folder.
 func TestDownloadNames(t *testing.T) {
 	t.Parallel()
 	d := publish(t, siteFiles(t))
@@ -206,7 +206,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// What a running server hands out holds against sums and signature, packs and single files too.
+// The downloads of a running server, with packs and single files, match their sums and signature.
 func TestVerifyServed(t *testing.T) {
 	t.Parallel()
 	d := publish(t, siteFiles(t))
@@ -255,16 +255,16 @@ func TestVerifyServed(t *testing.T) {
 // flaky is a store whose bodies break off after cut bytes, for the first breaks times.
 type flaky struct {
 	objects.Store
-	cut    int64
-	breaks atomic.Int64
-	read   atomic.Int64
-	asked  atomic.Int64
-	get    func(ctx context.Context)
+	cut      int64
+	breaks   atomic.Int64
+	read     atomic.Int64
+	requests atomic.Int64
+	get      func(ctx context.Context)
 }
 
 func (f *flaky) Get(ctx context.Context, name string, o objects.GetOptions) (objects.Object, io.ReadCloser, error) {
 	if strings.HasPrefix(name, "snapshots/") {
-		f.asked.Add(1)
+		f.requests.Add(1)
 		if f.get != nil {
 			f.get(ctx)
 		}
@@ -306,8 +306,8 @@ func flakyHandler(t *testing.T, log io.Writer) (*flaky, http.Handler, string, []
 	return f, NewHandler(Options{Source: source, Logger: slog.New(slog.NewTextHandler(log, nil))}), name, zip
 }
 
-// Of a store no more is asked than is sent; what breaks off is gone on with; what does not come at last is no whole
-// answer.
+// The server reads no more from a store than it sends, and continues after a break. If the rest never arrives, the
+// response is visibly incomplete.
 func TestDownloadFromStore(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -331,8 +331,8 @@ func TestDownloadFromStore(t *testing.T) {
 		return res.StatusCode, data, err
 	}
 	code, data, err := fetch("Range", "bytes=100-163")
-	if err != nil || code != 206 || !bytes.Equal(data, zip[100:164]) || f.asked.Load() != 1 || f.read.Load() != 64 {
-		t.Errorf("a range: %d, %d bytes, %v; %d requests for %d bytes", code, len(data), err, f.asked.Load(),
+	if err != nil || code != 206 || !bytes.Equal(data, zip[100:164]) || f.requests.Load() != 1 || f.read.Load() != 64 {
+		t.Errorf("a range: %d, %d bytes, %v; %d requests for %d bytes", code, len(data), err, f.requests.Load(),
 			f.read.Load())
 	}
 	f.cut = 1000
@@ -384,7 +384,8 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	}
 }
 
-// A client has so many places and no more; others get in beside him; who leaves makes room.
+// Each client has a limited number of downloads at a time. Other clients have their own, and an ended download frees
+// its place.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -446,7 +447,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Who is refused for his downloads is told so, and reads on.
+// A client whose download is refused gets an error, and can still send other requests.
 func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	t.Parallel()
 	f, h, name, _ := flakyHandler(t, t.Output())
@@ -488,7 +489,7 @@ func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	wg.Wait()
 }
 
-// What is let through together keeps to the rate, whoever asks; who goes away does not wait.
+// All downloads together keep to the rate. A client that disconnects does not wait.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	const rate, piece = 1 << 20, 16 << 10

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHalfHeader checks that a request line followed, in a later segment, by what looks like another request is read as
-// one request: nothing is answered in the middle of its header, and the header deadline is not extended.
+// TestHalfHeader sends a request line and, in a later segment, bytes that look like another request. They are one
+// request: the server must not respond before its header ends, nor extend the header deadline.
 func TestHalfHeader(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second

@@ -88,7 +88,7 @@ func TestLimiterIsBounded(t *testing.T) {
 		maxClients)
 }
 
-// What is kept of a client takes little, and of a flood of them no more than fits.
+// The limiter's memory for a client is small, and limited for a flood of clients.
 func TestLimiterMemory(t *testing.T) { // not beside others, whose memory would count
 	var before, after runtime.MemStats
 	for _, test := range []struct{ clients, most int }{{100_000, 16 << 20}, {1_000_000, 32 << 20}} {
@@ -105,12 +105,12 @@ func TestLimiterMemory(t *testing.T) { // not beside others, whose memory would 
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		kept, most := int(after.HeapAlloc)-int(before.HeapAlloc), int(peak)-int(before.HeapAlloc)
+		used, most := int(after.HeapAlloc)-int(before.HeapAlloc), int(peak)-int(before.HeapAlloc)
 		t.Logf(
 			"%d clients, %d of them counted: %.1f MB, %d bytes each; %.1f MB at most, with what is not collected yet",
-			test.clients, l.clients(), float64(kept)/1e6, kept/l.clients(), float64(most)/1e6)
-		if kept > test.most {
-			t.Errorf("%d clients take %d bytes, want %d at most", test.clients, kept, test.most)
+			test.clients, l.clients(), float64(used)/1e6, used/l.clients(), float64(most)/1e6)
+		if used > test.most {
+			t.Errorf("%d clients take %d bytes, want %d at most", test.clients, used, test.most)
 		}
 		runtime.KeepAlive(l)
 	}
@@ -175,7 +175,7 @@ func limited(t testing.TB, limit int, trusted ...netip.Prefix) (h http.Handler, 
 	return h, func(d time.Duration) { passed.Add(int64(d)) }
 }
 
-// A client is told with every answer what he has left; once that is nothing, when to come back.
+// Each response says how many requests the client has left, and a 429 says when to send the next.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	h, wait := limited(t, 4)
@@ -221,7 +221,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("OPTIONS: %d", w.Code)
 	}
 
-	// Another client has his own requests, and so has this one after a minute.
+	// Another client has its own limit, and this client's limit ends after a minute.
 	r = httptest.NewRequest(http.MethodPost, "/v1/services", strings.NewReader("{}"))
 	r.RemoteAddr = "[2001:db8::7]:1234"
 	w = httptest.NewRecorder()

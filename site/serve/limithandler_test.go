@@ -11,8 +11,8 @@ import (
 func TestLimitHoldsAnotherHandler(t *testing.T) {
 	t.Parallel()
 	at := now
-	asked := 0
-	h := Limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++ }),
+	calls := 0
+	h := Limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { calls++ }),
 		Options{RateLimit: 2, Now: func() time.Time { return at }})
 	ask := func(from string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/anything", strings.NewReader("{}"))
@@ -37,7 +37,7 @@ func TestLimitHoldsAnotherHandler(t *testing.T) {
 	if w := ask("192.0.2.1:5"); w.Code != 200 {
 		t.Errorf("a minute later: %d", w.Code)
 	}
-	if asked != 4 {
-		t.Errorf("the handler was asked %d times, want 4", asked)
+	if calls != 4 {
+		t.Errorf("the handler was called %d times, want 4", calls)
 	}
 }

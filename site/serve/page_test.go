@@ -126,8 +126,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// editionOf is w's files as build i has them: every row of a list says so.
-func editionOf(w *world, i int) map[string][]byte {
+// filesOfBuild returns w's files for build i. Every row of a list contains the number of the build.
+func filesOfBuild(w *world, i int) map[string][]byte {
 	files := map[string][]byte{}
 	for key, data := range w.files {
 		if !strings.HasPrefix(key, "v1/services/service-") && !strings.HasPrefix(key, "pack/") {
@@ -143,7 +143,7 @@ func editionOf(w *world, i int) map[string][]byte {
 func TestWalkDuringSwaps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150)
-	d := publish(t, editionOf(w, 0))
+	d := publish(t, filesOfBuild(w, 0))
 	source := openSource(t, d.Root())
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, RateLimit: 1 << 30,
 		Metrics: NewMetrics()})
@@ -174,7 +174,7 @@ func TestWalkDuringSwaps(t *testing.T) {
 		})
 	}
 	for i := 1; i <= 12; i++ {
-		publishTo(t, d, built.Add(time.Duration(i)*time.Minute), editionOf(w, i))
+		publishTo(t, d, built.Add(time.Duration(i)*time.Minute), filesOfBuild(w, i))
 		if _, err := d.Prune(built.Add(time.Duration(i)*time.Minute), ""); err != nil {
 			t.Error(err)
 		}
@@ -192,13 +192,13 @@ func TestWalkDuringSwaps(t *testing.T) {
 func TestPin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 60)
-	d := publish(t, editionOf(w, 0))
+	d := publish(t, filesOfBuild(w, 0))
 	source := openSource(t, d.Root())
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }})
 	var ids []string
 	for i := range 9 {
 		if i > 0 {
-			publishTo(t, d, built.Add(time.Duration(i)*time.Minute), editionOf(w, i))
+			publishTo(t, d, built.Add(time.Duration(i)*time.Minute), filesOfBuild(w, i))
 		}
 		if err := source.Refresh(); err != nil {
 			t.Fatal(err)

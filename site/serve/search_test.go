@@ -95,8 +95,8 @@ func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 	return files
 }
 
-// found is the naive answer to a search: a scan over all services.
-func found(t testing.TB, items []site.ServiceListItem, q site.Query) string {
+// searchAll returns the expected result of a search, by a scan over all services.
+func searchAll(t testing.TB, items []site.ServiceListItem, q site.Query) string {
 	var list []*site.ServiceListItem
 	query := search.Words(search.Fold(q.Text("q")))
 	for i := range items {
@@ -167,7 +167,7 @@ func TestSearchIsScan(t *testing.T) {
 					r.Fatal(err)
 				}
 				got := get(h, "/v1/services?"+v.Encode())
-				if diff := cmp.Diff(found(t, items, q), got.Body.String()); got.Code != 200 || diff != "" {
+				if diff := cmp.Diff(searchAll(t, items, q), got.Body.String()); got.Code != 200 || diff != "" {
 					r.Fatalf("%s: %d (-want +got):\n%s", v.Encode(), got.Code, diff)
 				}
 			})
@@ -175,7 +175,7 @@ func TestSearchIsScan(t *testing.T) {
 	}
 }
 
-// What the index lists and is not there, or is not what it says, is a 500; what it does not list is nothing found.
+// A shard that the index lists is a 500 if it is missing or damaged. A shard that the index does not list has no rows.
 func TestSearchDamage(t *testing.T) {
 	t.Parallel()
 	whole := searchFiles(t, nasty(40, nameParts))

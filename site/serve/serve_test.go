@@ -157,9 +157,9 @@ func TestScript(t *testing.T) {
 			}
 			log := &syncBuffer{}
 			addr := listenAndServe(t, handlerOf(t, d, log))
-			kept := map[string]string{}
+			saved := map[string]string{}
 			for _, c := range parseScript(t, string(script)) {
-				c.run(t, addr, kept)
+				c.run(t, addr, saved)
 			}
 			if n := strings.Count(log.String(), "request_id="); n != strings.Count(string(script), "code == 500") {
 				t.Errorf("%d requests are in the log:\n%s", n, log)
@@ -219,10 +219,10 @@ func parseScript(t *testing.T, script string) []call {
 	return calls
 }
 
-func (c call) run(t *testing.T, addr string, kept map[string]string) {
+func (c call) run(t *testing.T, addr string, saved map[string]string) {
 	t.Helper()
 	expand := func(s string) string {
-		for name, value := range kept {
+		for name, value := range saved {
 			s = strings.ReplaceAll(s, "$"+name, value)
 		}
 		return s
@@ -239,7 +239,7 @@ func (c call) run(t *testing.T, addr string, kept map[string]string) {
 	for i, a := range c.asserts {
 		if name, ok := strings.CutPrefix(a, "keep "); ok {
 			name, header, _ := strings.Cut(name, " = header ")
-			kept[name] = response.Header.Get(header)
+			saved[name] = response.Header.Get(header)
 			continue
 		}
 		if err := check(response, body, expand(a)); err != nil {

@@ -22,8 +22,8 @@ import (
 	"tollbook/site"
 )
 
-// shelf is a store that fails and waits as it is told. What a real one does is tested with it, in cmd/tollbook.
-type shelf struct {
+// fakeStore is a store that can fail and wait. The tests of cmd/tollbook use the real store.
+type fakeStore struct {
 	mu       sync.Mutex
 	received []site.IncomingSubmission
 	results  map[string]site.ProbeResult
@@ -32,11 +32,11 @@ type shelf struct {
 	again    bool          // what is received came before
 }
 
-func (s *shelf) SubmissionCategories(context.Context) ([]string, error) {
+func (s *fakeStore) SubmissionCategories(context.Context) ([]string, error) {
 	return site.Categories, s.fault
 }
 
-func (s *shelf) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
+func (s *fakeStore) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	if s.hold != nil {
 		select {
 		case <-s.hold:
@@ -50,7 +50,7 @@ func (s *shelf) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission
 	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Repeated: s.again}, nil
 }
 
-func (s *shelf) StoreSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
+func (s *fakeStore) StoreSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.results == nil {
@@ -60,7 +60,7 @@ func (s *shelf) StoreSubmissionProbe(_ context.Context, id string, result site.P
 	return nil
 }
 
-func (s *shelf) SubmissionState(_ context.Context, id string) (site.SubmissionState, error) {
+func (s *fakeStore) SubmissionState(_ context.Context, id string) (site.SubmissionState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if result, ok := s.results[id]; ok {
@@ -79,7 +79,7 @@ var nothingFound = probing(func(context.Context, string, []string) site.ProbeRes
 	return site.ProbeResult{Errors: []string{}}
 })
 
-func submitting(t *testing.T, s *shelf, p SubmissionProber, bodyTime time.Duration, log io.Writer) http.Handler {
+func submitting(t *testing.T, s *fakeStore, p SubmissionProber, bodyTime time.Duration, log io.Writer) http.Handler {
 	t.Helper()
 	return NewHandler(Options{
 		Source: openSource(t, tempDir(t)), Now: func() time.Time { return now },
@@ -103,11 +103,11 @@ func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A body that arrives slowly, breaks off or is too large is cut and its connection closed; what came before it is
-// answered.
+// This test checks that a body that is slow, incomplete or too large closes its connection, after the responses to
+// earlier requests.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &fakeStore{}
 	server := httptest.NewServer(submitting(t, s, nothingFound, 2*time.Second, io.Discard))
 	defer server.Close()
 	var all sync.WaitGroup // beside each other: each takes its time
@@ -161,10 +161,10 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// A probe may take longer than a body: its submitter is still there at its end.
+// A probe may take longer than a body may take to arrive, and its submitter still gets the response.
 func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &fakeStore{}
 	slow := probing(func(ctx context.Context, _ string, _ []string) site.ProbeResult {
 		select {
 		case <-time.After(3 * time.Second):
@@ -186,10 +186,10 @@ func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	}
 }
 
-// Who goes away while his submission is probed loses nothing: what the probe finds is kept.
+// If a submitter disconnects during the probe, the result of the probe is still stored.
 func TestSubmitterGoesAway(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &fakeStore{}
 	entered, gone := make(chan struct{}), make(chan struct{})
 	h := submitting(t, s, probing(func(ctx context.Context, _ string, _ []string) site.ProbeResult {
 		close(entered)
@@ -214,10 +214,10 @@ func TestSubmitterGoesAway(t *testing.T) {
 	}
 }
 
-// No more than so many are probed at once; the others are kept all the same, for later.
+// The number of probes at a time is limited. Further submissions are stored for a later probe.
 func TestProbesAtOnce(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &fakeStore{}
 	release := make(chan struct{})
 	entered := make(chan struct{}, 100)
 	h := submitting(t, s, probing(func(context.Context, string, []string) site.ProbeResult {
@@ -245,10 +245,10 @@ func TestProbesAtOnce(t *testing.T) {
 	}
 }
 
-// The same sent again while it is probed waits for what is found, and does not probe.
+// A repeated submission waits for the result of the running probe and starts no second one.
 func TestSentAgainWhileProbed(t *testing.T) {
 	t.Parallel()
-	s := &shelf{again: true, results: map[string]site.ProbeResult{}}
+	s := &fakeStore{again: true, results: map[string]site.ProbeResult{}}
 	h := submitting(t, s, nothingFound, 0, io.Discard).(*handler)
 	end := make(chan struct{})
 	h.submitter.probes["1"] = end
@@ -264,11 +264,11 @@ func TestSentAgainWhileProbed(t *testing.T) {
 	}
 }
 
-// What fails here is an internal error that tells nothing, and the log tells no more of the submitter.
+// A failure of the store returns an internal error without its cause, and the log contains nothing about the submitter.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	h := submitting(t, &shelf{fault: errors.New("disk is gone")}, nothingFound, 0, &log)
+	h := submitting(t, &fakeStore{fault: errors.New("disk is gone")}, nothingFound, 0, &log)
 	w := submitTo(h, acme("a"))
 	if w.Code != 500 || strings.Contains(w.Body.String(), "disk") || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)

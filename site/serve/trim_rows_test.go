@@ -41,7 +41,7 @@ func TestTrimRow(t *testing.T) {
 	}
 }
 
-// Whatever elements a series has, cutting bytes is cutting the list.
+// Cutting the bytes of a series gives the same result as cutting its list, for any elements.
 func TestTrimRowIsSlice(t *testing.T) {
 	t.Parallel()
 	var value func(depth int) *rapid.Generator[any]
