@@ -1,11 +1,16 @@
 package x402
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/crypto/sha3"
 )
 
 // The errors of CheckAddress and CheckAsset wrap one of these.
@@ -235,4 +240,86 @@ func NormalizeAddress(networkCAIP2, address string) string {
 		}
 	}
 	return address
+}
+
+// evmForm is 0x and 40 hex digits of any case.
+var evmForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+
+// evmAddress checks shape and, for mixed case, the EIP-55 checksum. Text all in lower or all in upper case carries
+// none.
+func evmAddress(s string) error {
+	if !evmForm.MatchString(s) {
+		return ErrShape
+	}
+	digits := s[2:]
+	if !strings.ContainsAny(digits, "ABCDEF") || !strings.ContainsAny(digits, "abcdef") || digits == eip55(digits) {
+		return nil
+	}
+	return ErrChecksum
+}
+
+func evmRecipient(s string) error {
+	for _, burn := range []string{"0x0000000000000000000000000000000000000000",
+		"0x000000000000000000000000000000000000dead"} {
+		if strings.EqualFold(s, burn) {
+			return ErrBurn
+		}
+	}
+	return evmAddress(s)
+}
+
+// eip55 writes 40 hex digits in the case that EIP-55 gives them: a letter is upper case where the same digit of the
+// Keccak-256 of the lower-case text is 8 or more.
+func eip55(digits string) string {
+	lower := strings.ToLower(digits)
+	h := sha3.NewLegacyKeccak256()
+	h.Write([]byte(lower))
+	sum := hex.EncodeToString(h.Sum(nil))
+	out := []byte(lower)
+	for i, c := range out {
+		if c >= 'a' && sum[i] >= '8' {
+			out[i] = c - 'a' + 'A'
+		}
+	}
+	return string(out)
+}
+
+var tonRawForm = regexp.MustCompile(`^-?[0-9]{1,10}:[0-9a-fA-F]{64}$`)
+
+// rawTON returns the raw form "workchain:hash" of a TON address in either of its forms. The friendly form is base64 of
+// a flag byte, the workchain, 32 bytes of hash and a CRC16 of what comes before.
+func rawTON(address string) (raw string, ok bool) {
+	if tonRawForm.MatchString(address) {
+		return strings.ToLower(address), true
+	}
+	if len(address) != 48 {
+		return "", false
+	}
+	b, err := base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(address))
+	if err != nil || len(b) != 36 {
+		return "", false
+	}
+	if flags := b[0] &^ 0x80; flags != 0x11 && flags != 0x51 {
+		return "", false
+	}
+	if sum := crc16(b[:34]); b[34] != byte(sum>>8) || b[35] != byte(sum) {
+		return "", false
+	}
+	return strconv.Itoa(int(int8(b[1]))) + ":" + hex.EncodeToString(b[2:34]), true
+}
+
+// crc16 returns the CRC-16/XMODEM of data, which ends TON and Stellar addresses.
+func crc16(data []byte) uint16 {
+	var crc uint16
+	for _, c := range data {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc
 }
