@@ -73,7 +73,7 @@ func (e *Renderer) aboutHome() []entity {
 			"name": "Services that charge per request over HTTP 402, as measured by " + s.Title,
 			"url":  e.address(homeKey),
 			"description": "Prices, uptime, response times, conformance, changes and settlements of network " +
-				"services that charge per request over HTTP 402 with the x402 protocol. " +
+				"services that charge per request over HTTP 402 using the x402 protocol. " +
 				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
 			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true,
 			"creator": publisher, "dateModified": e.snapshot.Now.String(),

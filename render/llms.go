@@ -24,7 +24,7 @@ func (e *Renderer) LLMs() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", display.Markdown(s.Title, display.MaxTitle))
 	b.WriteString(
-		"> A directory of network services that charge per request over HTTP 402, with the x402 protocol: prices, " +
+		"> A directory of network services that charge per request over HTTP 402, using the x402 protocol: prices, " +
 			"uptime, changes and conformance, measured by asking each service for its price without paying.\n\n")
 	if s.Description != standardDescription {
 		fmt.Fprintf(&b, "%s\n\n", display.Markdown(s.Description, display.MaxDescription))

@@ -100,7 +100,7 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 	b.WriteString("\n## Endpoints and prices\n\n")
 	if len(d.Endpoints) == 0 {
-		b.WriteString("No endpoint has asked for payment yet.\n")
+		b.WriteString("No endpoint has a usable payment option now.\n")
 		return
 	}
 	b.WriteString("| Endpoint | Price | Network | Asset | Scheme | Recipient |\n|---|---|---|---|---|---|\n")

@@ -99,8 +99,8 @@ var Routes = []Route{
 			{Name: "period", Kind: KindChoice, Values: Windows, Default: "30d", About: "Period that ends today"},
 		}},
 	{Name: "evidence", Pattern: "/v1/services/{slug}/evidence", Rule: RuleLiteral, Ext: ".json",
-		About: "The evidence behind a service's current verdicts and grade: requests, answers, and each " +
-			"compliance check with its reason."},
+		About: "The evidence behind a service's current verdicts and grade: requests, responses, and each " +
+			"conformance check with its reason."},
 	{Name: "service-checks", Pattern: "/v1/services/{slug}/checks", Rule: RuleLog, Ext: ".json",
 		About: "Checks of one service, newest first.", Params: []Param{paramLimit("20"), paramOffset}},
 	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.",

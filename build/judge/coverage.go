@@ -17,8 +17,8 @@ const maxCandidates = 50
 
 const qualityRule = "The last 30 UTC days, including today, of all measured facilitators. Self-payment: payer and " +
 	"recipient are the same account. Single payer: the remaining volume of recipients with at least 50 settlements, " +
-	"if one payer paid at least 90 % of it. Neither proves that nothing was sold, and payers with many accounts are " +
-	"in neither."
+	"if one payer paid at least 90% of it. Neither pattern proves that nothing was sold, and neither detects a " +
+	"payer with many accounts."
 
 // newCoverage returns what is measured on chain and what is not.
 func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.CoverageReport {

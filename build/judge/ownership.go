@@ -144,9 +144,9 @@ func accountOf(r recipient) recipient {
 	return r
 }
 
-const operatorRule = "Services that name the same recipient now belong to one operator, also if they are linked " +
-	"through other services. On EVM networks an address is the same account on each. Test networks and addresses " +
-	"without an owner link nothing."
+const operatorRule = "Services that currently name the same recipient are counted as one operator, even if only a " +
+	"chain of other services connects them. On EVM networks, an address is the same account on every network. " +
+	"Test networks and addresses that nobody owns are ignored."
 
 // groupOperators groups the services that name the same recipient now. The groups are the connected components of
 // services and recipients.

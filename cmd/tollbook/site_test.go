@@ -138,9 +138,9 @@ func TestOperatorFaults(t *testing.T) {
 			filepath.Join("own", "pages", "logo.png") + ": a folder of pages may contain only Markdown files"},
 		"an unknown template": {map[string]string{"own/templates/hom.html": "x"}, 2,
 			filepath.Join("own", "templates", "hom.html") +
-				`: Tollbook has no template of this name; did you mean "home.html"?`},
+				`: no template of Tollbook has this name; did you mean "home.html"?`},
 		"the form, which serve fills in": {map[string]string{"own/templates/submitform.html": "x"}, 2,
-			"Tollbook has no template of this name"},
+			"no template of Tollbook has this name"},
 		"a template that does not parse": {
 			map[string]string{"own/templates/404.html": "{{define \"main\"}}\n\n{{if}}x{{end}}{{end}}"}, 1,
 			"template: 404.html:3: missing value for if"},

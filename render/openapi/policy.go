@@ -18,7 +18,7 @@ type policyRule struct{ Term, Text string }
 // httpPolicy lists the rules for requests to all routes. Package site implements them; tests check that both agree.
 func httpPolicy() []policyRule {
 	return []policyRule{
-		{"An empty parameter", "counts as absent, because forms send empty fields."},
+		{"An empty parameter", "is ignored, because forms send empty fields."},
 		{"A repeated parameter", "counts once, with the first value that is not empty."},
 		{"An unknown parameter", "is ignored."},
 		{"Encoding",
@@ -35,8 +35,8 @@ func httpPolicy() []policyRule {
 		{"A page or window past the end", "is an empty list with the correct `meta`."},
 		{"Reading all pages",
 			"the header `Link` contains the URL of the next page with rel=next. This URL has `snapshot=<id>`, the " +
-				"ID in `X-Snapshot`, so all pages come from one snapshot, for at least an hour, and no row is " +
-				"missing or repeated."},
+				"ID in `X-Snapshot`, so all pages come from one snapshot and no row is missing or " +
+				"repeated. That snapshot stays available for at least an hour."},
 		{"Rate limits",
 			"if requests are limited, `RateLimit-Policy` contains the limit and `RateLimit` the number of requests " +
 				"left. Requests above the limit are answered with 429 and `Retry-After`."},

@@ -98,7 +98,7 @@ var logFields = map[string]Field{
 	"LookupIndex.url": {About: "Number of rows in each shard of URLs, by its two hexadecimal digits"},
 
 	// Evidence
-	"Evidence.checks":        {About: "Results of the 14 compliance checks, in the order of compliance"},
+	"Evidence.checks":        {About: "Results of the 14 conformance checks, in the order of compliance"},
 	"EvidenceCheck.id":       {About: "Id of the check"},
 	"EvidenceCheck.reason":   {About: "The first problem found; null if the check passes"},
 	"EvidenceCheck.expected": {About: "What the check requires; null if it passes"},

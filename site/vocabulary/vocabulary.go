@@ -140,7 +140,7 @@ var types = map[string]string{
 	"Framing":             "Members of a list that does not use data and meta.",
 	"Evidence": "The requests, answers and check results behind a service's current verdicts and grade, so that " +
 		"anybody can repeat them.",
-	"EvidenceCheck":     "The result of one compliance check, with its reason.",
+	"EvidenceCheck":     "The result of one conformance check, with its reason.",
 	"EvidenceWarning":   "An observation that no check counts.",
 	"EvidencePrice":     "A price from a document of the service; it is never used as the service's price.",
 	"EvidenceDefect":    "One deviation from the protocol that was tolerated while reading a response.",

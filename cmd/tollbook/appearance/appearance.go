@@ -62,7 +62,7 @@ func (o *Options) Read(baseURL string) (render.Site, error) {
 	names := render.TemplateNames()
 	s.Templates, err = readFolder(o.Templates, func(name string) error {
 		if _, ok := slices.BinarySearch(names, name); !ok {
-			return fmt.Errorf("Tollbook has no template of this name%s", settings.Suggestion(name, names))
+			return fmt.Errorf("no template of Tollbook has this name%s", settings.Suggestion(name, names))
 		}
 		return nil
 	})

@@ -47,7 +47,7 @@ var Table = []Setting{
 	{Key: "site.colours", Default: []string{}, OldFlag: "colours",
 		Meaning: "`token=#rrggbb` colours of the stylesheet, such as link=#7a1f5c or dark.link=#ff9ad5; " +
 			"colours with too little contrast are rejected"},
-	{Key: "site.footer", Default: "", OldFlag: "footer", Meaning: "foot of each page, in `Markdown`"},
+	{Key: "site.footer", Default: "", OldFlag: "footer", Meaning: "footer of each page, in `Markdown`"},
 	{Key: "site.pages", Default: "", OldFlag: "pages", IsPath: true,
 		Meaning: "`folder` of pages in Markdown: imprint.md becomes /pages/imprint.html, linked from each page"},
 	{Key: "site.templates", Default: "", OldFlag: "templates", IsPath: true,
@@ -61,9 +61,9 @@ var Table = []Setting{
 	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
 	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,
-		Meaning: "`file` with more free-hosting domains, one a line; give crawl, build and serve the same"},
+		Meaning: "`file` with more free-hosting domains, one a line; use the same file for crawl, build and serve"},
 
-	{Key: "serve.listen", Default: DefaultListen, OldFlag: "listen", Meaning: "`address` to answer readers on"},
+	{Key: "serve.listen", Default: DefaultListen, OldFlag: "listen", Meaning: "`address` on which readers are served"},
 	{Key: "serve.rate_limit", Default: DefaultRateLimit, OldFlag: "rate-limit",
 		Meaning: "API `requests` a minute that one client may send (/v1, /api/v1, /discovery); 0 for no limit"},
 	{Key: "serve.trusted_proxies", Default: []string{}, OldFlag: "trusted-proxies",
@@ -90,7 +90,7 @@ var Table = []Setting{
 	{Key: "synthesis.base_url", Default: "",
 		Meaning: "`URL` of an OpenAI-compatible API (https://…/v1) that summarises services; none by default"},
 	{Key: "synthesis.model", Default: "", Meaning: "`name` of the model; its key is read from OPENAI_API_KEY"},
-	{Key: "synthesis.per_day", Default: 200, Meaning: "`number` of questions to the model in a UTC day, at most"},
+	{Key: "synthesis.per_day", Default: 200, Meaning: "`number` of requests to the model in a UTC day, at most"},
 }
 
 // NetworkTable contains the keys of [[network]] and [[network.token]], which exist in the configuration file only.

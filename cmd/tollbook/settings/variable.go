@@ -18,10 +18,10 @@ func same(s string) string { return s }
 var Variables = []Variable{
 	{Name: "DATABASE_URL", shown: true, show: redact.DatabaseHost,
 		Meaning: "Postgres server to use in place of a private one in the data folder"},
-	{Name: "AWS_ENDPOINT_URL", shown: true, show: redact.SchemeAndHost, Meaning: "URL of the server of buckets"},
+	{Name: "AWS_ENDPOINT_URL", shown: true, show: redact.SchemeAndHost, Meaning: "URL of the S3-compatible server"},
 	{Name: "AWS_REGION", shown: true, show: same, Meaning: "region of the bucket"},
-	{Name: "AWS_ACCESS_KEY_ID", shown: true, Meaning: "name of the key for the bucket"},
-	{Name: "AWS_SECRET_ACCESS_KEY", shown: true, Meaning: "the key for the bucket"},
+	{Name: "AWS_ACCESS_KEY_ID", shown: true, Meaning: "access key ID"},
+	{Name: "AWS_SECRET_ACCESS_KEY", shown: true, Meaning: "secret access key"},
 	{Name: "AWS_SESSION_TOKEN", shown: true, Meaning: "token of a temporary key for the bucket"},
 	{Name: "OPENAI_API_KEY", shown: true, Meaning: "key for the API of synthesis.base_url"},
 	{Name: "TOLLBOOK_SIGNING_KEY", shown: true,
