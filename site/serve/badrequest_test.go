@@ -34,7 +34,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 	return l.Addr().String()
 }
 
-// Every request, valid or not, gets a response or the contract's error.
+// TestBadRequest checks that every request, valid or not, gets a response or the contract's error.
 func TestBadRequest(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
@@ -112,7 +112,7 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
-// raw sends bytes as they are.
+// raw sends bytes unchanged.
 func raw(t *testing.T, addr, request string) (*http.Response, []byte) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -136,7 +136,7 @@ func raw(t *testing.T, addr, request string) (*http.Response, []byte) {
 	return response, body
 }
 
-// An error on a connection with earlier requests is sent after their responses.
+// TestBadRequestAfterAnswers checks that an error on a connection with earlier requests is sent after their responses.
 func TestBadRequestAfterAnswers(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
@@ -164,7 +164,7 @@ func TestBadRequestAfterAnswers(t *testing.T) {
 	}
 }
 
-// A handler's response is never mistaken for one of net/http itself.
+// TestJSONError checks that a handler's response is never mistaken for one of net/http itself.
 func TestJSONError(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -19,7 +19,7 @@ import (
 	"tollbook/site"
 )
 
-// pageWorld is what pages are asked of: lists of every shape.
+// pageWorld returns the files of lists of every shape, and the paths of their pages.
 func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 	w := newWorld(t, 437)
 	changes := newChangeWorld(t, 321)

@@ -28,14 +28,14 @@ func (r changeRow) row() string {
 	return fmt.Sprintf(`{"n":%d,"slug":%q,"type":%q}`, r.n, r.service, r.kind)
 }
 
-// changeWorld is a directory of change records, oldest first, answered naively, and the files that a builder would make
-// of it.
+// changeWorld is a directory of change records, oldest first, with the files that a builder would write for it. Its
+// methods compute expected responses naively.
 type changeWorld struct {
 	rows  []changeRow
 	files map[string][]byte
 }
 
-// newChangeWorld has n records of three services over some hundred days, those of the last ninety at least.
+// newChangeWorld returns n records of three services over about a hundred days, at least the last ninety.
 func newChangeWorld(t testing.TB, n int) *changeWorld {
 	t.Helper()
 	w := &changeWorld{files: map[string][]byte{}}
@@ -74,7 +74,7 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 	return w
 }
 
-// of are the records of a service and type, "" for any, oldest first.
+// of returns the records of a service and type, oldest first. An empty string selects all services or types.
 func (w *changeWorld) of(service, kind string) []changeRow {
 	var of []changeRow
 	for _, r := range w.rows {
@@ -85,7 +85,8 @@ func (w *changeWorld) of(service, kind string) []changeRow {
 	return of
 }
 
-// scope writes the index and the blocks of a service's logs, "" for all. All but the newest full block lie in packs.
+// scope writes the index and the blocks of a service's logs, or of all services for "". All full blocks except the
+// newest are stored in packs.
 func (w *changeWorld) scope(t testing.TB, service string) {
 	t.Helper()
 	var index site.LogIndex
@@ -136,7 +137,7 @@ func (w *changeWorld) scope(t testing.TB, service string) {
 	w.files[query.Scope().LogKey()] = data
 }
 
-// page is the naive answer to a request.
+// page returns the expected response to a request.
 func (w *changeWorld) page(q site.Query) []byte {
 	from := built.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
 	var rows []string
@@ -160,7 +161,7 @@ func (w *changeWorld) page(q site.Query) []byte {
 	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta)
 }
 
-// Any page of any window of change records equals that of a slice in memory.
+// TestChangesAreSlices checks that any page of any window of change records equals a slice in memory.
 func TestChangesAreSlices(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 99, 100, 1234} {
@@ -185,7 +186,7 @@ func TestChangesAreSlices(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for range 2 { // cut, then kept
+				for range 2 { // the second response comes from the cache
 					got := get(h, "/v1/changes?"+v.Encode())
 					if diff := cmp.Diff(string(w.page(q)), got.Body.String()); got.Code != 200 || diff != "" {
 						t.Fatalf("%s: %d (-want +got):\n%s", v.Encode(), got.Code, diff)
@@ -196,7 +197,7 @@ func TestChangesAreSlices(t *testing.T) {
 	}
 }
 
-// The default page is cut into the same bytes that the builder wrote.
+// TestDefaultPageOfChanges checks that the server cuts the default page into the bytes that the builder wrote.
 func TestDefaultPageOfChanges(t *testing.T) {
 	t.Parallel()
 	w := newChangeWorld(t, 321)
@@ -208,7 +209,7 @@ func TestDefaultPageOfChanges(t *testing.T) {
 	}
 }
 
-// A damaged or missing file is a 500, never an empty list.
+// TestDamagedChanges checks that a damaged or missing file returns a 500, never an empty list.
 func TestDamagedChanges(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ file, content, target string }{
@@ -253,7 +254,7 @@ func TestInvalidChanges(t *testing.T) {
 	}
 }
 
-// seriesWorld is a service with points on some days, and one without.
+// seriesWorld returns the files of a service with points on some days, and of a service without points.
 func seriesWorld(t testing.TB, ages []int) map[string][]byte {
 	t.Helper()
 	q := parse(t, "/v1/services/acme/price", "period=all")
@@ -272,7 +273,7 @@ func point(age int) string {
 	return fmt.Sprintf(`{"date":"%s","n":%d}`, built.UTC().AddDate(0, 0, -age).Format(time.DateOnly), age)
 }
 
-// A series is cut to the bytes that a builder would have written for the period.
+// TestSeriesAreSlices checks that a series is cut to the bytes that a builder would have written for the period.
 func TestSeriesAreSlices(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -338,7 +339,7 @@ func TestSeriesRequests(t *testing.T) {
 		"/v1/services/nobody/price": 404, "/v1/services/nobody/price?period=all": 404,
 		"/v1/services/nobody/price.json":    404,
 		"/v1/services/acme/price?period=1y": 400, "/v1/services/acme/price/period=7d.json": 404,
-		"/v1/services/acme/scores": 500, "/v1/services/acme/scores?period=all": 500, // a file that must be there
+		"/v1/services/acme/scores": 500, "/v1/services/acme/scores?period=all": 500, // a required file is missing
 	} {
 		if got := get(h, target); got.Code != code {
 			t.Errorf("%s: %d, want %d", target, got.Code, code)
@@ -346,7 +347,8 @@ func TestSeriesRequests(t *testing.T) {
 	}
 }
 
-// For every key of change records and series, the request that the key spells gives that file's bytes.
+// TestEveryKeyOfLogs checks that the request for each key of change records and series returns the bytes of that key's
+// file.
 func TestEveryKeyOfLogs(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]map[string][]byte{"changes": newChangeWorld(t, 432).files,

@@ -62,7 +62,8 @@ func TestClientAddr(t *testing.T) {
 	}
 }
 
-// FuzzClientAddr: nothing in a header makes a client of an address that is not in it, nor one of a peer without trust.
+// FuzzClientAddr checks that headers are ignored without trust. With trust, the address is valid, unmapped and without
+// a zone.
 func FuzzClientAddr(f *testing.F) {
 	f.Add("198.51.100.1, 10.0.0.2", `for="[2001:db8::1]:4711";proto=https`)
 	f.Add(`"`, `for=",";=`)

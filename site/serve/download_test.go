@@ -25,7 +25,7 @@ import (
 	"tollbook/output/objects"
 )
 
-// zipOf is the name and the bytes of a publication's current zip.
+// zipOf returns the name and the bytes of a publication's current zip.
 func zipOf(t testing.TB, d *output.Folder) (name string, data []byte) {
 	t.Helper()
 	c, err := d.Checkpoint()
@@ -57,7 +57,7 @@ func TestDownload(t *testing.T) {
 		headers []string
 		code    int
 		from    int
-		to      int // behind the last byte
+		to      int // exclusive
 	}{
 		{"whole", "GET", nil, 200, 0, n},
 		{"only its header", "HEAD", nil, 200, 0, n},
@@ -128,7 +128,8 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// Clients can download only files of the publication, and no other path or file of its folder.
+// TestDownloadNames checks that clients can download only files of the publication, and no other path or file of its
+// folder.
 func TestDownloadNames(t *testing.T) {
 	t.Parallel()
 	d := publish(t, siteFiles(t))
@@ -169,7 +170,7 @@ func TestCheckpoint(t *testing.T) {
 	d := publish(t, siteFiles(t))
 	source := openSource(t, d.Root())
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, RateLimit: 1})
-	for range 3 { // it counts against nobody's limit
+	for range 3 { // no client's limit counts this request
 		want, err := os.ReadFile(filepath.Join(d.Root(), "checkpoint.json"))
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A tree by itself has no checkpoint, and no zips.
+	// A tree without a publication has no checkpoint and no zips.
 	bare := NewHandler(Options{Source: openSource(t, filepath.Join(d.Root(), "current"))})
 	for _, path := range []string{"/checkpoint.json", "/snapshots/" + func() string {
 		name, _ := zipOf(t, d)
@@ -206,7 +207,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// The downloads of a running server, with packs and single files, match their sums and signature.
+// TestVerifyServed checks that the downloads of a running server match their sums and signature, with packs and single
+// files.
 func TestVerifyServed(t *testing.T) {
 	t.Parallel()
 	d := publish(t, siteFiles(t))
@@ -237,13 +239,13 @@ func TestVerifyServed(t *testing.T) {
 	if v, report := verify(true); v.Objects != v.Files || v.Wrong != 0 {
 		t.Errorf("%+v\n%s", v, report)
 	}
-	// A pack that was changed is found.
+	// Verification detects a changed pack.
 	path := filepath.Join(d.Root(), "packs", packs[0]+".zip")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[30+int(data[26])+int(data[28])+2] ^= 1 // of the first file's bytes, which follow its name and extra field
+	data[30+int(data[26])+int(data[28])+2] ^= 1 // a byte of the first file, behind its name and extra field
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +254,7 @@ func TestVerifyServed(t *testing.T) {
 	}
 }
 
-// flaky is a store whose bodies break off after cut bytes, for the first breaks times.
+// flaky is a store whose first breaks bodies fail after cut bytes.
 type flaky struct {
 	objects.Store
 	cut      int64
@@ -291,7 +293,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, fmt.Errorf("%w: cut", archive.ErrUnreachable) }
 
-// flakyHandler serves a publication through a flaky store, with its snapshot open already.
+// flakyHandler serves a publication through a flaky store. Its snapshot is already open.
 func flakyHandler(t *testing.T, log io.Writer) (*flaky, http.Handler, string, []byte) {
 	t.Helper()
 	d := publish(t, siteFiles(t))
@@ -306,8 +308,8 @@ func flakyHandler(t *testing.T, log io.Writer) (*flaky, http.Handler, string, []
 	return f, NewHandler(Options{Source: source, Logger: slog.New(slog.NewTextHandler(log, nil))}), name, zip
 }
 
-// The server reads no more from a store than it sends, and continues after a break. If the rest never arrives, the
-// response is visibly incomplete.
+// TestDownloadFromStore checks that the server reads no more from a store than it sends, and continues after a break.
+// If the rest never arrives, the response is visibly incomplete.
 func TestDownloadFromStore(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -348,20 +350,20 @@ func TestDownloadFromStore(t *testing.T) {
 	if code, data, err = fetch(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("nothing comes: %d, %d bytes, %v, want %v", code, len(data), err, io.ErrUnexpectedEOF)
 	}
-	server.Close() // and the handler has ended
+	server.Close() // waits until the handler has returned
 	if !strings.Contains(log.String(), "download aborted") {
 		t.Errorf("logged %s", &log)
 	}
 }
 
-// A download may take longer than a request may take to come.
+// TestDownloadOutlastsReadTimeout checks that a download may take longer than the read timeout.
 func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	t.Parallel()
 	f, h, name, zip := flakyHandler(t, t.Output())
 	server := httptest.NewUnstartedServer(h)
-	const timeout = 2 * time.Second // in which a request has to come
+	const timeout = 2 * time.Second // a request must arrive within this time
 	server.Config.ReadTimeout = timeout
-	server.Config.IdleTimeout = time.Minute // else the read timeout is also that of a connection between two requests
+	server.Config.IdleTimeout = time.Minute // the default is the read timeout
 	server.Start()
 	defer server.Close()
 	if a, err := server.Client().Get(server.URL + "/checkpoint.json"); err != nil || a.Body.Close() != nil ||
@@ -370,7 +372,7 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	}
 	f.get = func(ctx context.Context) {
 		select {
-		case <-ctx.Done(): // what must not come
+		case <-ctx.Done(): // must not happen
 		case <-time.After(timeout + timeout/2):
 		}
 	}
@@ -384,13 +386,13 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	}
 }
 
-// Each client has a limited number of downloads at a time. Other clients have their own, and an ended download frees
-// its place.
+// TestGate checks that each client has a limited number of downloads at a time. Other clients have their own limit, and
+// an ended download frees its place.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	gone, cancel := context.WithCancel(t.Context())
-	cancel() // who does not wait
+	cancel() // this client does not wait
 	var leave []func()
 	for range downloadsByClient {
 		out, err := g.enter(t.Context(), 1)
@@ -431,7 +433,7 @@ func TestGate(t *testing.T) {
 	if len(g.clients) != 0 || len(g.all) != 0 {
 		t.Errorf("%d clients and %d places are left", len(g.clients), len(g.all))
 	}
-	var wg sync.WaitGroup // and many at once
+	var wg sync.WaitGroup // many clients at once
 	for i := range 500 {
 		wg.Go(func() {
 			if out, err := g.enter(t.Context(), client(i%7)); err == nil {
@@ -447,11 +449,12 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A client whose download is refused gets an error, and can still send other requests.
+// TestDownloadsOfOneClientAreLimited checks that a client whose download is refused gets an error, and can still send
+// other requests.
 func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	t.Parallel()
 	f, h, name, _ := flakyHandler(t, t.Output())
-	get(h, "/v1/services") // the snapshot is open
+	get(h, "/v1/services") // opens the snapshot
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	under := make(chan struct{}, downloadsWaiting)
@@ -489,7 +492,7 @@ func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	wg.Wait()
 }
 
-// All downloads together keep to the rate. A client that disconnects does not wait.
+// TestPace checks that all downloads together stay within the rate. A client that disconnects does not wait.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	const rate, piece = 1 << 20, 16 << 10

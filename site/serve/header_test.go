@@ -55,7 +55,7 @@ func TestHalfHeader(t *testing.T) {
 	send(t, c, "POST /v1/submit HTTP/1.1\r\n")
 	silent(t, c, in, 200*time.Millisecond) // the segment has been read
 	send(t, c, get)
-	answer(t, in, http.StatusBadRequest) // of the POST: its first header field is no field
+	answer(t, in, http.StatusBadRequest) // to the POST: its first header field is invalid
 	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
 		t.Errorf("after the error: %q, %v", rest, err)
 	}
@@ -68,7 +68,7 @@ func TestHalfHeader(t *testing.T) {
 	if err := c.SetReadDeadline(began.Add(10 * timeout)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = io.ReadAll(in) // what net/http answers, if anything
+	_, err = io.ReadAll(in) // the response of net/http, if any
 	if took := time.Since(began); errors.Is(err, os.ErrDeadlineExceeded) || took > 2*timeout {
 		t.Errorf("a half header was kept for %v: %v", took, err)
 	}
@@ -81,7 +81,7 @@ func send(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// answer reads one whole answer.
+// answer reads one complete response.
 func answer(t *testing.T, in *bufio.Reader, code int) {
 	t.Helper()
 	response, err := http.ReadResponse(in, nil)
@@ -108,7 +108,7 @@ func silent(t *testing.T, c net.Conn, in *bufio.Reader, wait time.Duration) {
 	}
 }
 
-// TestRequestsInPieces checks that requests which come in pieces, or several at once, are answered in order.
+// TestRequestsInPieces checks that requests which arrive in pieces, or several at once, are answered in order.
 func TestRequestsInPieces(t *testing.T) {
 	t.Parallel()
 	h := handlerOf(t, publish(t, newWorld(t, 120).files), t.Output())
@@ -131,7 +131,7 @@ func TestRequestsInPieces(t *testing.T) {
 		go func() {
 			for part := range slices.Chunk([]byte(text), size) {
 				if _, err := c.Write(part); err != nil {
-					return // the reader says so
+					return // the reader reports the error
 				}
 			}
 		}()

@@ -20,7 +20,7 @@ import (
 	"tollbook/site"
 )
 
-// TestLimiter compares the limiter with a client's requests kept one by one.
+// TestLimiter compares the limiter with a plain list of a client's requests.
 func TestLimiter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,8 +53,8 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-// A million addresses within a minute take no more room than fits, and the newest are still counted. After the minute
-// all room is free again.
+// TestLimiterIsBounded checks that a million addresses within a minute stay within the limiter's capacity, and that the
+// newest are still counted. After the minute all capacity is free again.
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(2, now)
@@ -88,8 +88,8 @@ func TestLimiterIsBounded(t *testing.T) {
 		maxClients)
 }
 
-// The limiter's memory for a client is small, and limited for a flood of clients.
-func TestLimiterMemory(t *testing.T) { // not beside others, whose memory would count
+// TestLimiterMemory checks that the limiter's memory for a client is small, and limited for a flood of clients.
+func TestLimiterMemory(t *testing.T) { // not parallel: the memory of other tests would count
 	var before, after runtime.MemStats
 	for _, test := range []struct{ clients, most int }{{100_000, 16 << 20}, {1_000_000, 32 << 20}} {
 		runtime.GC()
@@ -162,7 +162,7 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// limited serves a publication of the txtar with a limit, at a time that can be moved.
+// limited serves a publication of the txtar with a limit. The function wait moves its clock.
 func limited(t testing.TB, limit int, trusted ...netip.Prefix) (h http.Handler, wait func(time.Duration)) {
 	t.Helper()
 	var passed atomic.Int64
@@ -175,7 +175,8 @@ func limited(t testing.TB, limit int, trusted ...netip.Prefix) (h http.Handler, 
 	return h, func(d time.Duration) { passed.Add(int64(d)) }
 }
 
-// Each response says how many requests the client has left, and a 429 says when to send the next.
+// TestRateLimit checks that each response contains the number of requests that the client has left. A 429 says when to
+// send the next request.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	h, wait := limited(t, 4)
@@ -209,7 +210,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("scripts of other sites can't read the limit: %v", got.Header())
 	}
 
-	// Pages, their parts, what tells of the process and questions about methods are not counted.
+	// Pages, assets, health checks, checksums and OPTIONS requests are not counted.
 	for _, target := range []string{"/", "/services/acme", "/assets/logo.svg", "/healthz", "/readyz", "/SHA256SUMS"} {
 		if got := get(h, target); got.Code != 200 || got.Header().Get("RateLimit") != "" {
 			t.Errorf("%s: %d, %v", target, got.Code, got.Header())
@@ -234,7 +235,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Behind a proxy clients are told apart by what it says of them; without trust it is the client.
+// TestRateLimitBehindProxy checks that clients behind a trusted proxy are identified by its headers. Without trust, the
+// proxy is the client.
 func TestRateLimitBehindProxy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -18,7 +18,7 @@ import (
 	"tollbook/site"
 )
 
-// exposition reads the text format: values by series, and the types of families.
+// exposition reads the text format. It returns the values by series, and the types of families.
 func exposition(t *testing.T, text string) (values map[string]float64, types map[string]string) {
 	t.Helper()
 	values, types = map[string]float64{}, map[string]string{}
@@ -178,7 +178,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("readyz: %d %s, want %s", got.Code, got.Body, want)
 	}
 
-	// A newer one that can't be opened is told, without its cause; the one before is served.
+	// If a newer snapshot can't be opened, readyz warns without the cause, and the previous snapshot is served.
 	publishTo(t, d, built.Add(time.Minute), siteFiles(t))
 	second, err := d.Checkpoint()
 	if err != nil {
@@ -201,7 +201,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A panic is a fault of ours as any other: logged under an id, told as a 500; the server lives on.
+// TestPanic checks that a panic is logged with an ID and returns a 500, and that the server continues.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	log := &syncBuffer{}
@@ -214,7 +214,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// faulty is a source with a programmer's error in it.
+// faulty is a source that panics.
 type faulty struct{ Source }
 
 func (faulty) Current() (*output.Snapshot, error) { panic("out of thin air") }

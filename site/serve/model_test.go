@@ -26,7 +26,7 @@ import (
 	"tollbook/site"
 )
 
-// Any window of any list is what a slice in memory gives.
+// TestWindowsAreSlices checks that any window of any list equals a slice of the list in memory.
 func TestWindowsAreSlices(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 99, 100, 101, 437} {
@@ -60,7 +60,7 @@ func TestWindowsAreSlices(t *testing.T) {
 	}
 }
 
-// Any window of any log is what counting numbers gives.
+// TestLogsAreSlices checks that any window of any log contains the expected numbers.
 func TestLogsAreSlices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20)
@@ -86,7 +86,7 @@ func TestLogsAreSlices(t *testing.T) {
 	})
 }
 
-// For every key in a tree, the request that the key spells gives that file's bytes.
+// TestEveryKey checks that the request for each key of a tree returns the bytes of that key's file.
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
 	for about, files := range map[string]map[string][]byte{"world": newWorld(t, 230).files, "site": siteFiles(t)} {
@@ -109,7 +109,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// A window is cut into the same bytes that the builder wrote: without its own files, the default page is the same.
+// TestCutIsFile checks that the server cuts a window into the bytes that the builder wrote. The default page is the
+// same without its own files.
 func TestCutIsFile(t *testing.T) {
 	t.Parallel()
 	files := newWorld(t, 437).files
@@ -136,7 +137,7 @@ func TestCutIsFile(t *testing.T) {
 	}
 }
 
-// Damage on disk is a 500, whatever is damaged and however it is asked for.
+// TestDamage checks that damage on disk returns a 500, for every damaged file and every request.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150)
@@ -174,7 +175,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damage flips a bit in the body of a member of the zip that pattern names.
+// damage flips a bit in the body of the member of the zip that matches pattern.
 func damage(t *testing.T, pattern, member string) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -206,7 +207,7 @@ func damage(t *testing.T, pattern, member string) {
 	t.Fatalf("%s has no %s", paths[0], member)
 }
 
-// A file too large for memory is sent piece by piece, whole, in both forms.
+// TestLargeFile checks that a file too large for memory is sent completely, piece by piece, in both forms.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()
 	files := siteFiles(t)
@@ -234,7 +235,7 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
-// When a snapshot replaces another, every answer is of the one that it names.
+// TestSwap checks that each response comes from the snapshot that it names while one snapshot replaces another.
 func TestSwap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 120)
@@ -294,7 +295,7 @@ func TestNothingPublished(t *testing.T) {
 	}
 }
 
-// The time that caches may keep an answer ends with the next build, but is never nothing.
+// TestCacheControl checks that caches may keep a response until the next build, and always for more than zero seconds.
 func TestCacheControl(t *testing.T) {
 	t.Parallel()
 	source := openSource(t, publish(t, siteFiles(t)).Root())
@@ -314,7 +315,8 @@ func TestCacheControl(t *testing.T) {
 	}
 }
 
-// FuzzRequest sends any request line to a whole snapshot: no panic, no 500, and every error is the contract's.
+// FuzzRequest sends any request line to a complete snapshot. It fails on a panic, on a 500, or on an error that the
+// contract does not define.
 func FuzzRequest(f *testing.F) {
 	for _, c := range []string{
 		"GET /v1/services?per_page=2&page=3&category=AI", "HEAD /",
@@ -345,7 +347,7 @@ func FuzzRequest(f *testing.F) {
 		text := request + " HTTP/1.1\r\nHost: tollbook.test\r\n\r\n"
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
 		if err != nil {
-			return // the server answers these by itself
+			return // net/http answers these requests itself
 		}
 		r.Header.Set("Accept-Encoding", accept)
 		r.Header.Set("If-None-Match", tags)
@@ -361,7 +363,7 @@ func FuzzRequest(f *testing.F) {
 				t.Errorf("%q: %d %s", request, rec.Code, rec.Body)
 			}
 		default:
-			// A service of the world has only its own page and some have no log.
+			// A service of the world has only its own page, and some services have no log.
 			if !strings.Contains(log.String(), errMissing.Error()) ||
 				strings.Contains(log.String(), archive.ErrDamaged.Error()) {
 				t.Errorf("%q: %d %s\n%s", request, rec.Code, rec.Body, log)
@@ -394,7 +396,7 @@ func BenchmarkHandler(b *testing.B) {
 			out := discard{header: http.Header{}}
 			if strings.HasSuffix(test.name, "cold") {
 				defer func(c *cache) { h.cache = c }(h.cache)
-				h.cache = newCache(0) // nothing fits
+				h.cache = newCache(0) // too small for any response
 			}
 			b.ReportAllocs()
 			i := 0
@@ -415,7 +417,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// discard is an answer that goes nowhere.
+// discard is a response writer that drops everything.
 type discard struct {
 	header http.Header
 	code   int

@@ -19,7 +19,7 @@ import (
 	"tollbook/site"
 )
 
-// The grammar of ids that requests are held to is that of the ids that snapshots have.
+// TestSnapshotGrammar checks that requests accept exactly the grammar of snapshot IDs.
 func TestSnapshotGrammar(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,7 +45,7 @@ type reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// walk follows the links from one page to the next and answers every row, and the snapshots that they came from.
+// walk follows the links from one page to the next. It returns every row, and the snapshots of the pages.
 func walk(t reporter, h http.Handler, target string, framing site.Framing) (rows []string, snapshots map[string]bool) {
 	t.Helper()
 	t.Helper()
@@ -80,7 +80,7 @@ func walk(t reporter, h http.Handler, target string, framing site.Framing) (rows
 	return nil, nil
 }
 
-// Following the links from any page gives every row after it once, in order, whatever the size of pages.
+// TestWalk checks that the links from any page lead to every later row once, in order, for every page size.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 230)
@@ -139,7 +139,7 @@ func filesOfBuild(w *world, i int) map[string][]byte {
 	return files
 }
 
-// Readers who walk while one snapshot replaces another see all of one build and nothing of any other.
+// TestWalkDuringSwaps checks that a walk during snapshot swaps sees all rows of one build and no row of another.
 func TestWalkDuringSwaps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150)
@@ -149,7 +149,7 @@ func TestWalkDuringSwaps(t *testing.T) {
 		Metrics: NewMetrics()})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	walked := make(chan string) // the build that the rows of a walk say they are of
+	walked := make(chan string) // the build in the rows of a walk
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := 0; ; i++ {
@@ -181,14 +181,14 @@ func TestWalkDuringSwaps(t *testing.T) {
 		if err := source.Refresh(); err != nil {
 			t.Error(err)
 		}
-		for <-walked != fmt.Sprint(i) { // until somebody has walked through it
+		for <-walked != fmt.Sprint(i) { // until some walk has read the build
 		}
 	}
 	close(stop)
 	wg.Wait()
 }
 
-// A request may name a snapshot; what it gets may be kept for good.
+// TestPin checks that a request may name a snapshot. Caches may keep its response forever.
 func TestPin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 60)
@@ -226,7 +226,7 @@ func TestPin(t *testing.T) {
 			got.Header().Get("Cache-Control") != "public, max-age=10" {
 			t.Errorf("a page that is not there: %d, %v", got.Code, got.Header())
 		}
-		// A log goes on in packs that all snapshots share.
+		// A log continues in packs that all snapshots share.
 		if got := get(h, "/v1/checks?limit=100&offset=500&snapshot="+id); got.Code != 200 {
 			t.Errorf("checks: %d %s", got.Code, got.Body)
 		}

@@ -22,14 +22,14 @@ import (
 	"tollbook/site/search"
 )
 
-// nameParts are what names and queries are made of.
+// nameParts are the parts of names and queries.
 var nameParts = []string{
 	"Acme", "acme", "ACMÉ", "Ace", "A", "ab", "Quotes", "Quote", "quiz", "24", "2", "v2.0", "Straße", "STRASSE", "Über",
 	"ΟΔΟΣ", "οδός", "Київ",
 	"東京", "京都", "東京都API", "カメラ", "か", "각", "가", "서울", "🚀", "—", "", "İstanbul", "ﬁn",
 }
 
-// nasty are services whose names and keys are drawn with many ties and nulls.
+// nasty returns services whose names and keys are drawn with many ties and nulls.
 func nasty(n int, words []string) []site.ServiceListItem {
 	r := rand.New(rand.NewPCG(402, uint64(n)))
 	items := make([]site.ServiceListItem, n)
@@ -65,7 +65,7 @@ func rowOf(t testing.TB, v any) []byte {
 	return row
 }
 
-// searchFiles are the shards of services, made by going through all names for each.
+// searchFiles returns the shards of services. It reads all names for each shard.
 func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 	t.Helper()
 	shards := map[string][][]byte{}
@@ -129,7 +129,7 @@ func searchAll(t testing.TB, items []site.ServiceListItem, q site.Query) string 
 		(len(list)+per-1)/per)))
 }
 
-// A search with every other parameter is what a scan over all services gives.
+// TestSearchIsScan checks that a search with every other parameter equals a scan over all services.
 func TestSearchIsScan(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 40, 900} {
@@ -175,7 +175,8 @@ func TestSearchIsScan(t *testing.T) {
 	}
 }
 
-// A shard that the index lists is a 500 if it is missing or damaged. A shard that the index does not list has no rows.
+// TestSearchDamage checks that a shard in the index returns a 500 if it is missing or damaged. A shard that the index
+// does not list has no rows.
 func TestSearchDamage(t *testing.T) {
 	t.Parallel()
 	whole := searchFiles(t, nasty(40, nameParts))
@@ -220,7 +221,7 @@ func TestSearchDamage(t *testing.T) {
 	}
 }
 
-// lookupFiles are shards with a row for each address and recipient.
+// lookupFiles returns shards with a row for each address and recipient.
 func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{site.IndexFile: []byte(`{"lists":{},"slugs":[]}`)}
@@ -247,7 +248,7 @@ func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte
 	return files
 }
 
-// Every row of a shard answers to its own address, and nothing else does.
+// TestLookup checks that every row of a shard is returned for its own address, and for no other.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	var addresses, recipients []string
@@ -296,7 +297,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// A catalogue is cut by limit and offset as a slice is.
+// TestCatalogueIsSlice checks that limit and offset cut a catalogue like a slice.
 func TestCatalogueIsSlice(t *testing.T) {
 	t.Parallel()
 	const total = 237
@@ -346,8 +347,8 @@ func TestCatalogueIsSlice(t *testing.T) {
 	}
 }
 
-// BenchmarkSearch searches 20,000 services: names of three of two hundred words, then names that all begin alike, which
-// is as bad as shards get.
+// BenchmarkSearch searches 20,000 services. First, names consist of three of two hundred words. Then all names begin
+// alike, which is the worst case for shards.
 func BenchmarkSearch(b *testing.B) {
 	words := make([]string, 200)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -389,7 +390,7 @@ func BenchmarkSearch(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				target := test.target
 				if strings.Contains(target, "%d") {
-					target = fmt.Sprintf(target, i%site.MaxPage+1) // another key each time, as of another reader
+					target = fmt.Sprintf(target, i%site.MaxPage+1) // a different key each time, as from many readers
 				}
 				request.URL, _ = url.Parse(target)
 				clear(out.header)
@@ -402,7 +403,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkLookup looks one of 70,000 addresses up, as 20,000 services have, with rows of their usual size.
+// BenchmarkLookup looks up one of 70,000 addresses, the number that 20,000 services have. Rows have their usual size.
 func BenchmarkLookup(b *testing.B) {
 	addresses := make([]string, 70_000)
 	for i := range addresses {

@@ -33,7 +33,7 @@ var (
 	now   = built.Add(5 * time.Minute)
 )
 
-// tempDir is a folder on a memory file system where there is one.
+// tempDir returns a folder on a memory file system if the system has one.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "tollbook-serve-")
@@ -44,7 +44,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// publish publishes files to a new folder; those under pack/<hour>/ go into that hour's pack.
+// publish publishes files to a new folder. Files under pack/<hour>/ are stored in that hour's pack.
 func publish(t testing.TB, files map[string][]byte) *output.Folder {
 	t.Helper()
 	d, err := output.OpenFolder(tempDir(t))
@@ -104,7 +104,7 @@ func openSource(t testing.TB, root string) *output.Source {
 	return s
 }
 
-// handlerOf serves a publication; log hears of 500s.
+// handlerOf serves a publication. Each 500 is written to log.
 func handlerOf(t testing.TB, d *output.Folder, log io.Writer) http.Handler {
 	t.Helper()
 	return NewHandler(Options{
@@ -126,7 +126,7 @@ func siteFiles(t testing.TB) map[string][]byte {
 	return files
 }
 
-// get answers a request without a network.
+// get returns the response to a request, without a network.
 func get(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -137,7 +137,7 @@ func get(h http.Handler, target string, headers ...string) *httptest.ResponseRec
 	return w
 }
 
-// TestScript plays testdata/api.txt over real connections, from a zip and from the same files in a folder.
+// TestScript runs testdata/api.txt over real connections, from a zip and from the same files in a folder.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("testdata/api.txt")
@@ -168,7 +168,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// syncBuffer takes the log of a server.
+// syncBuffer receives the log of a server.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -186,7 +186,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// call is one request of a script with what is asserted of its answer.
+// call is one request of a script, with the assertions on its response.
 type call struct {
 	line    int
 	request string   // "GET /path"
@@ -194,7 +194,7 @@ type call struct {
 	asserts []string
 }
 
-// parseScript reads requests that are parted by empty lines; a line that begins with # is prose.
+// parseScript reads requests that are separated by empty lines. A line that begins with # is a comment.
 func parseScript(t *testing.T, script string) []call {
 	t.Helper()
 	var calls []call
@@ -248,7 +248,7 @@ func (c call) run(t *testing.T, addr string, saved map[string]string) {
 	}
 }
 
-// exchange sends a request line as it stands, which a client would clean up first.
+// exchange sends a request line unchanged; a client would normalise it first.
 func exchange(addr, request, headers string) (*http.Response, string, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An answer under way is finished when the server is told to stop; no new one is begun.
+// TestServeDrains checks that a server that stops finishes the running response and accepts no new request.
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

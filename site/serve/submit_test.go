@@ -27,9 +27,9 @@ type fakeStore struct {
 	mu       sync.Mutex
 	received []site.IncomingSubmission
 	results  map[string]site.ProbeResult
-	fault    error         // of every call
-	hold     chan struct{} // receiving waits for it, unless nil
-	again    bool          // what is received came before
+	fault    error         // returned by every call
+	hold     chan struct{} // receiving waits for it, unless it is nil
+	again    bool          // reports each submission as a repeated one
 }
 
 func (s *fakeStore) SubmissionCategories(context.Context) ([]string, error) {
@@ -103,14 +103,14 @@ func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// This test checks that a body that is slow, incomplete or too large closes its connection, after the responses to
+// TestSlowBody checks that a body that is slow, incomplete or too large closes its connection, after the responses to
 // earlier requests.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{}
 	server := httptest.NewServer(submitting(t, s, nothingFound, 2*time.Second, io.Discard))
 	defer server.Close()
-	var all sync.WaitGroup // beside each other: each takes its time
+	var all sync.WaitGroup // concurrently, because each case waits for a timeout
 	head := "POST /v1/submit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {
 		name, sent string
@@ -150,7 +150,7 @@ func TestSlowBody(t *testing.T) {
 	if len(s.received) > 0 {
 		t.Errorf("received %v", s.received)
 	}
-	// the connection of one that is well is good for more, however long its probe takes
+	// the connection of a valid request can be reused, however long its probe takes
 	res, err := http.Post(server.URL+"/v1/submit", "application/json", strings.NewReader(acme("a")))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,8 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// A probe may take longer than a body may take to arrive, and its submitter still gets the response.
+// TestProbeOutlastsTheBodysTime checks that a probe may take longer than the body timeout. Its submitter still gets the
+// response.
 func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{}
@@ -186,7 +187,7 @@ func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	}
 }
 
-// If a submitter disconnects during the probe, the result of the probe is still stored.
+// TestSubmitterGoesAway checks that the result of a probe is stored even if the submitter disconnects during the probe.
 func TestSubmitterGoesAway(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{}
@@ -214,7 +215,8 @@ func TestSubmitterGoesAway(t *testing.T) {
 	}
 }
 
-// The number of probes at a time is limited. Further submissions are stored for a later probe.
+// TestProbesAtOnce checks that the number of probes at a time is limited. Further submissions are stored for a later
+// probe.
 func TestProbesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{}
@@ -245,7 +247,8 @@ func TestProbesAtOnce(t *testing.T) {
 	}
 }
 
-// A repeated submission waits for the result of the running probe and starts no second one.
+// TestSentAgainWhileProbed checks that a repeated submission waits for the result of the running probe and starts no
+// second one.
 func TestSentAgainWhileProbed(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{again: true, results: map[string]site.ProbeResult{}}
@@ -264,7 +267,8 @@ func TestSentAgainWhileProbed(t *testing.T) {
 	}
 }
 
-// A failure of the store returns an internal error without its cause, and the log contains nothing about the submitter.
+// TestStoreFails checks that a failure of the store returns an internal error without its cause. The log contains
+// nothing about the submitter.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -41,7 +41,8 @@ func TestTrimRow(t *testing.T) {
 	}
 }
 
-// Cutting the bytes of a series gives the same result as cutting its list, for any elements.
+// TestTrimRowIsSlice checks that cutting the bytes of a series gives the same result as cutting its list, for any
+// elements.
 func TestTrimRowIsSlice(t *testing.T) {
 	t.Parallel()
 	var value func(depth int) *rapid.Generator[any]

@@ -12,26 +12,27 @@ import (
 	"tollbook/site"
 )
 
-// world is a directory in memory, answered naively, and the files that a builder would make of it.
+// world is a directory in memory with the files that a builder would write for it. Its methods compute expected
+// responses naively.
 type world struct {
 	services []service
 	logs     map[string]site.LogIndex // by path; the rows of a log are its numbers
 	files    map[string][]byte
 }
 
-// service is what lists choose and order by.
+// service contains the fields that lists filter and sort by.
 type service struct {
 	slug, category string
-	rank           map[string]int // in each order
+	rank           map[string]int // by order
 }
 
-// row is a service's line in a list.
+// row returns the service's line in a list.
 func (s service) row() string {
 	return fmt.Sprintf(`{"slug":%q,"category":%q,"description":%q}`, s.slug, s.category,
 		strings.Repeat("text of "+s.slug+" ", 10))
 }
 
-// newWorld has n services in three categories, and logs of every shape.
+// newWorld returns a world of n services in three categories, with logs of every shape.
 func newWorld(t testing.TB, n int) *world {
 	t.Helper()
 	w := &world{logs: map[string]site.LogIndex{}, files: map[string][]byte{}}
@@ -77,7 +78,7 @@ func parse(t testing.TB, path, query string) site.Query {
 	return q
 }
 
-// writeLists makes what is literal: each order of each list, pages of 25 and of 100.
+// writeLists writes the files of literal pages: each order of each list, in pages of 25 and of 100.
 func (w *world) writeLists(t testing.TB) {
 	index := site.Index{Lists: map[string]int{}, Slugs: []string{}}
 	for _, s := range w.services {
@@ -104,7 +105,7 @@ func (w *world) writeLists(t testing.TB) {
 	w.files[site.IndexFile] = data
 }
 
-// list is the services of q's list in q's order.
+// list returns the services of q's list in q's order.
 func (w *world) list(q site.Query) []service {
 	var list []service
 	for _, s := range w.services {
@@ -122,7 +123,7 @@ func (w *world) list(q site.Query) []service {
 	return list
 }
 
-// window is the naive answer to a page of services.
+// window returns the expected response to a request for a page of services.
 func (w *world) window(q site.Query) []byte {
 	list := w.list(q)
 	page, per := q.Int("page"), q.Int("per_page")
@@ -147,7 +148,7 @@ func frame(rows []string, meta string) []byte {
 	return []byte(text + "],\"meta\":" + meta + "}\n")
 }
 
-// writeLog makes a log of the rows first to next whose oldest blocks lie in packs.
+// writeLog writes a log with the rows first to next. Its oldest blocks are stored in packs.
 func (w *world) writeLog(t testing.TB, path string, first, next int64, packed int) {
 	t.Helper()
 	q := parse(t, path, "")
@@ -174,7 +175,7 @@ func (w *world) writeLog(t testing.TB, path string, first, next int64, packed in
 	w.put(t, path, "", w.log(x, q))
 }
 
-// log is the naive answer to a window of a log.
+// log returns the expected response to a request for a window of a log.
 func (w *world) log(x site.LogIndex, q site.Query) []byte {
 	var rows []string
 	for n := x.Next - 1 - int64(q.Int("offset")); n >= x.First && len(rows) < q.Int("limit"); n-- {

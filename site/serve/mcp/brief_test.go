@@ -69,6 +69,6 @@ func TestBrief(t *testing.T) {
 		t.Errorf("Brief of a route without one: %q, want an error", got)
 	}
 	for name := range briefs {
-		site.ByName(name) // panics for no route
+		site.ByName(name) // panics if no route has the name
 	}
 }

@@ -25,7 +25,7 @@ type toolCall struct {
 	request string
 }
 
-// calls returns calls of all tools with all kinds of arguments, also invalid ones.
+// calls returns calls of all tools with all kinds of arguments, including invalid ones.
 func calls(t *testing.T, w *world) []toolCall {
 	t.Helper()
 	var detail site.One[site.ServiceDetail]
@@ -82,7 +82,7 @@ func calls(t *testing.T, w *world) []toolCall {
 	}
 }
 
-// get asks the reader itself.
+// get returns the reader's own response.
 func (w *world) get(t *testing.T, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	recorder := httptest.NewRecorder()
@@ -90,7 +90,7 @@ func (w *world) get(t *testing.T, target string) *httptest.ResponseRecorder {
 	return recorder
 }
 
-// wire calls a tool over HTTP and gives the result's JSON as it came, before any client decodes it.
+// wire calls a tool over HTTP and returns the result's JSON before any client decodes it.
 func wire(t *testing.T, address, tool string, args map[string]any) (result struct {
 	Meta              map[string]string `json:"_meta"`
 	Content           []sdk.TextContent `json:"content"`
@@ -117,7 +117,7 @@ func wire(t *testing.T, address, tool string, args map[string]any) (result struc
 	return result
 }
 
-// TestAgentsOfADirectory reads one directory in every way; building it takes longest.
+// TestAgentsOfADirectory runs all tests that read one directory, because building the directory takes longest.
 func TestAgentsOfADirectory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +170,7 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 	}
 }
 
-// compact is JSON as the SDK writes it: on one line.
+// compact returns JSON in the SDK's format, on one line.
 func compact(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -182,7 +182,7 @@ func compact(t *testing.T, data []byte) []byte {
 	return escaped.Bytes()
 }
 
-// checkSeen fails for texts with characters that nobody sees.
+// checkSeen fails for texts with invisible characters.
 func checkSeen(t *testing.T, tool string, texts ...string) {
 	t.Helper()
 	for _, s := range texts {
@@ -194,7 +194,7 @@ func checkSeen(t *testing.T, tool string, texts ...string) {
 	}
 }
 
-// outputSchemas are what tools say of their answers.
+// outputSchemas returns the output schemas of the tools by name.
 func outputSchemas(t *testing.T, session *sdk.ClientSession) map[string]*jsonschema.Schema {
 	t.Helper()
 	schemas := map[string]*jsonschema.Schema{}
@@ -229,7 +229,8 @@ func outputSchemas(t *testing.T, session *sdk.ClientSession) map[string]*jsonsch
 	return schemas
 }
 
-// testHostileWordsAreQuoted: what a service wrote stands in quotation marks on its line, after the words that say so.
+// testHostileWordsAreQuoted checks that a service's text is in quotation marks on its line, after the words that
+// introduce it.
 func testHostileWordsAreQuoted(t *testing.T, w *world) {
 	session := inMemory(t, w.server)
 	for _, c := range []sdk.CallToolParams{
@@ -258,8 +259,8 @@ func testHostileWordsAreQuoted(t *testing.T, w *world) {
 	}
 }
 
-// testHealthAndSwap: health tells of the snapshot that answers; a new one is taken up, the one before can still be
-// named.
+// testHealthAndSwap checks that health returns the snapshot in use. After a swap the new snapshot is used, and requests
+// may still name the previous one.
 func testHealthAndSwap(t *testing.T, w *world) {
 	session := inMemory(t, w.server)
 	health := func() HealthData {
@@ -300,7 +301,7 @@ func testHealthAndSwap(t *testing.T, w *world) {
 		t.Error(err)
 	}
 	second := w.build(t, moment.Add(15*time.Minute))
-	// a source looks once a second
+	// a source checks for a new snapshot once a second
 	for deadline := time.Now().Add(3 * time.Minute); health().Ready.Snapshot != second; {
 		if time.Now().After(deadline) {
 			t.Fatal("the new snapshot is not taken up")
@@ -313,7 +314,7 @@ func testHealthAndSwap(t *testing.T, w *world) {
 	}
 }
 
-// compactData is the data of a body, on one line.
+// compactData returns the data of a body, on one line.
 func compactData(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var v struct{ Data json.RawMessage }
@@ -332,7 +333,7 @@ func sampleSlugs(t *testing.T, w *world) []string {
 	return index.Slugs
 }
 
-// testResources: documents are the files of the snapshot, byte for byte.
+// testResources checks that documents equal the files of the snapshot, byte for byte.
 func testResources(t *testing.T, w *world) {
 	session := inMemory(t, w.server)
 	var read []string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzArguments gives every tool arguments that no client would: they are refused with words, or become texts that the
-// tool knows.
+// FuzzArguments calls every tool with arguments that no client would send. Each call returns an error with a message,
+// or valid arguments.
 func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"query":"acme","per_page":5,"status":null}`))
 	f.Add([]byte(`{"slug":["a","b"]}`))

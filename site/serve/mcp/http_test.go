@@ -18,7 +18,7 @@ import (
 	"tollbook/site/serve"
 )
 
-// post sends a message and reads the answer. Headers win over those that a client sends.
+// post sends a message and reads the response. Its headers override those that a client sends.
 func post(t *testing.T, address, message string, headers map[string]string) (code int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+Path,
@@ -47,7 +47,7 @@ func post(t *testing.T, address, message string, headers map[string]string) (cod
 	return res.StatusCode, string(data)
 }
 
-// empty is a server without a snapshot.
+// empty returns a server without a snapshot.
 func empty(t *testing.T) *sdk.Server {
 	t.Helper()
 	s, err := New(Options{Reader: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ func TestWhoMayAsk(t *testing.T) {
 		{"TOLLBOOK.example:443", "https://TOLLBOOK.example:443", 200},
 		{address, "http://" + address, 200},
 		{"evil.example", "", 403},
-		{"evil.example:" + port, "http://evil.example:" + port, 403}, // a name that was made to mean this machine
+		{"evil.example:" + port, "http://evil.example:" + port, 403}, // a name that resolves to this machine
 		{"127.0.0.1.evil.example", "", 403},
 		{"localhost.evil.example", "", 403},
 		{"0.0.0.0:" + port, "", 403},
@@ -142,7 +142,7 @@ func TestBadMessages(t *testing.T) {
 	}
 }
 
-// TestBadArguments: whatever a tool is called with, the answer is one error that says what is wrong.
+// TestBadArguments checks that invalid arguments return one error that names the fault.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	address := listen(t, NewHandler(empty(t), nil))
@@ -195,7 +195,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestOldClients: a client from before structured content gets the JSON as a text.
+// TestOldClients checks that a client without support for structured content gets the JSON as text.
 func TestOldClients(t *testing.T) {
 	t.Parallel()
 	s, err := New(Options{Reader: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -219,7 +219,7 @@ func TestOldClients(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers: an answer that no agent could read is an error that says so.
+// TestLargeAnswers checks that a response too large for an agent becomes an error that says so.
 func TestLargeAnswers(t *testing.T) {
 	t.Parallel()
 	s, err := New(Options{Reader: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -238,7 +238,8 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestFlood: many clients at once, each message answered, and the limit of one client's rate holds.
+// TestFlood checks that each message of many concurrent clients gets a response, and that the rate limit of one client
+// applies.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	h := serve.Limit(NewHandler(empty(t), nil), serve.Options{RateLimit: 200, Now: func() time.Time { return moment }})
@@ -262,8 +263,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestSlowBody: a message that does not come is waited for no longer than a request may take, and keeps nobody else
-// waiting.
+// TestSlowBody checks that the server waits for a slow message no longer than for any request. Other clients do not
+// wait.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	address := listen(t, NewHandler(empty(t), nil))
@@ -279,7 +280,7 @@ func TestSlowBody(t *testing.T) {
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		return // cut without a word
+		return // closed without a response
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusBadRequest {

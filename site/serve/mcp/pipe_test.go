@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asking is a connection with any number of requests to read, whose answers go nowhere.
+// asking is a connection with an endless number of requests to read. It drops the responses.
 type asking struct{ sdk.Connection }
 
 func (asking) Read(context.Context) (jsonrpc.Message, error) {
@@ -24,7 +24,8 @@ func (asking) Read(context.Context) (jsonrpc.Message, error) {
 func (asking) Write(context.Context, jsonrpc.Message) error { return nil }
 func (asking) Close() error                                 { return nil }
 
-// TestPipeReadsNoFurtherThanItAnswers: so many requests are read, then one for each answer, and none after the end.
+// TestPipeReadsNoFurtherThanItAnswers checks that the pipe reads a limited number of requests, then one for each
+// response. It reads none after the end.
 func TestPipeReadsNoFurtherThanItAnswers(t *testing.T) {
 	t.Parallel()
 	c := newPipeConn(asking{})
@@ -39,7 +40,7 @@ func TestPipeReadsNoFurtherThanItAnswers(t *testing.T) {
 		if m, err := c.Read(over); !errors.Is(err, context.Canceled) {
 			t.Fatalf("round %d: one more is read: %v, %v", round, m, err)
 		}
-		for range maxUnanswered + 1 { // an answer to nothing counts for nothing
+		for range maxUnanswered + 1 { // a response without a request is not counted
 			if err := c.Write(t.Context(), &jsonrpc.Response{}); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestPipeReadsNoFurtherThanItAnswers(t *testing.T) {
 	}
 }
 
-// TestPipeAnswersAll: a client that asks far ahead before it reads gets every answer.
+// TestPipeAnswersAll checks that a client that sends many requests before it reads gets every response.
 func TestPipeAnswersAll(t *testing.T) {
 	t.Parallel()
 	const requests = 1000

@@ -17,15 +17,15 @@ func TestVisible(t *testing.T) {
 		{`{"a":"\u003c\n\t\"\\"}`, `{"a":"\u003c\n\t\"\\"}`},
 		{"{\"a\":\"pay\u202eecilA\"}", "{\"a\":\"pay\uFFFDecilA\"}"},
 		{`{"a":"pay\u202eecilA"}`, "{\"a\":\"pay\uFFFDecilA\"}"},
-		{`{"a":"\udb40\udc41x"}`, "{\"a\":\"\uFFFDx\"}"},   // a tag character, as a pair
-		{"{\"a\":\"\U000E0041x\"}", "{\"a\":\"\uFFFDx\"}"}, // and by itself
-		{`{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},   // an emoji is seen
+		{`{"a":"\udb40\udc41x"}`, "{\"a\":\"\uFFFDx\"}"},   // a tag character, as a surrogate pair
+		{"{\"a\":\"\U000E0041x\"}", "{\"a\":\"\uFFFDx\"}"}, // the same character, unescaped
+		{`{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},   // an emoji is visible
 		{`{"a":"\b\f\u0000\u007f"}`, "{\"a\":\"\uFFFD\uFFFD\uFFFD\uFFFD\"}"},
 		{"{\"a\":\"e\u0301\"}", "{\"a\":\"e\u0301\"}"},
 		{"{\"a\":\"😀" + strings.Repeat("\U000E0101", 5) + "\"}",
 			"{\"a\":\"😀" + strings.Repeat("\U000E0101", 3) + "\uFFFD\uFFFD\"}"},
-		{"{\"\u200bkey\":[\"\u200d\"]}", "{\"\uFFFDkey\":[\"\u200d\"]}"}, // joiners spell words
-		{`{"a":"\\u202e"}`, `{"a":"\\u202e"}`},                           // an escaped backslash is one
+		{"{\"\u200bkey\":[\"\u200d\"]}", "{\"\uFFFDkey\":[\"\u200d\"]}"}, // joiners are part of words
+		{`{"a":"\\u202e"}`, `{"a":"\\u202e"}`},                           // an escaped backslash stays
 		{"{\"a\":\"\x7f\"}", "{\"a\":\"\uFFFD\"}"},
 	} {
 		got, n := replaceInvisible([]byte(tt.in))
@@ -35,8 +35,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// FuzzVisible: what is JSON stays JSON of the same shape, nothing hidden is left in its texts, and a second time
-// changes nothing.
+// FuzzVisible checks that valid JSON keeps its shape and contains no invisible characters afterwards. A second run must
+// change nothing.
 func FuzzVisible(f *testing.F) {
 	f.Add("{\"a\":\"\u202e\\u202e\\ud800\\\"\"}")
 	f.Add("[\"\\\\\",1e5,null,\"\\u00ad\"]")
@@ -47,7 +47,7 @@ func FuzzVisible(f *testing.F) {
 		out, _ := replaceInvisible([]byte(in))
 		var v any
 		d := json.NewDecoder(bytes.NewReader(out))
-		d.UseNumber() // JSON knows no largest number
+		d.UseNumber() // JSON has no largest number
 		if err := d.Decode(&v); err != nil {
 			t.Fatalf("%+q became %+q: %v", in, out, err)
 		}
