@@ -23,10 +23,10 @@ import (
 	"tollbook/site/testgate"
 )
 
-// backupMoment is when each directory of these tests is built.
+// backupMoment is the build time of each directory of these tests.
 var backupMoment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
-// builtAt builds a directory into a folder and gives the snapshot's digest.
+// builtAt builds a directory into a folder and returns the snapshot's digest.
 func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 	t.Helper()
 	folder, err := output.OpenFolder(dir)
@@ -47,7 +47,8 @@ func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 	return pointer.Digest
 }
 
-// fillSample gives a directory ninety days of past, with facilitators; one of its services can be erased.
+// fillSample fills a directory with ninety days of history and with facilitators. It returns the slug of a service that
+// can be erased.
 func fillSample(t *testing.T, db *postgres.DB) (slug string) {
 	t.Helper()
 	listings := sample.Listings(backupMoment, 15*time.Minute)[:8]
@@ -81,7 +82,7 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// restored dumps a database as /operations says, restores it into an empty one, and opens that.
+// restored dumps a database as the page /operations describes, restores it into an empty one, and opens that.
 func restored(t *testing.T, dsn string) *postgres.DB {
 	t.Helper()
 	for _, name := range []string{"pg_dump", "pg_restore"} {
@@ -100,8 +101,8 @@ func restored(t *testing.T, dsn string) *postgres.DB {
 	return db
 }
 
-// TestBackup: what is restored from a dump builds the same snapshot, byte for byte; also from a dump of a directory
-// that was built before, whose logs are numbered on.
+// TestBackup checks that a database restored from a dump builds the same snapshot, byte for byte. It also restores a
+// directory that was built before, whose logs continue their numbers.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -128,8 +129,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestPrivateBackup: the folder of a private Postgres, packed while nothing uses it, is the same directory under
-// another --data.
+// TestPrivateBackup checks that the packed folder of a stopped private Postgres is the same directory under another
+// --data.
 func TestPrivateBackup(t *testing.T) {
 	needPostgres(t)
 	t.Setenv("DATABASE_URL", "")

@@ -26,19 +26,19 @@ import (
 	"tollbook/site/testgate"
 )
 
-// browserScripts is the folder of what drives a browser, and of what judges pages.
+// browserScripts is the folder of the scripts that drive a browser and check pages.
 const browserScripts = "testdata/browser"
 
 // browsed is the input of the scripts.
 type browsed struct {
 	Chromium    string   `json:"chromium"`
-	Serve       string   `json:"serve"` // the sample world, by serve
-	Nginx       string   `json:"nginx"` // the same by nginx, with serve behind it
-	Odd         string   `json:"odd"`   // a directory of services that wish it ill
-	Pages       []string `json:"pages"` // two of each kind, all of what there is one of
+	Serve       string   `json:"serve"` // URL of the sample world, from serve
+	Nginx       string   `json:"nginx"` // URL of the same world from nginx, with serve behind it
+	Odd         string   `json:"odd"`   // URL of a directory of hostile services
+	Pages       []string `json:"pages"` // two of each kind, or the only one
 	OddPages    []string `json:"oddPages"`
 	First       []string `json:"first"` // pages that readers see first
-	Forms       []string `json:"forms"` // that Lighthouse plays
+	Forms       []string `json:"forms"` // devices that Lighthouse emulates
 	Service     string   `json:"service"`
 	Compared    []string `json:"compared"`
 	Category    string   `json:"category"`
@@ -46,8 +46,8 @@ type browsed struct {
 	NetworkName string   `json:"networkName"`
 }
 
-// TestPagesInBrowser shows every kind of page to a real browser, uses them as readers do, and has them judged.
-func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machine
+// TestPagesInBrowser opens every kind of page in a real browser, uses the pages as readers do, and audits them.
+func TestPagesInBrowser(t *testing.T) { // not parallel: it needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	chromium, err := exec.LookPath("chromium")
@@ -71,7 +71,7 @@ func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machi
 	}
 }
 
-// sample makes a snapshot of the sample world with a demo that ends, and has it served twice.
+// sample builds a snapshot of the sample world with a demo that ends, and serves it twice.
 func (b *browsed) sample(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
@@ -84,7 +84,7 @@ func (b *browsed) sample(t *testing.T) {
 		t.Fatalf("the demo exits %d:\n%s", code, demo.said())
 	}
 	public := filepath.Join(data, "public")
-	// what is submitted is real, and has no place among samples
+	// submissions are real and need a database without samples
 	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	b.Serve, _ = serving(t, env, data, "--serve-rate-limit", "0", "--serve-trusted-proxies", "127.0.0.1")
 	b.Nginx = "http://" + edgetest.StartNginx(t, "", func(listen string) ([]byte, error) {
@@ -101,7 +101,7 @@ func (b *browsed) sample(t *testing.T) {
 		fmt.Sprintf("/compare?a=%s&b=%s&c=%s&d=%s", b.Compared[0], b.Compared[1], b.Compared[2], b.Compared[3]))
 }
 
-// kinds are the addresses of pages in an expanded tree: of each folder the smallest and the largest.
+// kinds returns the URL paths of pages in an expanded tree: the smallest and the largest of each folder.
 func kinds(t *testing.T, tree string) (paths []string) {
 	t.Helper()
 	type page struct {
@@ -126,11 +126,11 @@ func kinds(t *testing.T, tree string) (paths []string) {
 			return err
 		}
 		path := "/" + filepath.ToSlash(rel)
-		folder := path // at the top each is of its own kind
+		folder := path // each page at the top is its own kind
 		if parts := strings.Split(path, "/"); len(parts) > 2 {
 			folder = fmt.Sprint(parts[1], len(parts))
 		}
-		// these have their files' names alone
+		// the names of these files have no parameters
 		if !strings.Contains(path, "=") && rel != "404.html" && rel != "500.html" {
 			path = strings.TrimSuffix(strings.TrimSuffix(path, ".html"), "index")
 		}
@@ -151,7 +151,7 @@ func kinds(t *testing.T, tree string) (paths []string) {
 	return paths
 }
 
-// odd lists services whose owners try what can be tried, visits them once, and serves what comes of it.
+// odd lists services of hostile owners, visits them once, and serves the result.
 func (b *browsed) odd(t *testing.T) {
 	shop := httptest.NewServer(http.HandlerFunc(charge))
 	t.Cleanup(shop.Close)
@@ -203,7 +203,8 @@ func (b *browsed) odd(t *testing.T) {
 	}
 }
 
-// charge asks for a ten-millionth of a dollar, for a million, and for what lies between, by the path's last number.
+// charge requests between a millionth of a dollar and a million dollars. The length of the path's last part selects the
+// price.
 func charge(w http.ResponseWriter, r *http.Request) {
 	_, last, _ := strings.Cut(r.URL.Path[1:], "/")
 	amounts := []string{"1", "999999", "1000000", "1000000000000", "123456789", "50000"}
@@ -215,7 +216,7 @@ func charge(w http.ResponseWriter, r *http.Request) {
 		amount, r.Host, r.URL.Path, strings.Repeat("words ", 100))
 }
 
-// run runs a script, whose faults are the test's.
+// run runs a script and reports its faults as test errors.
 func (b *browsed) run(t *testing.T, dir, script string) {
 	input, err := json.Marshal(b)
 	if err != nil {
@@ -225,7 +226,7 @@ func (b *browsed) run(t *testing.T, dir, script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", script, string(input))
 	cmd.Dir = dir
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its browser with it
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // the script then stops its browser
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

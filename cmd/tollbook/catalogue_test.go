@@ -11,8 +11,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestImportCatalogue imports from a facilitator on loopback with the program itself, and what it says of addresses
-// that are none.
+// TestImportCatalogue imports from a facilitator on loopback with the program itself, and checks the errors for invalid
+// URLs.
 func TestImportCatalogue(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

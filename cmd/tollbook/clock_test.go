@@ -23,7 +23,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// step is how far clocks are set: not quite an hour, so that no moment comes twice to the microsecond.
+// step is the size of a clock step. It is not quite an hour, so that no two times are equal to the microsecond.
 const step = time.Hour - 7*time.Second
 
 // TestClockSteps checks a directory whose clock is set an hour forward, back, or forward and back, across midnight too.
@@ -35,7 +35,7 @@ func TestClockSteps(t *testing.T) {
 	noon, midnight := time.Date(2026, 11, 20, 12, 20, 0, 0, time.UTC), time.Date(2026, 11, 20, 23, 20, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name  string
-		begin time.Time // of the hour before the first step
+		begin time.Time // start of the hour before the first step
 		steps []time.Duration
 	}{
 		{"forth", noon, []time.Duration{step}},
@@ -58,7 +58,7 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
-// steppedDirectory is a directory whose programs have a clock that is set.
+// steppedDirectory is a directory whose programs use a clock that the test sets.
 type steppedDirectory struct {
 	*postgres.DB
 	dsn     string
@@ -69,7 +69,7 @@ type steppedDirectory struct {
 	visits  int
 }
 
-// services is how many a stepped directory has.
+// services is the number of services of a stepped directory.
 const services = 3
 
 func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
@@ -114,7 +114,7 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 	return d
 }
 
-// step sets all clocks. The database's can't be: what it wrote is set instead.
+// step sets all clocks. The database's clock can't be set, so the test changes the times that the database wrote.
 func (d *steppedDirectory) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.now = d.now.Add(by)
@@ -122,11 +122,11 @@ func (d *steppedDirectory) step(t *testing.T, by time.Duration) {
 		fmt.Sprintf(
 			`UPDATE hosts SET next_at = next_at - interval '%[1]d s', refilled_at = refilled_at - interval `+
 				`'%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
-	d.round(t, map[bool]int{true: services}[by > 0]) // after a step back nothing is due before its time from now
+	d.round(t, map[bool]int{true: services}[by > 0]) // after a step back, no service is due yet
 	d.build(t)
 }
 
-// round visits what is due.
+// round visits the services that are due.
 func (d *steppedDirectory) round(t *testing.T, want int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -141,7 +141,7 @@ func (d *steppedDirectory) round(t *testing.T, want int) {
 	d.visits += r.Visits
 }
 
-// build makes a snapshot, and drops what is old.
+// build builds a snapshot and deletes old data.
 func (d *steppedDirectory) build(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -160,7 +160,7 @@ func (d *steppedDirectory) build(t *testing.T) {
 	}
 }
 
-// hour lets an hour pass, and builds.
+// hour advances the clock by an hour and builds.
 func (d *steppedDirectory) hour(t *testing.T) {
 	t.Helper()
 	for range 4 {
@@ -171,7 +171,7 @@ func (d *steppedDirectory) hour(t *testing.T) {
 	ran(t, nil, "verify", filepath.Join(d.data, "public"))
 }
 
-// holds is what must be true in the end.
+// holds checks the invariants at the end.
 func (d *steppedDirectory) holds(t *testing.T) {
 	t.Helper()
 	if err := d.SealLogs(t.Context(), d.now.Add(2*time.Hour), 0); err != nil {

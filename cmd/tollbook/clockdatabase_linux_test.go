@@ -20,8 +20,7 @@ import (
 // TestDatabaseClockSteps sets the clock of a real Postgres an hour forward or back, across midnight too. A server
 // receives submissions and a worker visits and builds meanwhile. Both continue without help, and so does a worker that
 // is started then. Each service has one check of each round, and everything acknowledged is stored. No host or job
-// waits
-// until the clock reaches its old time.
+// waits until the clock reaches its old time.
 func TestDatabaseClockSteps(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -33,7 +32,7 @@ func TestDatabaseClockSteps(t *testing.T) {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	for _, tt := range []struct {
 		name  string
-		begin time.Time // zero: as the machine's
+		begin time.Time // zero: the machine's time
 		steps []time.Duration
 	}{
 		{"forth", time.Time{}, []time.Duration{step}},
@@ -57,11 +56,11 @@ func TestDatabaseClockSteps(t *testing.T) {
 	}
 }
 
-// clockedDirectory is a directory on a Postgres whose clock is set.
+// clockedDirectory is a directory on a Postgres whose clock the test sets.
 type clockedDirectory struct {
 	dsn, data, shop string
-	clock           string        // file of the library that answers for the clock
-	offset          time.Duration // of the machine's
+	clock           string        // file that the clock library reads
+	offset          time.Duration // from the machine's clock
 	base            string
 	serve, work     *program
 	rounds          int
@@ -105,8 +104,8 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	return d
 }
 
-// programs makes a folder of server programs which ask the library, not the machine, what time it is. It is asked for
-// the file at each look at the clock, so that a step is one for all processes at once.
+// programs creates a folder of server programs that read the time from the library, not from the machine. The library
+// reads the file each time, so that a step reaches all processes at once.
 func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
 	t.Helper()
 	real := query(t, postgrestest.NewDatabase(t), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`)
@@ -129,7 +128,7 @@ func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
 
 func (d *clockedDirectory) env() []string { return []string{"DATABASE_URL=" + d.dsn} }
 
-// worker starts a worker that does everything every second.
+// worker starts a worker that runs all its jobs every second.
 func (d *clockedDirectory) worker(t *testing.T) *program {
 	t.Helper()
 	p := command(t, d.env(), "work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
@@ -138,7 +137,7 @@ func (d *clockedDirectory) worker(t *testing.T) *program {
 	return p
 }
 
-// set writes the clock, whole.
+// set writes the clock file atomically.
 func (d *clockedDirectory) set(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(d.clock+".new", []byte(fmt.Sprintf("%+d\n", int(d.offset.Seconds()))), 0o644); err != nil {
@@ -149,7 +148,7 @@ func (d *clockedDirectory) set(t *testing.T) {
 	}
 }
 
-// now is the database's clock.
+// now returns the database's time.
 func (d *clockedDirectory) now(t *testing.T) time.Time {
 	t.Helper()
 	now, err := time.Parse(time.RFC3339Nano, query(t, d.dsn,
@@ -160,7 +159,7 @@ func (d *clockedDirectory) now(t *testing.T) time.Time {
 	return now
 }
 
-// step sets the clock, and sees that it is set.
+// step sets the clock and checks that the database uses it.
 func (d *clockedDirectory) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	before := time.Now()
@@ -172,7 +171,7 @@ func (d *clockedDirectory) step(t *testing.T, by time.Duration) {
 	}
 }
 
-// goesOn wants a submission to be taken, every service to be visited and a snapshot to be built.
+// goesOn waits until a submission is accepted, every service is visited and a snapshot is built.
 func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	t.Helper()
 	code, id, err := submit(d.base, fmt.Sprintf("n%d", d.rounds), fmt.Sprintf("2001:db8:1:%x::1", d.rounds))
@@ -194,14 +193,14 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	}
 }
 
-// due says when all services are visited next: by the clock of programs, which services go by.
+// due sets the next visit of all services, by the programs' clock, which schedules visits.
 func (d *clockedDirectory) due(t *testing.T, in time.Duration) {
 	t.Helper()
 	query(t, d.dsn, fmt.Sprintf(`UPDATE service_states SET next_check_at = '%s'`,
 		time.Now().Add(in).UTC().Format(time.RFC3339Nano)))
 }
 
-// until waits for a query to answer true.
+// until waits until a query returns true.
 func (d *clockedDirectory) until(t *testing.T, what, sql string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); query(t, d.dsn, sql) != "true"; time.Sleep(50 * time.Millisecond) {
@@ -211,7 +210,7 @@ func (d *clockedDirectory) until(t *testing.T, what, sql string) {
 	}
 }
 
-// holds is what must be true in the end.
+// holds checks the invariants at the end.
 func (d *clockedDirectory) holds(t *testing.T) {
 	t.Helper()
 	d.until(t, "hosts are put off beyond a pause",

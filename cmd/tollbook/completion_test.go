@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCompletion plays a shell that asks what may follow.
+// TestCompletion checks the suggestions that a shell gets for incomplete command lines.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -24,7 +24,7 @@ func TestCompletion(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		args []string
-		want string // lines, the last one cobra's directive
+		want string // lines; the last one is cobra's directive
 	}{
 		{[]string{"build", "--expand", ""}, "all none :4"},
 		{[]string{"publish", "--expand", "c"}, "all contract none :4"},
@@ -32,7 +32,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"index", "--data", ""}, ":16"},
 		{[]string{"rollback", "--data", data, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
 		{[]string{"rollback", "--data", data, "20261121T000000Z-0123ab", ""}, ":4"},
-		{[]string{"services", "remove", "--data", data, ""}, ":4"}, // nothing is published there
+		{[]string{"services", "remove", "--data", data, ""}, ":4"}, // the folder contains no publication
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	}
 }
 
-// TestDefaultConfig: ./tollbook.toml is read where it is, by whichever command.
+// TestDefaultConfig checks that every command reads ./tollbook.toml.
 func TestDefaultConfig(t *testing.T) {
 	t.Parallel()
 	p := command(t, nil, "crawl", "--once")
@@ -43,7 +43,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestFreeHostFiles: a list that is wrong stops crawl and build with its line, before they begin.
+// TestFreeHostFiles checks that an invalid list stops crawl and build before they begin. The error names the line.
 func TestFreeHostFiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"crawl --once", "build"} {

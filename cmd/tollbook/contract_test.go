@@ -1,9 +1,9 @@
 package main
 
-// contract is the field tables of the public API, a line a field: name and type. A type is string, integer, number,
-// boolean, uri, date-time, uuid, a name of this map, a list of any of them (string[]), or any of them or null
-// (number|null). "status": "online degraded" lists the values of a string. Nothing may be missing and nothing more may
-// be there.
+// contract contains the field tables of the public API, one field a line: name and type. A type is string, integer,
+// number, boolean, uri, date-time, uuid, or a name of this map. It may also be a list of any of them (string[]), or any
+// of them or null (number|null). "status": "online degraded" lists the values of a string. A response must have exactly
+// these fields.
 var contract = map[string]string{
 	"ServiceListItem": `
 		slug string
@@ -372,7 +372,7 @@ var contract = map[string]string{
 		avg_uptime number|null`,
 }
 
-// words are the types that are one of some words.
+// words lists the values of enumerated types.
 var words = map[string][]string{
 	"Status":     {"online", "degraded", "offline", "unknown"},
 	"ChangeType": {"schema_changed", "price_changed", "payto_changed"},

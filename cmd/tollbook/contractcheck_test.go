@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// endpoints are the addresses of the contract and the types of what they answer: data, then meta where there is one.
+// endpoints lists the paths of the contract with the types of their responses: data, then meta if there is one.
 var endpoints = []struct{ path, data, meta string }{
 	{"/v1/services", "ServiceListItem[]", "PaginationMeta"},
 	{"/v1/services?per_page=100&sort=cheapest", "ServiceListItem[]", "PaginationMeta"},
@@ -38,7 +38,7 @@ var endpoints = []struct{ path, data, meta string }{
 	{"/v1/changes?service={slug}&type=price_changed&days=1", "PriceChange[]", "ChangesMeta"},
 }
 
-// checkBody holds a response's body to its types, and tells every fault by its place in the body.
+// checkBody compares a response's body with its types. It returns every fault with its place in the body.
 func checkBody(body, data, meta string) (faults []string) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -82,7 +82,7 @@ func checkFields(at, fields string, v any) (faults []string) {
 
 var (
 	uuidText = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	decimals = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) // how amounts are written, never 1e-7
+	decimals = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) // the format of amounts, never 1e-7
 )
 
 func checkType(at, typ string, v any) []string {
@@ -131,7 +131,7 @@ func isType(typ string, v any) bool {
 			return json.Valid([]byte(v))
 		case "atomic":
 			return v != "" && strings.Trim(v, "0123456789") == ""
-		case "line": // of ten fields, the eighth empty
+		case "line": // ten fields, the eighth empty
 			fields := strings.Split(v, " ")
 			return len(fields) == 10 && fields[7] == "" && json.Valid([]byte(fields[9]))
 		case "uuid":
@@ -147,7 +147,7 @@ func isType(typ string, v any) bool {
 	return false
 }
 
-// TestCheckBody: the check itself tells faults.
+// TestCheckBody checks that checkBody reports faults.
 func TestCheckBody(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ body, data, meta, want string }{
@@ -172,7 +172,7 @@ func TestCheckBody(t *testing.T) {
 	}
 }
 
-// decode reads what a test needs of a body.
+// decode reads the fields that a test needs from a body.
 func decode[T any](t *testing.T, body string) (v T) {
 	t.Helper()
 	if err := json.NewDecoder(bytes.NewBufferString(body)).Decode(&v); err != nil {

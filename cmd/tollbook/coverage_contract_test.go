@@ -1,6 +1,6 @@
 package main
 
-// These are the fields on settlements that extend the contract, in the notation of contract_test.go.
+// init adds the fields on settlements that extend the contract, in the notation of contract_test.go.
 func init() {
 	for name, fields := range map[string]string{
 		"FacilitatorDetail": facilitatorFields + "\ntimeseries VolumePoint[]\nchains FacilitatorChain[]" + `

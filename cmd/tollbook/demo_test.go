@@ -27,8 +27,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// startDemo runs the demo on a free port until its first page is there, and gives the address of the pages, without a
-// slash at its end.
+// startDemo runs the demo on a free port until its first page responds. It returns the URL of the pages without a
+// trailing slash.
 func startDemo(t *testing.T, data string, more ...string) (*program, string) {
 	t.Helper()
 	p := command(t, nil, append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s"},
@@ -36,15 +36,15 @@ func startDemo(t *testing.T, data string, more ...string) (*program, string) {
 	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
 }
 
-// startShippedDemo is startDemo of the program as it is shipped.
+// startShippedDemo is like startDemo, but runs the program as it is shipped.
 func startShippedDemo(t *testing.T, data string) (*program, string) {
 	t.Helper()
 	p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s").shipped(t).start(t)
 	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
 }
 
-// TestDemo is what a newcomer sees: it starts from nothing, everything is there, it moves, and it stops.
-func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemo checks what a newcomer sees: the demo starts from nothing, shows every kind of data, changes, and stops.
+func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.NotShort(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -95,7 +95,7 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	if runtime.GOOS == "linux" && len(left) == 0 {
 		t.Error("no child of the demo was found: the check that none is left can't fail")
 	}
-	hold, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // a reader that asks for nothing keeps nobody
+	hold, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // an idle connection must not delay the shutdown
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	checkGone(t, data, base, left)
 }
 
-// checkContract asks every route of the contract, the per-service ones of every service.
+// checkContract requests every route of the contract. It requests per-service routes for every service.
 func checkContract(t *testing.T, base string) {
 	list := decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=100").body).Data
 	for _, e := range endpoints {
@@ -147,8 +147,8 @@ func checkContract(t *testing.T, base string) {
 	}
 }
 
-// checkWorld: the sample services are many, in every state that a directory tells, said to be made up, and the good
-// ones earn an A.
+// checkWorld checks that there are many sample services, in every state, and that each is marked as sample data. The
+// good services must have grade A.
 func checkWorld(t *testing.T, base string) {
 	list := decode[struct {
 		Data []site.ServiceListItem
@@ -208,10 +208,10 @@ func checkPages(t *testing.T, base string) {
 	}
 }
 
-// history is what must be the same when a demo goes on: the addresses, and what their past adds up to.
+// history contains the values that must stay the same when a demo continues: the addresses, and sums of their history.
 type history struct {
 	Addresses map[string]string // by slug
-	Listed    map[string]string // when
+	Listed    map[string]string // time of listing, by slug
 	Endpoints int
 }
 
@@ -226,7 +226,8 @@ func readHistory(t *testing.T, base string) (h history, checks int64) {
 	return h, int64(decode[struct{ Meta site.TotalMeta }](t, get(t, base+"/v1/checks").body).Meta.Total)
 }
 
-// secondOf is the second in which a snapshot was built. Of two of one second the ids alone don't tell which is newer.
+// secondOf returns the second in which a snapshot was built. The IDs of two snapshots of the same second don't say
+// which is newer.
 func secondOf(t *testing.T, snapshot string) time.Time {
 	t.Helper()
 	at, ok := archive.ParseSnapshotID(snapshot)
@@ -236,8 +237,8 @@ func secondOf(t *testing.T, snapshot string) time.Time {
 	return at
 }
 
-// TestDemoGoesOn: a demo that is stopped, or killed, alone or with its Postgres, goes on where it was.
-func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoGoesOn checks that a demo continues its history after it was stopped, or killed with or without its Postgres.
+func TestDemoGoesOn(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -268,7 +269,7 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 				t.Errorf("the next demo says\n%s", said)
 			}
 			got, more := readHistory(t, base)
-			if got.Endpoints < want.Endpoints { // the services that move may show an endpoint more
+			if got.Endpoints < want.Endpoints { // services that change may have gained an endpoint
 				t.Errorf("%d endpoints, before %d", got.Endpoints, want.Endpoints)
 			}
 			got.Endpoints = want.Endpoints
@@ -288,9 +289,9 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 	p.interrupt(t, os.Interrupt)
 }
 
-// TestDemoFollowsPrices moves the sample services' clock to the next step of the service that raises its price: the new
-// price must arrive in the API and on the page.
-func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoFollowsPrices moves the sample services' clock to the step at which a service raises its price. The new price
+// must arrive in the API and on the page.
+func TestDemoFollowsPrices(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	const slug = "firefly-embeddings"
@@ -299,7 +300,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	o := demoOptions{
 		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
 		Interval:  time.Second,
-		now:       func() time.Time { return began.Add(time.Duration(offset.Load())) }, // it stands still otherwise
+		now:       func() time.Time { return began.Add(time.Duration(offset.Load())) }, // it never advances by itself
 		stopLimit: time.Minute,
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -320,7 +321,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 		}
 		return d.Endpoints[0].Pricing[0].Price
 	}
-	// The first visit under the clock that stands still settles what is asked now.
+	// The first visit under the stopped clock records the current price.
 	visited := func(a answer) bool {
 		at := decode[struct{ Data site.ServiceDetail }](t, a.body).Data.LastCheckedAt
 		return at != nil && at.After(began)
@@ -340,7 +341,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants
 	}
 }
 
-// pagesLine reads a demo's words up to the line that says where its pages are, and goes on reading behind it.
+// pagesLine reads a demo's output up to the line with the URL of its pages, and continues to read in the background.
 func pagesLine(t *testing.T, said io.Reader) string {
 	t.Helper()
 	address := make(chan string, 1)

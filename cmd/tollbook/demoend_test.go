@@ -17,8 +17,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
-func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoEndsWithItsPostgres checks that a demo whose Postgres dies reports it and fails. It must not show old data
+// forever.
+func TestDemoEndsWithItsPostgres(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	p, _ := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
@@ -35,9 +36,9 @@ func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo
 	}
 }
 
-// TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next
-// start.
-func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoInterruptedEarly checks that Ctrl-C during the start is no error. It must leave nothing that prevents the
+// next start.
+func TestDemoInterruptedEarly(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -52,7 +53,7 @@ func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wa
 			continue
 		}
 		if line == "Starting Postgres" {
-			// so that the next one makes a database again, however far this one came
+			// so that the next demo creates its database again, at whatever step this one stopped
 			if err := os.RemoveAll(data); err != nil {
 				t.Fatal(err)
 			}
@@ -63,10 +64,10 @@ func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wa
 	p.interrupt(t, os.Interrupt)
 }
 
-// checkGone: nothing is left of a demo that was stopped but its files.
+// checkGone checks that a stopped demo leaves only its files.
 func checkGone(t *testing.T, data, base string, children []int) {
 	t.Helper()
-	deadline := time.Now().Add(patience) // a server that did not end in time was killed, and its processes follow it
+	deadline := time.Now().Add(patience) // a server that did not end in time was killed; its processes end later
 	for _, pid := range children {
 		for runs(pid) {
 			if time.Now().After(deadline) {
@@ -100,7 +101,7 @@ func checkGone(t *testing.T, data, base string, children []int) {
 	}
 }
 
-// checkEmpty: nothing was written to a folder.
+// checkEmpty checks that nothing was written to a folder.
 func checkEmpty(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -119,7 +120,7 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-// runs says whether a process has not ended, though nobody may have asked yet how it did.
+// runs reports whether a process is still running. A zombie has ended.
 func runs(pid int) bool {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return false
@@ -128,13 +129,13 @@ func runs(pid int) bool {
 	return err != nil || !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
 }
 
-// descendants are the processes below pid, parents first; none where /proc does not tell.
+// descendants returns the process IDs below pid, parents first. It returns none on systems without /proc.
 func descendants(pid int) (list []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, file := range tasks {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		for _, f := range strings.Fields(string(data)) {
 			if child, err := strconv.Atoi(f); err == nil {
@@ -145,9 +146,9 @@ func descendants(pid int) (list []int) {
 	return list
 }
 
-// TestDemoFromReadOnlyFolder: the first command of the README works in a checkout that can't be written: what it keeps
-// goes to the user's own folder, and nothing to the checkout.
-func TestDemoFromReadOnlyFolder(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoFromReadOnlyFolder checks that the first command of the README works in a read-only checkout. The demo writes
+// to the user's own folder, and nothing to the checkout.
+func TestDemoFromReadOnlyFolder(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)

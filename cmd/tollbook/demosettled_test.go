@@ -10,8 +10,8 @@ import (
 	"tollbook/site"
 )
 
-// checkSettled: the sample facilitators have settled what the sample services took, the real ones nothing; what is not
-// known is told too; and the chain goes on.
+// checkSettled checks that the sample facilitators have settled the sample services' revenue, and the real ones
+// nothing. Unknown values must be reported, and the chain must continue.
 func checkSettled(t *testing.T, base string) {
 	ranked := decode[struct{ Data []site.FacilitatorListItem }](t,
 		get(t, base+"/v1/facilitators?timeframe=30d&per_page=100").body).Data
@@ -63,7 +63,7 @@ func checkSettled(t *testing.T, base string) {
 			continue
 		}
 		measured++
-		// the demo may have begun before midnight
+		// the demo may have started before midnight
 		if days := report.AsOf.Sub(n.MeasuredSince.Time).Hours() / 24; days < 89 || days > 91 {
 			t.Errorf("%s is measured since %v, want the ninety days of the sample history", n.Name, n.MeasuredSince)
 		}
@@ -89,7 +89,7 @@ func checkSettled(t *testing.T, base string) {
 	})
 }
 
-// encoded is a value as its readers see it.
+// encoded returns a value as JSON.
 func encoded(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -16,7 +16,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestSnapshotAfterSilence: the first reader after a silence gets what is current, not what was when the last one came.
+// TestSnapshotAfterSilence checks that the first request after a pause gets the current snapshot, not that of the
+// previous request.
 func TestSnapshotAfterSilence(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -38,7 +39,7 @@ func TestSnapshotAfterSilence(t *testing.T) {
 		t.Fatalf("snapshot %s, want %s", got, first)
 	}
 	second := build()
-	// Nobody asks: that the reader has taken up the second snapshot is seen by what it holds open.
+	// No request is sent. The reader's open files show that it uses the second snapshot.
 	zip := filepath.Join(data, "public", "snapshots", second+".zip")
 	if !holdsOpen(t, reader.Process.Pid, zip) {
 		t.Fatalf("nobody asks, and %s is never opened", zip)
@@ -69,8 +70,8 @@ func holdsOpen(t *testing.T, pid int, path string) bool {
 	}
 }
 
-// TestDiskFullWhileBuilding fills the disk under a build at several places: the last snapshot stays current and whole,
-// and the message names the file.
+// TestDiskFullWhileBuilding fills the disk at several steps of a build. The previous snapshot stays current and
+// complete, and the error names the file.
 func TestDiskFullWhileBuilding(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -122,8 +123,8 @@ func TestDiskFullWhileBuilding(t *testing.T) {
 	}
 }
 
-// TestDiskFullUnderPostgres: a private Postgres without room refuses what does not fit, whole, and goes on when there
-// is room again.
+// TestDiskFullUnderPostgres checks that a private Postgres on a full disk refuses a whole import, and continues when
+// space is free again.
 func TestDiskFullUnderPostgres(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -134,7 +135,7 @@ func TestDiskFullUnderPostgres(t *testing.T) {
 	}
 	filler := fill(t, data, 1<<20)
 	list := writeFile(t, "services.json", directory(4000, strings.Repeat("Sums of all kinds. ", 100))) // 8 MB
-	// disk_full, however it is worded
+	// disk_full, in any language
 	fails(t, nil, "(SQLSTATE 53100)", "services", "import", list, "--data", data)
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
@@ -145,13 +146,13 @@ func TestDiskFullUnderPostgres(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a file system in memory with room for size bytes, for tests that fill it.
+// smallDisk mounts a file system of size bytes in memory, for tests that fill it.
 func smallDisk(t *testing.T, size int64) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size)); err != nil {
 		if errors.Is(err, syscall.EPERM) {
-			// also under CI: most containers refuse it
+			// skips under CI too: most containers refuse the mount
 			t.Skipf("mounting a small disk needs root with CAP_SYS_ADMIN: %v", err)
 		}
 		t.Fatal(err)
@@ -164,7 +165,7 @@ func smallDisk(t *testing.T, size int64) (dir string) {
 	return dir
 }
 
-// fill takes all room of a disk but free bytes.
+// fill writes a file that leaves free bytes on a disk.
 func fill(t *testing.T, dir string, free int64) (filler string) {
 	t.Helper()
 	var st unix.Statfs_t

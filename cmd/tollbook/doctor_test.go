@@ -32,7 +32,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// examined runs doctor and gives the state of each check, and what it said.
+// examined runs doctor and returns the state of each check, and the output.
 func examined(t *testing.T, dir string, env []string, args ...string) (states map[string]string, said string,
 	code int) {
 	t.Helper()
@@ -56,7 +56,7 @@ func examined(t *testing.T, dir string, env []string, args ...string) (states ma
 	return states, p.stdout.String() + p.stderr.String(), code
 }
 
-// TestDoctor: a directory that is well, then one thing after the other broken for real; no secret is ever said.
+// TestDoctor checks a healthy directory, then breaks one part after the other. The output must never contain a secret.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -93,7 +93,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
 		t.Helper()
 		states, said, code := examined(t, dir, env, args...)
-		delete(states, "disk") // the machine's own
+		delete(states, "disk") // depends on the machine
 		expect := map[string]string{}
 		wantCode := 0
 		for check, state := range well {
@@ -170,7 +170,8 @@ func otherKey(t *testing.T, env []string, dir string) string {
 	return key
 }
 
-// TestDoctorNeverHangs: who takes a connection and says nothing costs the time of one check, and is told.
+// TestDoctorNeverHangs checks that a server that accepts a connection and sends nothing delays one check only, and is
+// reported.
 func TestDoctorNeverHangs(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -206,7 +207,7 @@ func TestDoctorNeverHangs(t *testing.T) {
 	}
 }
 
-// TestDoctorOfABucket: a real server that speaks S3 is tried and left as it was; without the right to write it is told.
+// TestDoctorOfABucket checks a real S3 server, which doctor leaves unchanged. A missing write permission is reported.
 func TestDoctorOfABucket(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -232,7 +233,7 @@ func TestDoctorOfABucket(t *testing.T) {
 	}
 }
 
-// TestDoctorOfCertificates: a certificate that ends soon, that nobody vouches for, and one that is good.
+// TestDoctorOfCertificates checks a certificate that ends soon, an untrusted one, and a good one.
 func TestDoctorOfCertificates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -266,7 +267,7 @@ func TestDoctorOfCertificates(t *testing.T) {
 	}
 }
 
-// certify makes a certificate of 127.0.0.1 that vouches for itself.
+// certify creates a self-signed certificate of 127.0.0.1.
 func certify(t *testing.T, lasts time.Duration) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// printedBy is what a command prints, of any length, which must succeed.
+// printedBy returns the complete output of a command that must succeed.
 func printedBy(t *testing.T, args string) string {
 	t.Helper()
 	data, err := command(t, nil, strings.Fields(args)...).Output()
@@ -15,7 +15,8 @@ func printedBy(t *testing.T, args string) string {
 	return string(data)
 }
 
-// TestEdgePrints: each program is whole, says what it can't do, has what the flags say in it, and the same every time.
+// TestEdgePrints checks that each program is complete, names its limits, contains the values of the flags, and is the
+// same every time.
 func TestEdgePrints(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -48,7 +49,8 @@ func TestEdgePrints(t *testing.T) {
 	}
 }
 
-// TestEdgeRefuses: what would end where it stands in a program is refused before anything is printed.
+// TestEdgeRefuses checks that values that would break out of their place in a program are refused before anything is
+// printed.
 func TestEdgeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -13,8 +13,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestExport: what people decided about a directory makes another one, which exports the same bytes; e-mail addresses
-// leave only where they are asked for.
+// TestExport checks that an import of an export creates a directory that exports the same bytes. E-mail addresses are
+// exported only on request.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 	ran(t, env, "submissions", "approve", ids[1])
 	ran(t, env, "submissions", "reject", ids[2], "--reason", "It asks for nothing.", "--as", "bob")
 	ran(t, env, "services", "remove", "service-0001")
-	if code, _, _ := run(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // which makes its token
+	if code, _, _ := run(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // creates the token
 		t.Fatal("a service that nobody answers for is verified")
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -82,7 +82,7 @@ func TestExport(t *testing.T) {
 		"facilitators": {"facilitators", "list", "--json"},
 		"submissions":  {"submissions", "list", "--state", "all", "--json"}} {
 		was, is := ran(t, env, list...), ran(t, other, list...)
-		if what == "services" { // each is due now
+		if what == "services" { // an import makes every service due now
 			was, is = withoutTimes(t, was), withoutTimes(t, is)
 		}
 		if diff := cmp.Diff(was, is); diff != "" {
@@ -101,7 +101,7 @@ func TestExport(t *testing.T) {
 		"index.json")); !strings.Contains(listed, `"good"`) || strings.Contains(listed, `"service-0001"`) {
 		t.Errorf("what is built of it: %.2000s", listed)
 	}
-	// a slug that was erased is not given again, there as here
+	// the slug of an erased service is not used again, in either directory
 	base, server = serving(t, other, elsewhere)
 	id := taken(t, post(t, base+"/v1/submit", jsonBody, submission("other", "service_name", `"service-0001"`))).
 		SubmissionID
@@ -111,7 +111,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// withoutTimes is a list of services without when each is due.
+// withoutTimes returns a list of services without their next visits.
 func withoutTimes(t *testing.T, list string) string {
 	t.Helper()
 	var services []map[string]any
@@ -137,7 +137,7 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestImportRefuses: a file that is wrong, or cut, leaves the directory empty, and names its line.
+// TestImportRefuses checks that an invalid or truncated file leaves the directory empty. The error names its line.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

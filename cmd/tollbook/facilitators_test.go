@@ -26,7 +26,7 @@ import (
 	"tollbook/site/serve"
 )
 
-// facilitatorFields are those of the contract.
+// facilitatorFields lists the fields of the contract.
 const facilitatorFields = `
 	facilitator_id string
 	name string
@@ -43,7 +43,7 @@ const facilitatorFields = `
 	settler_count integer
 	verification string`
 
-func init() { // beside the other resources of the contract
+func init() { // adds them to the other resources of the contract
 	for name, fields := range map[string]string{
 		"FacilitatorListItem":       facilitatorFields,
 		"FacilitatorChains":         facilitatorFields + "\nchains FacilitatorChain[]",
@@ -81,7 +81,7 @@ func init() { // beside the other resources of the contract
 	}
 }
 
-// TestFacilitators goes from a list to an answer: import, what chains settled, build, and every parameter against a
+// TestFacilitators imports a list, records settlements and builds. It compares the responses for every parameter with a
 // naive count of the settlements.
 func TestFacilitators(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestFacilitators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now = snap.Checkpoint.Built().UTC() // windows are as of the build
+	now = snap.Checkpoint.Built().UTC() // windows end at the build
 	snap.Release()
 	h := serve.NewHandler(serve.Options{Source: source})
 	ask := func(query string) (int, string) {
@@ -186,7 +186,8 @@ func TestFacilitators(t *testing.T) {
 	checkFacilitatorWindows(t, ask)
 }
 
-// checkFacilitatorContract holds answers to the contract's fields, and wrong values to a 400 that names them.
+// checkFacilitatorContract compares responses with the contract's fields. Wrong values must return a 400 that names
+// them.
 func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 	t.Helper()
 	for query, row := range map[string]string{
@@ -230,7 +231,7 @@ type facilitatorList struct {
 	}
 }
 
-// checkFacilitatorSums counts settlements: by facilitator, by window, by day.
+// checkFacilitatorSums counts settlements by facilitator, by window and by day.
 func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled []ledger.Settlement,
 	counts map[string]bool, now time.Time) {
 	t.Helper()
@@ -294,7 +295,7 @@ func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled 
 	}
 }
 
-// checkFacilitatorWindows: any request is the naive page of the whole answer.
+// checkFacilitatorWindows checks that any request returns the matching page of the whole list.
 func checkFacilitatorWindows(t *testing.T, ask func(string) (int, string)) {
 	t.Helper()
 	_, body := ask("?per_page=100&include=timeseries,chains&days=90")
@@ -345,7 +346,7 @@ func checkFacilitatorWindows(t *testing.T, ask func(string) (int, string)) {
 	})
 }
 
-// TestFacilitatorsImportFaults: a wrong list is refused whole, by name, before a database is asked.
+// TestFacilitatorsImportFaults checks that an invalid list is refused completely, by name, before a database is opened.
 func TestFacilitatorsImportFaults(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "list.json")

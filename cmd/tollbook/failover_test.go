@@ -20,9 +20,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPostgresFailover: a primary is killed, its synchronous standby promoted, and later started again, under a server
-// that takes submissions and a worker that visits, which know both by one DATABASE_URL. Both go on without a hand; what
-// was acknowledged is there, once; readers notice nothing.
+// TestPostgresFailover kills a primary, promotes its synchronous standby, and later restarts the old primary. A server
+// that receives submissions and a worker that visits use one DATABASE_URL with both servers. Both continue without
+// help. Each acknowledged submission is stored once, and readers notice nothing.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -159,7 +159,7 @@ func (s *testServer) start(t *testing.T) {
 	t.Cleanup(func() { _ = running.Stop(context.Background()) })
 }
 
-// socket is the folder that the server is asked in.
+// socket returns the folder of the server's socket.
 func (s *testServer) socket(t *testing.T) string {
 	t.Helper()
 	u, err := url.Parse(s.DSN())
@@ -169,7 +169,7 @@ func (s *testServer) socket(t *testing.T) string {
 	return u.Query().Get("host")
 }
 
-// standby makes a copy of a server that follows it, and without which it commits nothing.
+// standby creates a synchronous standby of a server.
 func (s *testServer) standby(t *testing.T, dir string) *testServer {
 	t.Helper()
 	socket := s.socket(t)
@@ -195,7 +195,7 @@ func (s *testServer) standby(t *testing.T, dir string) *testServer {
 	return follower
 }
 
-// kill ends the server's first process with -9; the others notice.
+// kill ends the server's first process with SIGKILL. The other processes notice and end.
 func (s *testServer) kill(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))

@@ -22,7 +22,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// directory is a list of n services that nobody will visit.
+// directory returns a list of n services that no crawler visits.
 func directory(n int, description string) []byte {
 	type entry struct {
 		Name        string   `json:"service_name"`
@@ -52,7 +52,7 @@ func writeFile(t *testing.T, name string, data []byte) (path string) {
 	return path
 }
 
-// published is a folder's current snapshot, checked to its last byte.
+// published returns the ID of a folder's current snapshot, after it checks every byte.
 func published(t *testing.T, data string) (id string) {
 	t.Helper()
 	source, err := output.OpenSource(filepath.Join(data, "public"), nil)
@@ -74,7 +74,7 @@ func published(t *testing.T, data string) (id string) {
 	return s.ID
 }
 
-// fails runs the program, which must exit 1 and say what is wanted in one message, and nothing of what is secret.
+// fails runs the program. It must exit with status 1 and one message that contains want, and print no secret.
 func fails(t *testing.T, env []string, want string, args ...string) {
 	t.Helper()
 	code, stdout, stderr := run(t, env, args...)
@@ -88,8 +88,7 @@ func fails(t *testing.T, env []string, want string, args ...string) {
 	}
 }
 
-// TestDatabaseFaults: every command that needs the database says what is wrong with it, and leaves everything as it
-// was.
+// TestDatabaseFaults checks that every command that needs the database reports its faults and changes nothing.
 func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	good := postgrestest.NewDatabase(t)
@@ -141,7 +140,7 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 }
 
-// query runs a statement, and gives the first value that it returns.
+// query runs a statement and returns the first value.
 func query(t *testing.T, url, sql string) (value string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -166,7 +165,7 @@ func query(t *testing.T, url, sql string) (value string) {
 	return value
 }
 
-// TestImport: a list is taken whole or not at all, with the line and the fault.
+// TestImport checks that a list is imported completely or not at all, and that the error names the line and the fault.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -254,8 +253,8 @@ endpoints    = ["/quote", "POST /search"]
 	}
 }
 
-// TestSampleAndRealStayApart: real services and a demo's never share a database.
-func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo wants the machine
+// TestSampleAndRealStayApart checks that real services and a demo's services never share a database.
+func TestSampleAndRealStayApart(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	list := writeFile(t, "services.json", directory(1, "Sums."))
 
@@ -284,7 +283,7 @@ func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo 
 	}
 }
 
-// TestEmptyDirectory: every step works on nothing, and readers are told so until there is something.
+// TestEmptyDirectory checks that every step works without services, and that responses say so until a snapshot exists.
 func TestEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -298,7 +297,7 @@ func TestEmptyDirectory(t *testing.T) {
 		t.Errorf("before the first build: %d %v\n%s; want 503, an error object and Retry-After", a.status, a.header,
 			a.body)
 	}
-	checkEmpty(t, data) // a reader makes nothing
+	checkEmpty(t, data) // a reader creates nothing
 
 	code, stdout, stderr := run(t, env, "crawl", "--once", "--data", data)
 	if code != 0 || !strings.HasPrefix(stdout, "0 services visited in ") || stderr != "" {

@@ -16,8 +16,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPostgresFaultsUnderACrawl: a Postgres that is read-only, has no connection left, or is started again fails a
-// crawl with its reason; what was due stays due, and the next crawl visits all of it once.
+// TestPostgresFaultsUnderACrawl checks that a crawl fails with a reason if Postgres is read-only, has no free
+// connection, or restarts. Due services stay due, and the next crawl visits each once.
 func TestPostgresFaultsUnderACrawl(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

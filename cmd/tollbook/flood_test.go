@@ -23,19 +23,19 @@ import (
 	"tollbook/site/testgate"
 )
 
-// floodVariable is how many submissions TestSubmissionFlood sends of each kind: 10000 for what an attacker sends in a
-// minute.
+// floodVariable names the number of submissions of each kind that TestSubmissionFlood sends. 10000 is what an attacker
+// sends in a minute.
 const floodVariable = "TOLLBOOK_TEST_FLOOD"
 
-// flood is what many submissions at once came to.
+// flood is the result of many submissions at once.
 type flood struct {
-	taken    []string       // their ids
-	statuses map[int]int    // answers by status
-	refused  map[string]int // messages of what was refused
+	taken    []string       // IDs of accepted submissions
+	statuses map[int]int    // responses by status
+	refused  map[string]int // error messages of refused submissions
 	took     []time.Duration
 }
 
-// sendFlood sends n submissions, each of a domain of its own, 64 at a time.
+// sendFlood sends n submissions, each for its own domain, 64 at a time.
 func sendFlood(t *testing.T, base, name string, n int, from func(i int) string) flood {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -102,15 +102,15 @@ func sendFlood(t *testing.T, base, name string, n int, from func(i int) string) 
 	return f
 }
 
-// quantile is the time that a share of all took at most.
+// quantile returns the longest time among the fastest share of all requests.
 func (f *flood) quantile(share float64) time.Duration {
 	slices.Sort(f.took)
 	return f.took[min(len(f.took)-1, int(share*float64(len(f.took))))].Round(100 * time.Microsecond)
 }
 
-// TestSubmissionFlood sends floods of submissions. From one address the server accepts as many as one client may send;
-// from many addresses, as many as may wait for review. Every id that was returned is stored, and readers get their
-// answers meanwhile.
+// TestSubmissionFlood sends floods of submissions. From one address the server accepts as many as one client may send.
+// From many addresses it accepts as many as may wait for review. Every returned ID is stored, and readers get their
+// responses meanwhile.
 func TestSubmissionFlood(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -183,5 +183,5 @@ func TestSubmissionFlood(t *testing.T) {
 	}
 }
 
-// many2 are other addresses than those that have sent before.
+// many2 returns addresses that have not sent before.
 func many2(i int) string { return fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff) }

@@ -30,8 +30,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestNoDoorLeadsInside has everything that goes to an address somebody else chose go to every lure, directly and by
-// redirects, and counts who arrives.
+// TestNoDoorLeadsInside sends every client that requests user-supplied URLs to every lure, directly and by redirects.
+// It counts the connections that arrive.
 func TestNoDoorLeadsInside(t *testing.T) {
 	t.Parallel()
 	every, some := lures(t), fewer(t)
@@ -40,7 +40,7 @@ func TestNoDoorLeadsInside(t *testing.T) {
 	}
 	doors := []struct {
 		name string
-		more []string // kinds of hosts, beside those that redirect
+		more []string // kinds of hosts, besides those that redirect
 		open func(t *testing.T, s *snare) (try func(address string))
 	}{
 		{"probe", nil, func(t *testing.T, s *snare) func(string) {
@@ -90,7 +90,7 @@ func TestNoDoorLeadsInside(t *testing.T) {
 		}},
 		{"submission", nil, submissionDoor},
 		{"submission's probe", nil, func(t *testing.T, s *snare) func(string) {
-			// The guard's exceptions are a crawl's: a submission has none, whatever the crawler beside it has.
+			// A crawl may have exceptions to the guard. A submission has none, even if the crawler does.
 			within := s.guard
 			within.AllowPrivate = []string{"127.0.0.1", "10.0.0.1", "localhost", "169.254.169.254"}
 			p := crawl.NewSubmissions(openTestDatabase(t).DB, crawl.SubmissionOptions{HostGap: 1, Limit: time.Minute},
@@ -123,14 +123,14 @@ func TestNoDoorLeadsInside(t *testing.T) {
 	}
 }
 
-// submissionDoor is POST /v1/submit, with the probe at its end.
+// submissionDoor returns a function that posts to /v1/submit, which probes the address.
 func submissionDoor(t *testing.T, s *snare) func(string) {
 	db := openTestDatabase(t)
 	p := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: 1}, probe.Options{Guard: &s.guard})
 	t.Cleanup(p.Close)
 	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 		Submit: server.SubmitOptions(db.DB, p, site.FreeHosts{})})
-	client := netip.MustParseAddr("198.18.0.1") // each submission is of a client of its own, who has not sent too many
+	client := netip.MustParseAddr("198.18.0.1") // each submission has its own client, to stay below the limit
 	return func(address string) {
 		fields := []string{"url"}
 		if !strings.HasPrefix(address, "http://to.") {
@@ -167,7 +167,7 @@ func openTestDatabase(t *testing.T) *database.DB {
 }
 
 // TestNoListingLeadsInside imports every way to a lure as a service, from a list and from a catalogue. Then it visits
-// all of them, reads their documents, asks their registries, and probes the waiting submissions.
+// all of them, reads their documents and registries, and probes the waiting submissions.
 func TestNoListingLeadsInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -181,7 +181,7 @@ func TestNoListingLeadsInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// names that resolve to where nobody goes show it only when they are visited
+	// names that resolve to a forbidden address are refused only when they are visited
 	if got.Refused == 0 || got.Listed == 0 {
 		t.Errorf("of a catalogue %+v", got)
 	}
@@ -204,11 +204,11 @@ func TestNoListingLeadsInside(t *testing.T) {
 	var listings []postgres.Listing
 	for i, way := range s.ways("to", "within", "document") {
 		if u, err := url.Parse(way); err != nil || u.Host == "" {
-			continue // no list and no submission can hold it
+			continue // neither lists nor submissions can contain it
 		}
 		base := strings.TrimRight(way, "/")
 		if taken[base] {
-			continue // by the catalogue, or by an address that both tables have
+			continue // from the catalogue, or from an address in both tables
 		}
 		taken[base] = true
 		listings = append(listings, postgres.Listing{
@@ -235,8 +235,8 @@ func TestNoListingLeadsInside(t *testing.T) {
 			"sends inside, %d connections", len(listings), len(services), s.requests.Load(), s.reached.Load())
 }
 
-// TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that
-// counts on this very machine, in every spelling of it.
+// TestCommandsGoNowhereInside runs the commands with their own network and addresses of a counting server on this
+// machine, in every spelling.
 func TestCommandsGoNowhereInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -276,7 +276,7 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 			t.Errorf("lint %s: exit %d, %s%s", address, code, stdout, stderr)
 		}
 	}
-	inside := []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} // no two are one service
+	inside := []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} // each name is its own service
 	for i, host := range inside {
 		address := "http://" + host + ":" + port
 		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%d", i), "description": "d", "url": address,

@@ -53,7 +53,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
-// TestCommandLineErrors: what cannot be understood is exit status 2 and one line that names it; nothing is begun.
+// TestCommandLineErrors checks that an invalid command line ends with exit status 2 and one line that names the fault.
+// Nothing is started.
 func TestCommandLineErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{

@@ -11,7 +11,7 @@ import (
 	"tollbook/templates"
 )
 
-// hostingPrices are the prices on the page for operators, in millionths of a dollar.
+// hostingPrices returns the prices on the page for operators, in millionths of a dollar.
 func hostingPrices(t *testing.T, page string) map[string]float64 {
 	t.Helper()
 	prices := map[string]float64{}
@@ -29,7 +29,7 @@ func hostingPrices(t *testing.T, page string) map[string]float64 {
 	return prices
 }
 
-// grouped writes a number with commas.
+// grouped returns a number with commas.
 func grouped(n float64) string {
 	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -38,7 +38,7 @@ func grouped(n float64) string {
 	return s
 }
 
-// shownDollars rounds a sum as the page shows it.
+// shownDollars returns a sum, rounded as on the page.
 func shownDollars(d float64) string {
 	if d >= 100 {
 		return grouped(d)
@@ -46,8 +46,8 @@ func shownDollars(d float64) string {
 	return strconv.FormatFloat(d, 'f', 2, 64)
 }
 
-// TestHostingCosts works the tables of the page for operators out again, from the counts and prices on it. The counts
-// of a publication's requests are held to a real store where it is tested (output, TestPublishRequests).
+// TestHostingCosts computes the tables of the page for operators again, from the counts and prices on it.
+// TestPublishRequests of package output checks the request counts against a real store.
 func TestHostingCosts(t *testing.T) {
 	t.Parallel()
 	text, err := templates.FS.ReadFile("pages/hosting.md")
@@ -93,7 +93,7 @@ func TestHostingCosts(t *testing.T) {
 			shownDollars(sum(writes, stored)), shownDollars(sum(objects, stored+1)),
 			shownDollars(builds*zip*2/1e9*price["traffic"])))
 	}
-	const million = 2.4 // GB
+	const million = 2.4 // in GB
 	rows = append(rows,
 		fmt.Sprintf("| traffic, if it is charged | %s | 2.4 GB |", shownDollars(million*price["traffic"])),
 		fmt.Sprintf("| runs of a worker | %s | and a read for each answer that no cache has: at most %s |",

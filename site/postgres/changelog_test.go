@@ -16,7 +16,7 @@ import (
 	"tollbook/site/postgres/load"
 )
 
-// record is a change record that is told apart by its number.
+// record returns a change record that is identified by the number n.
 func record(service int64, kind string, at time.Time, n int) postgres.Change {
 	return postgres.Change{
 		ServiceID: service, Type: kind, ObservedAt: at, Summary: json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)),
@@ -24,7 +24,7 @@ func record(service int64, kind string, at time.Time, n int) postgres.Change {
 	}
 }
 
-// numberOf is the number of a record.
+// numberOf returns the number of a record.
 func numberOf(t *testing.T, c postgres.Change) int {
 	t.Helper()
 	var s struct{ N int }
@@ -40,8 +40,8 @@ type changeLogID struct {
 	kind    string
 }
 
-// readChangeLogs reads every log whole: blocks from packs, the rest from the newest rows. Each block must lie in one
-// pack, and a day must begin where its first row is.
+// readChangeLogs reads every log completely: blocks from packs, the rest from the newest rows. Each block must be in
+// one pack, and a day must begin at its first row.
 func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 	packs map[string][]postgres.ChangeBlock) map[changeLogID][]int {
 	t.Helper()
@@ -76,7 +76,7 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 			for _, l := range facts {
 				id := changeLogID{service, l.Type}
 				numbers := make([]int, l.Next)
-				held := make([]int, l.Next) // how often each row is somewhere
+				held := make([]int, l.Next) // how many times each row occurs
 				times := make([]time.Time, l.Next)
 				put := func(number int64, c postgres.Change) {
 					numbers[number], times[number] = numberOf(t, c), c.ObservedAt
@@ -140,7 +140,7 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 	return got
 }
 
-// TestChangeNumbers records changes of three services over four days, seals and reads in between as builds do, and
+// TestChangeNumbers records changes of three services over four days, and seals and reads in between as builds do. It
 // compares every log, block and day with the plain list. A record never changes its number.
 func TestChangeNumbers(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestChangeNumbers(t *testing.T) {
 		if err := db.RecordVisits(ctx, visits); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.RecordVisits(ctx, visits[:1]); err != nil { // told twice
+		if err := db.RecordVisits(ctx, visits[:1]); err != nil { // recorded twice
 			t.Fatal(err)
 		}
 		if random.IntN(5) > 0 {
@@ -220,7 +220,7 @@ func TestChangeNumbers(t *testing.T) {
 	}
 }
 
-// TestChangesBeforeNumbering checks that records older than the first sealed hour are numbered with it, and are in its
+// TestChangesBeforeNumbering checks that records older than the first sealed hour are numbered with it. They are in its
 // pack, which is not written yet.
 func TestChangesBeforeNumbering(t *testing.T) {
 	t.Parallel()
@@ -296,7 +296,7 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	}
 }
 
-// exec runs a statement beside the program.
+// exec runs a statement outside the program.
 func exec(t *testing.T, dsn, sql string, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -309,8 +309,8 @@ func exec(t *testing.T, dsn, sql string, args ...any) {
 	}
 }
 
-// TestChangeBaselines checks that a record sets the baseline of its type and prevents another within the hour, that a
-// baseline is removed when nothing is left to record, and that a failed comparison sets one.
+// TestChangeBaselines checks that a record sets the baseline of its type and prevents another within the hour. A
+// baseline is removed when nothing is left to record, and a failed comparison sets one.
 func TestChangeBaselines(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -323,7 +323,7 @@ func TestChangeBaselines(t *testing.T) {
 		change      string
 		wantCleared []string
 		untold      bool
-		want        map[string]time.Duration // marks afterwards
+		want        map[string]time.Duration // baselines afterwards
 	}{
 		{about: "a record", change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
 		{about: "too early", after: 59 * time.Minute, change: site.PriceChanged,

@@ -23,8 +23,9 @@ import (
 	"tollbook/site/postgres/private"
 )
 
-// A world of settlements: 20,000 recipients that are listed and 5,000 that are not, paid by two million payers through
-// twenty facilitators on two networks. A pair of payer and payee settles five times on a day that it meets.
+// These constants define a world of settlements with 20,000 listed recipients and 5,000 unlisted ones. Two million
+// payers pay them through twenty facilitators on two networks. Each pair of payer and payee settles five times on a
+// day.
 const (
 	scaleListed       = 20_000
 	scalePayees       = 25_000
@@ -141,8 +142,8 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	b.ReportMetric(float64(days), "payee-days")
 }
 
-// On a machine that does other things too, time on the clock says little: selfTime is what this process has spent, and
-// serverTime what the servers that it started have.
+// selfTime returns the CPU time of this process, and serverTime that of the servers that it started. On a busy machine
+// wall-clock time says little.
 func selfTime(b *testing.B) time.Duration {
 	var self syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
@@ -153,18 +154,18 @@ func selfTime(b *testing.B) time.Duration {
 
 func serverTime() (sum time.Duration) {
 	parents := map[string]bool{strconv.Itoa(os.Getpid()): true}
-	for range 2 { // the server is a child, its connections are its children
+	for range 2 { // the server is a child, its connections are grandchildren
 		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 		for _, name := range stats {
 			data, err := os.ReadFile(name)
 			if err != nil {
-				continue // it has ended
+				continue // the process has ended
 			}
 			_, rest, _ := strings.Cut(string(data), ") ")
 			fields := strings.Fields(rest)
 			if id := filepath.Base(filepath.Dir(name)); len(fields) > 14 && parents[fields[1]] && !parents[id] {
 				parents[id] = true
-				for _, field := range fields[11:15] { // its own, and that of children that have ended
+				for _, field := range fields[11:15] { // its own time, and that of ended children
 					ticks, _ := strconv.Atoi(field)
 					sum += time.Duration(ticks) * 10 * time.Millisecond
 				}
@@ -174,7 +175,7 @@ func serverTime() (sum time.Duration) {
 	return sum
 }
 
-// watchHeap keeps the most that the heap ever held, until the channel is closed.
+// watchHeap records the peak size of the heap until the channel is closed.
 func watchHeap(peak *atomic.Uint64) chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -196,7 +197,8 @@ func watchHeap(peak *atomic.Uint64) chan struct{} {
 
 func scaleAddress(n int64) string { return fmt.Sprintf("0x%040x", n) }
 
-// generateScale fills the tables as an index would have, a day at a time, by three connections at once.
+// generateScale fills the tables with the rows that an index would write, a day at a time, over three connections at
+// once.
 func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay int) error {
 	var list []ledger.Facilitator
 	for i := range scaleFacilitators {
@@ -273,8 +275,8 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 	return nil
 }
 
-// generateDay draws one day, counted back from start's: small numbers of payees and payers are drawn more often than
-// large ones. The roll-ups are those of the statements that indexers run.
+// generateDay generates one day, back days before start. Payees and payers with small numbers are drawn more often. The
+// roll-ups use the indexers' own statements.
 func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 	day := start.Truncate(24*time.Hour).AddDate(0, 0, -back).Format(time.DateOnly)
 	for _, sql := range []string{

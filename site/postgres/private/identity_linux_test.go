@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestNamespacesRefused runs a helper where the kernel itself refuses user
-// namespaces: as root of one that may have none below it. With all user ids at
-// hand it drops to one of them; with none but root's it says what it tried.
+// TestNamespacesRefused runs a helper where the kernel refuses user namespaces: as root of a namespace that may have
+// none below it. If all user IDs are mapped, the helper switches to one of them. If only root's ID is mapped, its error
+// says what it tried.
 func TestNamespacesRefused(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -19,7 +19,7 @@ func TestNamespacesRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ids  int
-		want string // in the first line that the helper says
+		want string // in the helper's first line
 	}{
 		{"all ids", 65536, "making a database with Postgres"},
 		{"only root", 1, "it refuses root, and no other identity will do (DATABASE_URL can name a server of yours): " +

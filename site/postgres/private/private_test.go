@@ -22,8 +22,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// A test that needs a second program, or one of another user, runs the test
-// binary again with the order in this variable.
+// orderVariable is the environment variable that contains a helper's order. A test that needs a second program, or a
+// program of another user, runs the test binary again with it.
 const orderVariable = "TOLLBOOK_PRIVATE_TEST_ORDER"
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// An order is what a helper program shall do: Start, say so, and Stop when its
-// stdin ends or it is sent SIGTERM.
+// An order is the task of a helper program: Start, report it, and Stop when stdin ends or SIGTERM arrives.
 type order struct {
 	Dir              string
 	Throwaway        bool
@@ -73,7 +72,7 @@ func obey(line string) int {
 	return 0
 }
 
-// A helper is a program of its own that runs a server.
+// A helper is a separate program that runs a server.
 type helper struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -112,7 +111,7 @@ func runHelper(t *testing.T, cmd *exec.Cmd, do order) *helper {
 	return h
 }
 
-// next is the next line that the helper says.
+// next returns the helper's next line.
 func (h *helper) next(t *testing.T) report {
 	t.Helper()
 	if !h.lines.Scan() {
@@ -125,7 +124,7 @@ func (h *helper) next(t *testing.T) report {
 	return r
 }
 
-// dsn waits until the helper's server is there.
+// dsn waits until the helper's server accepts connections.
 func (h *helper) dsn(t *testing.T) string {
 	t.Helper()
 	for {
@@ -152,7 +151,7 @@ func (h *helper) kill() {
 	_ = h.cmd.Wait()
 }
 
-// self is the path of the test binary.
+// self returns the path of the test binary.
 func self(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -169,7 +168,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// needPrograms says which Postgres the tests use.
+// needPrograms returns the Postgres programs that the tests use.
 func needPrograms(t *testing.T) programs {
 	t.Helper()
 	p, err := findPrograms(t.Context(), Options{}, 0)
@@ -179,8 +178,7 @@ func needPrograms(t *testing.T) programs {
 	return p
 }
 
-// tempDir is a short folder, in memory where the system has one, that other
-// users can pass through.
+// tempDir returns a short folder that other users can enter. It is in memory if the system has such a folder.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	base := "/dev/shm"
@@ -202,7 +200,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-// closedDir is a folder that other users cannot pass through, as /root is.
+// closedDir returns a folder that other users cannot enter, such as /root.
 func closedDir(t *testing.T) string {
 	t.Helper()
 	dir := tempDir(t)
@@ -212,7 +210,7 @@ func closedDir(t *testing.T) string {
 	return dir
 }
 
-// sayings collects what Say is told.
+// sayings collects the lines that are passed to Say.
 func sayings(o *Options) *[]string {
 	var said []string
 	o.Say = func(line string) { said = append(said, line) }
@@ -236,7 +234,7 @@ func mustStop(t *testing.T, s *Server) {
 	}
 }
 
-// query gives one value as text.
+// query returns one value as text.
 func query(t *testing.T, dsn, sql string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -263,7 +261,7 @@ func mustExec(t *testing.T, dsn, sql string) {
 	}
 }
 
-// serverPid is the pid of the server that runs in the folder.
+// serverPid returns the process ID of the server that runs in the folder.
 func serverPid(t *testing.T, dir string) int {
 	t.Helper()
 	pid, state := pidFile(filepath.Join(dir, "data"))
@@ -273,7 +271,7 @@ func serverPid(t *testing.T, dir string) int {
 	return pid
 }
 
-// awaitGone waits until no process of the cluster's is left.
+// awaitGone waits until no process of the cluster is left.
 func awaitGone(t *testing.T, dir string) {
 	t.Helper()
 	data, err := filepath.EvalSymlinks(filepath.Join(dir, "data"))
@@ -285,7 +283,7 @@ func awaitGone(t *testing.T, dir string) {
 	}
 }
 
-// entries are the names in a folder that begin with prefix.
+// entries returns the names in a folder that begin with prefix.
 func entries(t *testing.T, dir, prefix string) []string {
 	t.Helper()
 	all, err := os.ReadDir(dir)

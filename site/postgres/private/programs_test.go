@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeBin makes a folder with an initdb and a postgres that says its version.
+// fakeBin creates a folder with an initdb, and a postgres that prints its version.
 func fakeBin(t *testing.T, dir, version string) string {
 	t.Helper()
 	for _, name := range []string{"initdb", "postgres"} {
@@ -21,14 +21,14 @@ func fakeBin(t *testing.T, dir, version string) string {
 	return dir
 }
 
-// script makes a shell program.
+// script creates a shell program.
 func script(t *testing.T, path, text string) {
 	t.Helper()
 	text = "#!/bin/sh\n" + text + "\n"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Renamed into place: see copyFile.
+	// Renamed into place, for the reason at copyFile.
 	write(t, path+".sh", text)
 	copyFile(t, path+".sh", path)
 	if err := os.Chmod(path, 0o755); err != nil {

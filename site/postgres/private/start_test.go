@@ -19,17 +19,16 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestStartTwice starts, writes, stops and starts again under every identity
-// that root can lend the server.
+// TestStartTwice starts, writes, stops and starts again under every identity that root can give the server.
 func TestStartTwice(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
 	for _, tt := range []struct {
 		name      string
-		root      bool // the case is root's alone
-		closed    bool // the folder lies in one that root alone can pass
+		root      bool // the case needs root
+		closed    bool // only root can enter the parent folder
 		refuse    bool
-		elsewhere bool // the cluster must lie elsewhere than in the folder
+		elsewhere bool // the cluster must be outside the folder
 		dirMode   os.FileMode
 	}{
 		{name: "plain", dirMode: 0o700},
@@ -93,7 +92,7 @@ func TestStartTwice(t *testing.T) {
 	}
 }
 
-// TestOrdinaryUser runs the whole as nobody, whom Postgres takes as he is.
+// TestOrdinaryUser runs the whole cycle as the user nobody, whom Postgres accepts.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -133,7 +132,7 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	h.stop(t)
 
-	// Root can go on with it, and nobody after root.
+	// Root can continue with the cluster, and nobody can continue after root.
 	s := mustStart(t, Options{Dir: do.Dir, Throwaway: true})
 	if got := query(t, s.DSN(), `SELECT n FROM kept`); got != "42" {
 		t.Errorf("as root: kept %s, not 42", got)
@@ -143,7 +142,7 @@ func TestOrdinaryUser(t *testing.T) {
 	h.dsn(t)
 	h.stop(t)
 
-	// A folder that root closed stays closed, and the error says so.
+	// A folder that root closed stays closed, and the error names it.
 	h = startHelper(t, binary, as, order{Dir: filepath.Join(closedDir(t), "postgres")})
 	if r := h.next(t); !strings.Contains(r.Error, "permission denied") ||
 		!strings.Contains(r.Error, "make the data folder") {
@@ -169,7 +168,7 @@ func TestSettings(t *testing.T) {
 		`pg_database WHERE datname = current_database()`); got != "C tollbook postgres" {
 		t.Errorf("collation, database, user: %q", got)
 	}
-	// The terminal's Ctrl-C goes to this program's group, not to the server's.
+	// Ctrl-C in the terminal signals this program's process group, not the server's.
 	pid := serverPid(t, s.place.dir)
 	if group, err := syscall.Getpgid(pid); err != nil || group != pid {
 		t.Errorf("the server %d is of process group %d, %v", pid, group, err)
@@ -208,8 +207,7 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// TestSocketNameTaken finds the short place of a long socket path taken by
-// somebody else.
+// TestSocketNameTaken checks a long socket path whose short folder belongs to another user.
 func TestSocketNameTaken(t *testing.T) {
 	t.Parallel()
 	p := &place{dir: "/x", data: filepath.Join(tempDir(t), strings.Repeat("long", 30), "data")}
@@ -229,7 +227,7 @@ func TestSocketNameTaken(t *testing.T) {
 	if err := os.Remove(first); err != nil {
 		t.Fatal(err)
 	}
-	// A mount, as a stand-in for a folder that may not be removed.
+	// A mount replaces a folder that may not be removed.
 	if err := os.Mkdir(first, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +269,7 @@ func TestInUse(t *testing.T) {
 	if got := query(t, s.DSN(), `SELECT 1`); got != "1" {
 		t.Errorf("the first server was disturbed: %s", got)
 	}
-	// Another folder, another server.
+	// Another folder has another server.
 	other := mustStart(t, Options{Dir: tempDir(t), Throwaway: true})
 	if got := query(t, other.DSN(), `SELECT 1`); got != "1" {
 		t.Errorf("got %s", got)
@@ -289,7 +287,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("while it runs: %v", err)
 	}
 	late, cancel := context.WithCancel(t.Context())
-	cancel() // even then it has time for a clean end
+	cancel() // Stop still waits for a clean shutdown
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -319,7 +317,7 @@ func TestServerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-s.Done()
-	for range 2 { // Stop does not hide it
+	for range 2 { // Stop does not hide the error
 		if err := s.Err(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
 			t.Errorf("Err is %v", err)
 		}
@@ -429,7 +427,7 @@ func mountSmall(t *testing.T, dir, size string) (unmount func()) {
 	return unmount
 }
 
-// write makes a file and the folders around it.
+// write creates a file and its parent folders.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -440,8 +438,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// copyFile has another process write the copy: a program that this one has
-// open for writing, or a process that it is just starting, cannot be run.
+// copyFile copies a file in another process. The system cannot run a program that this process, or a child that is just
+// starting, has open for writing.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
