@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestImports holds the packages to the direction that ARCHITECTURE.md draws. If a rule hurts, the design is asking a
-// question: answer it before the rule is changed.
+// TestImports compares the imports of packages with the directions in ARCHITECTURE.md. If a rule prevents a change,
+// review the design before you change the rule.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	const root = "../.."

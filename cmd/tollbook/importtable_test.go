@@ -1,7 +1,7 @@
 package main
 
-// imports says what each package may import: packages of ours, and modules beyond the standard library. The rules are
-// the arrows of ARCHITECTURE.md; a package that is not named here may import nothing.
+// imports lists the packages and the modules outside the standard library that each package may import. The rules are
+// the arrows of ARCHITECTURE.md. A package without an entry may import nothing.
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook":            {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render"}},

@@ -23,21 +23,21 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// nodeKey stands for what an operator keeps in the addresses of his nodes.
+// nodeKey is the secret in the URLs of an operator's nodes.
 const nodeKey = "k3y-that-nobody-else-sees"
 
 const settlerOnBase = "0xa0000000000000000000000000000000000000a1"
 
-// nodes are two chains with a facilitator on both, behind addresses with keys, and the variables of a directory that
-// knows the facilitator.
+// nodes are two chains with a facilitator on both, behind URLs with keys. env contains the variables of a directory
+// that knows the facilitator.
 type nodes struct {
 	base             *chaintest.Chain
 	rpc              []string // --rpc of both
-	list             string   // file of the facilitators
+	list             string   // path of the facilitators' file
 	env              []string
 	mu               sync.Mutex
 	down             map[string]bool
-	requests, enough int // after how many requests all that follow wait; 0 never
+	requests, enough int // after enough requests, all further requests wait; 0 never
 	waiting          chan struct{}
 }
 
@@ -60,7 +60,7 @@ func newNodes(t *testing.T) *nodes {
 			case down:
 				http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
 			case wait:
-				_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that who asked has gone away
+				_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after this
 				waiting <- struct{}{}
 				<-r.Context().Done()
 			default:
@@ -81,14 +81,14 @@ func newNodes(t *testing.T) *nodes {
 	return n
 }
 
-// set changes what the nodes do while none is asked.
+// set changes the behaviour of the nodes between requests.
 func (n *nodes) set(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change()
 }
 
-// directory is an empty database that knows the facilitators of a file.
+// directory creates an empty database with the facilitators of a file. It returns the environment.
 func (n *nodes) directory(t *testing.T, file string) []string {
 	t.Helper()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -143,7 +143,7 @@ func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, sett
 	return code, settlements, stderr
 }
 
-// sums are what facilitators settled, by network and day.
+// sums returns the settlement sums of facilitators, by network and day.
 func sums(t *testing.T, env []string) map[string]string {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), strings.TrimPrefix(env[0], "DATABASE_URL="))
@@ -169,7 +169,7 @@ func sums(t *testing.T, env []string) map[string]string {
 	return got
 }
 
-// TestIndexCommand reads two chains from empty, again, and with one of them down.
+// TestIndexCommand reads two chains from empty, then again, and then with one of them down.
 func TestIndexCommand(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
@@ -215,13 +215,13 @@ func TestIndexCommand(t *testing.T) {
 	}
 }
 
-// An index that is told to stop in the middle says so, and the next one makes of it what one makes that was never
-// stopped.
+// TestIndexInterrupted checks that an interrupted index run says so. The next run produces the same result as an
+// uninterrupted one.
 func TestIndexInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
 	for _, requests := range []int{3, 6, 9} {
-		waiting := make(chan struct{}, 100) // its own: what an index asked last may come when it has ended
+		waiting := make(chan struct{}, 100) // its own: the last requests of an index may arrive after its end
 		n.set(func() { n.requests, n.enough, n.waiting = 0, requests, waiting })
 		p := command(t, n.env, append([]string{"index", "--once"}, n.rpc...)...).start(t)
 		select {
@@ -249,7 +249,8 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 }
 
-// Without --once it goes on until it is told to stop, and tells how it does; configured by a file alone.
+// TestIndexGoesOn checks that index without --once runs until a signal and reports its progress. A file alone
+// configures it.
 func TestIndexGoesOn(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)

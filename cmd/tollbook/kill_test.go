@@ -24,31 +24,31 @@ import (
 	"tollbook/site/testgate"
 )
 
-// killedDirectory is a directory on its own private Postgres whose programs are killed one after the other, and what
-// they had acknowledged before.
+// killedDirectory is a directory on its own private Postgres whose programs are killed one after the other. It records
+// what they acknowledged before.
 type killedDirectory struct {
 	data      string
-	shop      string // host and port of all its services, each of which raises its price with every visit
+	shop      string // host and port of all services; each raises its price with every visit
 	submitted []string
 	servers   int
-	checks    int // kept for more than a second when somebody was killed
-	changes   int // kept at all
+	checks    int // stored for more than a second before a kill
+	changes   int // stored for more than a second before a kill
 	kills     map[string]int
 }
 
-// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and the private Postgres below
-// them, with -9 at random moments. Each time the next program starts without a hand, what is published verifies, and
-// nothing that was acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how
-// many are wanted.
+// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and their private Postgres with
+// SIGKILL at random moments. Each time the next program starts without help, the publication verifies, and no
+// acknowledged data is lost or stored twice. TestPublishKilled kills publishers. TOLLBOOK_KILLS sets the number of
+// kills.
 func TestKilledAnywhere(t *testing.T) {
 	testgate.All(t)
 	needPostgres(t)
-	rounds := 14 // TestPublishKilled has its own
+	rounds := 14 // without those of TestPublishKilled
 	if n, err := strconv.Atoi(os.Getenv("TOLLBOOK_KILLS")); err == nil {
 		rounds = n
 	}
 	n := newNodes(t)
-	want := func() map[string]string { // what an indexer finds that nobody kills
+	want := func() map[string]string { // the result of an undisturbed indexer
 		if code, _, stderr := n.once(t, n.env); code != 0 {
 			t.Fatalf("index: exit %d\n%s", code, stderr)
 		}
@@ -100,7 +100,7 @@ func newKilledDirectory(t *testing.T, n *nodes) *killedDirectory {
 	return d
 }
 
-// query starts the private server, as any program would, and asks it.
+// query starts the private server as any program would, and passes a connection to f.
 func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -122,8 +122,8 @@ func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 	f(conn)
 }
 
-// kill ends a program with -9: the program alone, its Postgres alone, or everything at once. A program that continues
-// without its Postgres runs again, which shows that Postgres is back, and is killed after that.
+// kill ends the program alone, its Postgres alone, or both at once with SIGKILL. If a program continues without its
+// Postgres, kill runs again, to show that Postgres is back. Then it kills the program.
 func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func()) {
 	t.Helper()
 	below := descendants(p.Process.Pid)
@@ -145,7 +145,7 @@ func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func
 			break
 		}
 		select {
-		case <-p.exited: // there was nothing left for it to do
+		case <-p.exited: // it had no work left
 		case <-time.After(patience):
 			t.Errorf("%s died, and it goes on:\n%s", name, p.said())
 			kill(t, p.Process.Pid)
@@ -160,10 +160,10 @@ func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func
 	d.kills[name]++
 }
 
-// soon waits for a random part of a time.
+// soon waits for a random part of a duration.
 func soon(most time.Duration) { time.Sleep(rand.N(most)) }
 
-// due lets a quarter of an hour pass, and the leases of whoever was killed.
+// due makes a quarter of an hour pass, and expires the leases of killed programs.
 func (d *killedDirectory) due(t *testing.T) {
 	t.Helper()
 	d.query(t, func(conn *pgx.Conn) { setDue(t, conn) })
@@ -178,8 +178,8 @@ func setDue(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
-// watch notes what is kept while a program visits. more is closed when visits are kept that were not there before;
-// over, told when somebody was killed, remembers what was a second old then.
+// watch records the numbers of stored checks and changes while a program visits. It closes more when new checks are
+// stored. The function over, called after a kill, keeps the numbers that were at least a second old then.
 func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func(killed time.Time)) {
 	stop, cancel := context.WithCancel(context.Background())
 	type sample struct {
@@ -213,7 +213,7 @@ func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func
 	}
 }
 
-// holds is what must be true after each kill.
+// holds checks the invariants after each kill.
 func (d *killedDirectory) holds(t *testing.T) {
 	t.Helper()
 	ran(t, nil, "verify", filepath.Join(d.data, "public"))
@@ -243,7 +243,7 @@ func (d *killedDirectory) holds(t *testing.T) {
 				`'price_changed') c WHERE was IS NOT NULL AND was <> old_snapshot`,
 			"changes that stand twice": `SELECT count(*) - count(DISTINCT (service_id, type, ` +
 				`observed_at)) FROM changes`,
-			// one an hour is told at most
+			// at most one an hour is recorded
 			"services with too few or too many changes": `SELECT count(*) FROM (SELECT e.service_id, ` +
 				`count(DISTINCT since) - 1 n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) ` +
 				`p LEFT JOIN (SELECT service_id, count(*) n FROM changes WHERE type = 'price_changed' GROUP ` +
@@ -265,7 +265,7 @@ func (d *killedDirectory) holds(t *testing.T) {
 	})
 }
 
-// finish has every part do its work undisturbed at last, and compares with a directory in which nobody was killed.
+// finish runs every part once without a kill, and compares the result with a directory in which nothing was killed.
 func (d *killedDirectory) finish(t *testing.T, n *nodes, want map[string]string) {
 	t.Helper()
 	ran(t, nil, append([]string{"index", "--once", "--data", d.data}, n.rpc...)...)

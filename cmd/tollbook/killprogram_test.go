@@ -19,7 +19,7 @@ import (
 	"tollbook/site/postgres/private"
 )
 
-// crawl visits all services, and is killed when some of the visits are kept.
+// crawl visits all services, and is killed after some visits are stored.
 func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	d.due(t)
 	p := command(t, nil, "crawl", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
@@ -44,8 +44,8 @@ func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	over(killed)
 }
 
-// work visits all services, reads the chains and builds, on a Postgres that is not its own, and is killed, or that is,
-// or both.
+// work visits all services, reads the chains and builds, on a separate Postgres. The worker, its Postgres or both are
+// killed.
 func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	d.due(t)
 	ctx := context.Background()
@@ -61,7 +61,7 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 		return s, conn
 	}
 	s, conn := start()
-	defer func() { _ = s.Stop(ctx) }() // it may have been killed
+	defer func() { _ = s.Stop(ctx) }() // Postgres may have been killed
 	p := command(t, []string{"DATABASE_URL=" + s.DSN()},
 		append([]string{"work", "--build", "--data", d.data, "--crawl-allow-private", d.shop, "--crawl-host-gap",
 			"50ms",
@@ -86,8 +86,8 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	}
 	over(killed)
 	conn.Close(ctx)
-	if how == 1 { // it goes on as soon as it can
-		_ = s.Stop(ctx) // lets go of the folder
+	if how == 1 { // the worker continues as soon as it can
+		_ = s.Stop(ctx) // releases the folder
 		s, conn = start()
 		setDue(t, conn)
 		more, over := d.watch(conn)
@@ -106,7 +106,8 @@ func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	d.kills[name]++
 }
 
-// join connects to the Postgres of a program, as soon as it takes connections; nil when the program ends before.
+// join connects to the Postgres of a program as soon as it accepts connections. It returns nil if the program ends
+// before.
 func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -124,7 +125,7 @@ func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 	return nil
 }
 
-// submit has a server take submissions and is killed among them.
+// submit sends submissions to a server, which is killed meanwhile.
 func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	d.servers++
 	base, p := serving(t, nil, d.data, "--data", d.data, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit",
@@ -147,7 +148,7 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	}
 	soon(2 * time.Second)
 	d.kill(t, "serve", p, func() {
-		for deadline, i := time.Now().Add(patience), 0; ; i++ { // another each time: one that got no answer may be kept
+		for deadline, i := time.Now().Add(patience), 0; ; i++ { // a new name: one without a response may be stored
 			code, id, err := submit(base, fmt.Sprintf("n%d-again%d", d.servers, i),
 				fmt.Sprintf("2001:db8:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
 			if err == nil && code == http.StatusCreated {
@@ -169,8 +170,8 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	}
 }
 
-// submitUntilKilled sends one submission after the other, a few from each client of a network, and tells the ids of
-// those that were acknowledged.
+// submitUntilKilled sends one submission after the other, a few from each client of a network. It sends the IDs of
+// acknowledged submissions to taken.
 func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- string) {
 	for i := 0; ; i++ {
 		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i),
@@ -182,12 +183,12 @@ func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- st
 			t.Errorf("submit: %d", code)
 			return
 		default:
-			return // it, or its Postgres, was killed
+			return // the server or its Postgres was killed
 		}
 	}
 }
 
-// submit sends a submission for a client, and answers its id when it is acknowledged.
+// submit sends a submission for a client, and returns its ID if it is acknowledged.
 func submit(base, name, client string) (code int, id string, err error) {
 	r, err := http.NewRequest(http.MethodPost, base+"/v1/submit", strings.NewReader(submission(name)))
 	if err != nil {
@@ -209,21 +210,21 @@ func submit(base, name, client string) (code int, id string, err error) {
 	return res.StatusCode, got.Data.ID, err
 }
 
-// build makes a snapshot and is killed on the way.
+// build builds a snapshot and is killed before it ends.
 func (d *killedDirectory) build(t *testing.T, _ []string) {
 	p := command(t, nil, "build", "--data", d.data).start(t)
 	soon(3 * time.Second)
 	d.kill(t, "build", p, nil)
 }
 
-// index reads both chains and is killed on the way.
+// index reads both chains and is killed before it ends.
 func (d *killedDirectory) index(t *testing.T, rpc []string) {
 	p := command(t, nil, append([]string{"index", "--once", "--data", d.data}, rpc...)...).start(t)
 	soon(3 * time.Second)
 	d.kill(t, "index", p, nil)
 }
 
-// up does all of it at once, and is killed among it.
+// up runs all parts at once, and is killed meanwhile.
 func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	d.due(t)
 	d.servers++
@@ -251,7 +252,7 @@ func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	}
 }
 
-// mcp answers agents, and is killed among it.
+// mcp answers agents, and is killed meanwhile.
 func (d *killedDirectory) mcp(t *testing.T, _ []string) {
 	p := command(t, nil, "mcp", "--http", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--from",
 		filepath.Join(d.data, "public")).start(t)
@@ -269,7 +270,7 @@ func (d *killedDirectory) mcp(t *testing.T, _ []string) {
 			r.Header.Set("Accept", jsonBody+", text/event-stream")
 			res, err := http.DefaultClient.Do(r)
 			if err != nil {
-				return // it was killed
+				return // the program was killed
 			}
 			_, err = io.Copy(io.Discard, res.Body)
 			res.Body.Close()

@@ -20,7 +20,7 @@ import (
 	"tollbook/crawl/sample"
 )
 
-// linted runs lint on an address and gives its report and exit status.
+// linted runs lint on a URL and returns its report and exit status.
 func linted(t *testing.T, o lintOptions, address string) (lint.Report, int) {
 	t.Helper()
 	var stdout bytes.Buffer
@@ -38,7 +38,7 @@ func linted(t *testing.T, o lintOptions, address string) (lint.Report, int) {
 	return report, status
 }
 
-// failing names the checks that a report fails.
+// failing returns the names of the checks that a report fails.
 func failing(r lint.Report) []string {
 	list := []string{}
 	for _, c := range r.Failed() {
@@ -55,7 +55,7 @@ func warned(r lint.Report) []string {
 	return list
 }
 
-// sampleWorld is a way into the sample services.
+// sampleWorld returns routes to the sample services.
 func sampleWorld(t *testing.T) []probe.Route {
 	t.Helper()
 	world, err := sample.Start(context.Background(), sample.Options{Pace: 0.001})
@@ -66,7 +66,7 @@ func sampleWorld(t *testing.T) []probe.Route {
 	return []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}}
 }
 
-// TestLintSampleWorld: what a service does, and what lint and its exit status make of it.
+// TestLintSampleWorld checks the report and exit status of lint for the behaviours of the sample services.
 func TestLintSampleWorld(t *testing.T) {
 	t.Parallel()
 	o := lintOptions{routes: sampleWorld(t)}
@@ -77,11 +77,11 @@ func TestLintSampleWorld(t *testing.T) {
 		fails           []string
 	}{
 		{"https://plumbline-quotes.sample.test/v1/quote", "", 0, "paid", "A", nil},
-		// found by POST
+		// lint finds it by POST
 		{"https://harborlight-search.sample.test/v1/search", "", 0, "paid", "A", nil},
-		// which nobody tries unasked
+		// lint uses this method only on request
 		{"https://cairn-storage.sample.test/blobs", "put", 0, "paid", "A", nil},
-		// sent on to https
+		// redirects to https
 		{"http://plumbline-quotes.sample.test/v1/quote", "", 1, "paid", "C", []string{"transport_https"}},
 		{"https://skyferry-flights.sample.test/flights/status", "", 1, "paid", "A", []string{"x402_version_current"}},
 		{"https://parcelwing-tracking.sample.test/track", "", 1, "paid", "A", []string{"version_channel_coherent"}},
@@ -93,7 +93,7 @@ func TestLintSampleWorld(t *testing.T) {
 		{"http://sandglass-trivia.sample.test/question", "", 1, "paid", "C", []string{"transport_https"}},
 		{"https://larkspur-recipes.sample.test/recipes/today", "", 2, "open", "unknown", nil},
 		{"https://attic-archive.sample.test/keep", "", 2, "failed", "unknown", nil},
-		// the platform's 402, not its own
+		// the 402 comes from the platform, not from the service
 		{"https://hourglass-cron.sample.test/schedules", "", 2, "failed", "unknown", nil},
 		{"https://millstone-grain.sample.test/prices", "", 2, "failed", "unknown", nil},
 		{"https://oldgate-sanctions.sample.test/screen", "", 2, "failed", "unknown", nil},
@@ -125,7 +125,7 @@ func TestLintSampleWorld(t *testing.T) {
 	}
 }
 
-// checkReport holds every report to what its documentation promises.
+// checkReport compares every report with its documentation.
 func checkReport(t *testing.T, r lint.Report, status int) {
 	t.Helper()
 	if read := r.Passed != nil; read != (status != 2) || read != (len(r.Checks) == 14) || r.Total != 14 {
@@ -151,7 +151,7 @@ func checkReport(t *testing.T, r lint.Report, status int) {
 	}
 }
 
-// seller402 answers a version 2 challenge in the header.
+// seller402 returns a version 2 challenge for the header.
 func seller402(t *testing.T, envelope string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -163,7 +163,7 @@ func seller402(t *testing.T, envelope string) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// TestLintForPeople is the report as a person reads it, and that it is the same each time.
+// TestLintForPeople checks the text report, and that it is the same each time.
 func TestLintForPeople(t *testing.T) {
 	t.Parallel()
 	host := seller402(t, `{"x402Version":2,"resource":{"url":"http://other.test/quote"},"accepts":[
@@ -228,7 +228,8 @@ Deviations that Tollbook accepts and a strict client may refuse
 	}
 }
 
-// TestLintShowsNoTricks: what a hostile service writes neither moves a terminal's cursor nor turns its text around.
+// TestLintShowsNoTricks checks that a hostile service's text neither moves a terminal's cursor nor reverses its
+// direction.
 func TestLintShowsNoTricks(t *testing.T) {
 	t.Parallel()
 	evil := "\\u001b[2J\\u202e\\u0007\\u0000\\u2066" + strings.Repeat("x", 3000)
@@ -252,7 +253,7 @@ func TestLintShowsNoTricks(t *testing.T) {
 	}
 }
 
-// TestLintHelpNamesEveryField: machines read the JSON by its documentation.
+// TestLintHelpNamesEveryField checks that the help documents every field of the JSON report.
 func TestLintHelpNamesEveryField(t *testing.T) {
 	t.Parallel()
 	help := strings.Join(strings.Fields(newLintCommand().Long), " ")

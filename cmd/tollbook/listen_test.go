@@ -43,7 +43,7 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestServePolicy runs serve with its limit, its trusted proxy and its figures, on a folder with one snapshot.
+// TestServePolicy runs serve with a rate limit, a trusted proxy and metrics, on a folder with one snapshot.
 func TestServePolicy(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

@@ -23,13 +23,14 @@ import (
 	"tollbook/site/testgate"
 )
 
-// loadVariable is how long TestLoad lasts.
+// loadVariable names the duration of TestLoad.
 const loadVariable = "TOLLBOOK_TEST_LOAD"
 
-// swapEvery is how often TestLoad brings a new snapshot.
+// swapEvery is the interval at which TestLoad publishes a new snapshot.
 const swapEvery = 10 * time.Second
 
-// sumsBySnapshot are the sums of the snapshots that answers named, read once each, and when each was first named.
+// sumsBySnapshot contains the sums of the snapshots that responses named, read once each, and the time of each first
+// response.
 type sumsBySnapshot struct {
 	base  string
 	mu    sync.Mutex
@@ -57,7 +58,7 @@ func (s *sumsBySnapshot) read(c *http.Client, id string) (map[string]string, err
 	return s.of[id], nil
 }
 
-// seen waits until some client was answered from a snapshot.
+// seen waits until some client gets a response from a snapshot.
 func (s *sumsBySnapshot) seen(t *testing.T, id string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -73,13 +74,13 @@ func (s *sumsBySnapshot) seen(t *testing.T, id string) {
 	}
 }
 
-// loadAnswer is when an answer was asked for, since the load began, and what it took.
+// loadAnswer contains the start of a request since the load began, and its duration.
 type loadAnswer struct{ at, took time.Duration }
 
-// loadClient asks for what a snapshot holds, one after the other, until it is told to stop.
+// loadClient requests the files of a snapshot, one after the other, until it is stopped.
 type loadClient struct {
 	all     *sumsBySnapshot
-	names   []string // of files, each its own address
+	names   []string // paths of files, which are also URL paths
 	began   time.Time
 	answers []loadAnswer
 	bytes   int64
@@ -115,9 +116,9 @@ func (l *loadClient) run(stop *atomic.Bool) error {
 	return nil
 }
 
-// TestLoad asks a server as fast as some clients can while every ten seconds one snapshot replaces another, and holds
-// every body to the sums of the snapshot that its answer names. It tells how long answers took, in all and while a new
-// snapshot was on its way to readers, and what the server took of memory.
+// TestLoad sends requests as fast as some clients can, while a new snapshot replaces another every ten seconds. It
+// compares every body with the sums of the snapshot that its response names. It logs response times, in total and
+// during swaps, and the memory of the server.
 func TestLoad(t *testing.T) {
 	testgate.All(t)
 	lasts := 5 * time.Second
@@ -190,7 +191,7 @@ func TestLoad(t *testing.T) {
 	if len(every) == 0 || len(all.first) < 2 {
 		t.Fatalf("%d answers of %d snapshots: nothing was tested", len(every), len(all.first))
 	}
-	// First the cache fills, with rows of snapshots that nobody asks for any more too, until it drops the oldest.
+	// First the cache fills, also with rows of old snapshots, until it drops the oldest.
 	const filling = 30
 	full := resident[min(filling, len(resident)):]
 	if third := len(full) / 3; third >= 3 && mean(full[len(full)-third:]) > 5*mean(full[:third])/4 {
@@ -208,8 +209,8 @@ func TestLoad(t *testing.T) {
 		resident[0]>>10, resident[len(resident)-1]>>10, memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 }
 
-// during sorts what answers took: of those that were under way between a pointer's move and half a second after the
-// first answer of its snapshot, and of all.
+// during returns the sorted durations of all responses, and of those during a swap. A swap lasts from a pointer's move
+// until half a second after its snapshot's first response.
 func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Time) (swapping, every []time.Duration,
 	bytes int64) {
 	for _, c := range clients {
@@ -235,7 +236,7 @@ func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Tim
 	return swapping, every, bytes
 }
 
-// share is the time within which so many of sorted ones lie, 0 of none.
+// share returns the quantile of sorted durations, or 0 if there are none.
 func share(sorted []time.Duration, of float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -250,7 +251,8 @@ func mean(list []int) (sum int) {
 	return sum / len(list)
 }
 
-// memoryKiB is what /proc tells of a process's memory, 0 where it does not: VmRSS now, VmHWM the most that it ever had.
+// memoryKiB returns a process's memory in KiB from /proc, or 0 if it is unavailable. VmRSS is the current value, VmHWM
+// the peak.
 func memoryKiB(pid int, field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// lossyDatabase is the variable by which TestLossyNetwork tells itself, in a network of its own, which database to use.
+// lossyDatabase names the variable with the database URL that TestLossyNetwork passes to itself in a separate network.
 const lossyDatabase = "TOLLBOOK_TEST_LOSSY_DATABASE"
 
 // loss is the share of packets that are lost, in each direction.
@@ -33,7 +33,7 @@ func TestLossyNetwork(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
 	if dsn := os.Getenv(lossyDatabase); dsn != "" {
-		os.Unsetenv(lossyDatabase) // the program knows no such variable
+		os.Unsetenv(lossyDatabase) // the program does not know this variable
 		crawlThroughLoss(t, dsn)
 		return
 	}
@@ -71,7 +71,7 @@ func TestLossyNetwork(t *testing.T) {
 	t.Errorf("the crawl through a lossy network says nothing:\n%s", out)
 }
 
-// crawlThroughLoss is the test within its own network.
+// crawlThroughLoss runs the test within its own network.
 func crawlThroughLoss(t *testing.T, dsn string) {
 	n := newLossyNetwork(t)
 	const shops, rounds = 12, 2
@@ -138,16 +138,16 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 		lost, all, rounds*shops, rounds, online, shops)
 }
 
-// Addresses of the lossy network: who listens here is asked there.
+// These are the addresses of the lossy network. A listener on lossyHere gets the requests to lossyThere.
 const (
 	lossyHere  = "10.64.0.1"
 	lossyThere = "10.64.0.2"
 )
 
-// lossyNetwork is a device whose packets come back with their ends exchanged, so that a request to there is answered
-// here, but for those that are lost.
+// lossyNetwork is a device that returns packets with source and destination exchanged. A request to there is answered
+// here. Some packets are lost.
 type lossyNetwork struct {
-	well          atomic.Bool // nothing is lost
+	well          atomic.Bool // no packet is lost
 	packets, lost atomic.Int64
 }
 
@@ -200,7 +200,8 @@ func ifreq(t *testing.T, name string) *unix.Ifreq {
 	return r
 }
 
-// forward sends packets back, or loses them, until the device is closed. Sums stay right: what is exchanged is summed.
+// forward returns packets, or drops them, until the device is closed. Checksums stay valid, because an exchange does
+// not change the sum.
 func (n *lossyNetwork) forward(tun *os.File) {
 	packet := make([]byte, 64<<10)
 	for {
@@ -216,7 +217,7 @@ func (n *lossyNetwork) forward(tun *os.File) {
 			n.lost.Add(1)
 			continue
 		}
-		for i := range 4 { // source and destination
+		for i := range 4 { // exchange source and destination
 			packet[12+i], packet[16+i] = packet[16+i], packet[12+i]
 		}
 		_, _ = tun.Write(packet[:size])

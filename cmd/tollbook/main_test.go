@@ -7,8 +7,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// asProgram is the variable that makes this test binary the program: tests of signals, exit statuses and processes
-// start it again, see program_test.go.
+// asProgram names the variable that makes this test binary the program. Tests of signals, exit statuses and processes
+// start the binary again, see program_test.go.
 const asProgram = "TOLLBOOK_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
-		os.Setenv("TMPDIR", "/dev/shm") // a disk would make the tests wait for it, and the programs that they start
+		os.Setenv("TMPDIR", "/dev/shm") // a disk would slow down the tests and their programs
 	}
 	postgrestest.Main(m, removeShipped)
 }

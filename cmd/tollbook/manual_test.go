@@ -15,7 +15,7 @@ import (
 	"tollbook/cmd/tollbook/manual"
 )
 
-// TestManual: each command that help shows has a page, which says what its help says, and the same bytes every time.
+// TestManual checks that each command in the help has a manual page with the same words, and the same bytes every time.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,13 +72,13 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// plain takes the escapes out of a page.
+// plain removes the escapes from a page.
 func plain(page string) string {
 	return strings.NewReplacer(`\fB`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`,
 		"^", `\(ti`, "~", `\e`, `\`).Replace(page)
 }
 
-// saidIn are the words of a text.
+// saidIn returns the words of a text.
 func saidIn(s string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(strings.ReplaceAll(s, "…", "...")) {
@@ -87,7 +87,7 @@ func saidIn(s string) map[string]bool {
 	return m
 }
 
-// TestReady: 200 is ready; anything else, a redirect too, is not.
+// TestReady checks that only status 200 is ready. Any other status, including a redirect, is not.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -115,7 +115,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// answering is a server that is ready at /ok, and at no other path.
+// answering starts a server that is ready at /ok, and at no other path. It returns the URL.
 func answering(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()

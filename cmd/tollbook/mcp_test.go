@@ -23,7 +23,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// agency is a directory of a few services, built, and what it takes to build it again.
+// agency is a built directory of a few services, with the settings to build it again.
 type agency struct {
 	data string
 	env  []string
@@ -53,7 +53,7 @@ func (a *agency) build(t *testing.T) { a.must(t, "build", "--data", a.data, "--e
 
 func (a *agency) from() string { return filepath.Join(a.data, "public") }
 
-// serve starts tollbook mcp --http and gives its address.
+// serve starts tollbook mcp --http and returns its URL.
 func (a *agency) serve(t *testing.T, more ...string) (*program, string) {
 	t.Helper()
 	p := command(t, nil, append([]string{"mcp", "--http", "--listen", "127.0.0.1:0", "--from", a.from()}, more...)...).
@@ -62,7 +62,7 @@ func (a *agency) serve(t *testing.T, more ...string) (*program, string) {
 	return p, address
 }
 
-// connectMCP is a client of the Go SDK.
+// connectMCP returns a client of the Go SDK.
 func connectMCP(t *testing.T, transport sdk.Transport) *sdk.ClientSession {
 	t.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport,
@@ -73,7 +73,7 @@ func connectMCP(t *testing.T, transport sdk.Transport) *sdk.ClientSession {
 	return session
 }
 
-// callTool gives the structured answer of a tool and the snapshot that it names.
+// callTool returns the structured response of a tool and the snapshot that it names.
 func callTool(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) (data, snapshot string) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
@@ -87,8 +87,8 @@ func callTool(t *testing.T, s *sdk.ClientSession, name string, args map[string]a
 	return string(encoded), result.Meta["tollbook/snapshot"].(string)
 }
 
-// TestMCPFollowsThePublication: over stdio and over HTTP the program answers from the snapshot that is current, and
-// stops when its client leaves or it is told to.
+// TestMCPFollowsThePublication checks that the program answers from the current snapshot, over stdio and over HTTP. It
+// stops when its client disconnects or a signal arrives.
 func TestMCPFollowsThePublication(t *testing.T) {
 	t.Parallel()
 	needPostgres(t)
@@ -132,8 +132,8 @@ func TestMCPFollowsThePublication(t *testing.T) {
 	}
 }
 
-// TestMCPOverPipes: stdout has messages alone; what can't be understood ends the program; a signal ends it while it
-// waits.
+// TestMCPOverPipes checks that stdout contains only messages. Invalid input ends the program, and so does a signal
+// while it waits.
 func TestMCPOverPipes(t *testing.T) {
 	t.Parallel()
 	empty := t.TempDir()
@@ -160,7 +160,7 @@ func TestMCPOverPipes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.start(t)
-			_, _ = io.WriteString(in, tt.stdin) // it may have left before all is read
+			_, _ = io.WriteString(in, tt.stdin) // the program may end before it has read everything
 			if tt.stdout != "" {
 				for line := range p.lines {
 					if !json.Valid([]byte(line)) {
@@ -193,7 +193,7 @@ func TestMCPOverPipes(t *testing.T) {
 	})
 }
 
-// TestMCPFromBucket: a bucket is read by ranges, and needs nothing on disk.
+// TestMCPFromBucket checks that the program reads a bucket by ranges, and needs no disk.
 func TestMCPFromBucket(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -213,7 +213,7 @@ func TestMCPFromBucket(t *testing.T) {
 	server.interrupt(t, os.Interrupt)
 }
 
-// TestMCPLimit: over HTTP a client has as many requests as it is given, whatever it asks.
+// TestMCPLimit checks that the rate limit of a client counts every kind of request over HTTP.
 func TestMCPLimit(t *testing.T) {
 	t.Parallel()
 	a := &agency{data: t.TempDir()}
@@ -235,7 +235,7 @@ func TestMCPLimit(t *testing.T) {
 	}
 }
 
-// TestMCPNodeClient: the official client for JavaScript understands every answer, over both transports.
+// TestMCPNodeClient checks that the official JavaScript client accepts every response, over both transports.
 func TestMCPNodeClient(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -12,12 +12,12 @@ import (
 	"tollbook/cmd/nodetest"
 )
 
-// Sellers made of the real SDKs are Node.js programs, each in a folder below testdata: server.mjs, and a lock of what
-// it needs. A program listens on a port of its own choice and says so in its first line, as JSON.
+// The sellers are Node.js programs that use the real SDKs, each in a folder below testdata with server.mjs and a lock
+// file. A program listens on a free port and prints it in its first line, as JSON.
 
-// One program is a client: of the Model Context Protocol, see mcp_test.go.
+// One program is a client of the Model Context Protocol, see mcp_test.go.
 
-// nodePins are the folders, each with the package that it is about and its version.
+// nodePins lists the folders, each with the package that it tests and its version.
 var nodePins = map[string][2]string{
 	"testdata/sdk":              {"@x402/express", "2.27.0"},
 	"testdata/peers/hono":       {"@x402/hono", "2.27.0"},
@@ -27,10 +27,10 @@ var nodePins = map[string][2]string{
 	"testdata/browser":          {"playwright-core", "1.65.1"},
 }
 
-// withoutPeers leaves out peers that an SDK names but a server does not need: a paywall for browsers.
+// withoutPeers omits peer dependencies that an SDK lists but a server does not need, such as a paywall for browsers.
 const withoutPeers = "--legacy-peer-deps"
 
-// startNode runs a folder's server.mjs until the test ends, and reads its first line into said.
+// startNode runs a folder's server.mjs until the test ends, and decodes its first line into said.
 func startNode(t *testing.T, folder string, said any) {
 	t.Helper()
 	modules := nodetest.Install(t, folder, withoutPeers)
@@ -56,7 +56,7 @@ func startNode(t *testing.T, folder string, said any) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // its error is that it was killed
+	t.Cleanup(func() { _ = cmd.Wait() }) // always reports the kill
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err != nil {
 		_ = cmd.Wait()
@@ -67,7 +67,8 @@ func startNode(t *testing.T, folder string, said any) {
 	}
 }
 
-// TestNodeLocksNameNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
+// TestNodeLocksNameNoRegistry checks that lock files contain versions and hashes only. The registry is each user's own
+// setting.
 func TestNodeLocksNameNoRegistry(t *testing.T) {
 	t.Parallel()
 	for folder, pin := range nodePins {

@@ -26,7 +26,7 @@ const (
 // shownQuery is an expression of the dashboard, with the panel that shows it.
 type shownQuery struct{ panel, expr, legend string }
 
-// dashboardQueries are the queries of the panels, with values in place of Grafana's variables.
+// dashboardQueries returns the queries of the panels, with values in place of Grafana's variables.
 func dashboardQueries(t *testing.T) []shownQuery {
 	t.Helper()
 	data, err := os.ReadFile(dashboardFile)
@@ -89,8 +89,7 @@ var (
 	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
 )
 
-// figuresOfUp are the figures of a directory at work: a service that is visited, a chain that is read, a snapshot that
-// is read.
+// figuresOfUp returns the metrics of a running directory that visits a service, reads a chain and serves a snapshot.
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)
@@ -174,8 +173,8 @@ func TestWatching(t *testing.T) {
 	askPrometheus(t, figures, queries)
 }
 
-// askPrometheus has promtool work out every query from the figures, an hour of them, and fails where one has no answer:
-// a fault of syntax, a label that is not there.
+// askPrometheus evaluates every query with promtool, over an hour of the metrics. It fails on a syntax error and on a
+// query without a result.
 func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 	t.Helper()
 	promtool, err := exec.LookPath("promtool")
@@ -206,7 +205,7 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 	b.WriteString("    promql_expr_test:\n")
 	for _, q := range queries {
 		if strings.Contains(q.expr, "tollbook_index_errors_total") {
-			continue // no node failed; its labels are held by the alert's test
+			continue // no node failed; the alert's test checks these labels
 		}
 		fmt.Fprintf(&b, "      - expr: %q\n        eval_time: 1h\n        exp_samples: [{labels: '{}', value: 1}]\n",
 			"count("+q.expr+") > bool 0")

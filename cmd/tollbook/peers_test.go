@@ -79,7 +79,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// peerCase is a route of a peer and what the rules give by hand.
+// peerCase is a route of a peer with the result that the rules give by hand.
 type peerCase struct {
 	peer, method, path string
 	secure             bool // behind a proxy that adds https
@@ -117,7 +117,7 @@ func (c peerCase) check(t *testing.T, host string) {
 	}
 }
 
-// behindTLS puts a proxy that ends TLS before a server, as example.com.
+// behindTLS starts a proxy for TLS before a server. It returns routes that connect example.com to the proxy.
 func behindTLS(t *testing.T, host string) []probe.Route {
 	t.Helper()
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {

@@ -21,20 +21,20 @@ import (
 	"tollbook/site/testgate"
 )
 
-// patience is how long a test waits for what must come: long enough for a loaded machine under the race detector.
+// patience is how long a test waits for an event. It is enough for a loaded machine under the race detector.
 const patience = 3 * time.Minute
 
-// program is the command line as a process of its own.
+// program is the command line in a separate process.
 type program struct {
 	*exec.Cmd
-	lines  chan string // of stdout, closed at its end
+	lines  chan string // lines of stdout, closed at the end
 	exited chan struct{}
 
 	mu             sync.Mutex
 	stdout, stderr bytes.Buffer
 }
 
-// command prepares the program. Further variables win over the test's own; DATABASE_URL is never passed on.
+// command prepares the program. Variables in env override the test's own. DATABASE_URL is never inherited.
 func command(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
 	self, err := os.Executable()
@@ -47,7 +47,7 @@ func command(t *testing.T, env []string, args ...string) *program {
 	return p
 }
 
-// start begins the program; what is left of it when the test ends is killed.
+// start starts the program. When the test ends, the program is killed if it still runs.
 func (p *program) start(t *testing.T) *program {
 	t.Helper()
 	stdout, err := p.StdoutPipe()
@@ -64,7 +64,7 @@ func (p *program) start(t *testing.T) *program {
 	}
 	go func() {
 		s := bufio.NewScanner(stdout)
-		s.Buffer(nil, 64<<20) // else a longer line would stop the program, which waits for us to read on
+		s.Buffer(nil, 64<<20) // a longer line would stop the reader, and the program would wait for it
 		for s.Scan() {
 			p.mu.Lock()
 			fmt.Fprintln(&p.stdout, s.Text())
@@ -83,8 +83,8 @@ func (p *program) start(t *testing.T) *program {
 	return p
 }
 
-// unread drops what await was not asked for: a program that says more than lines holds would wait for its reader for
-// ever.
+// unread drops the lines that no test awaits. Otherwise a program that prints more lines than the channel buffers would
+// block forever.
 func (p *program) unread() {
 	go func() {
 		for range p.lines { // closed when the program ends
@@ -96,14 +96,14 @@ type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
-// said is all that the program has printed.
+// said returns everything that the program has printed.
 func (p *program) said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stdout.String() + p.stderr.String()
 }
 
-// await waits for a line on stdout that begins so, and gives what follows.
+// await waits for a line on stdout with a prefix, and returns the rest of the line.
 func (p *program) await(t *testing.T, prefix string) string {
 	t.Helper()
 	for deadline := time.After(patience); ; {
@@ -122,7 +122,7 @@ func (p *program) await(t *testing.T, prefix string) string {
 	}
 }
 
-// status waits for the program's end and gives its exit status.
+// status waits for the program's end and returns its exit status.
 func (p *program) status(t *testing.T) int {
 	t.Helper()
 	p.unread()
@@ -130,7 +130,7 @@ func (p *program) status(t *testing.T) int {
 	case <-p.exited:
 		return p.ProcessState.ExitCode()
 	case <-time.After(patience):
-		_ = p.Process.Signal(syscall.SIGQUIT) // upon which it says what all its goroutines do
+		_ = p.Process.Signal(syscall.SIGQUIT) // the program then prints the stacks of all goroutines
 		<-p.exited
 		t.Fatalf("the program does not end:\n%s", p.said())
 		panic("not reached")
@@ -141,7 +141,7 @@ func (p *program) status(t *testing.T) int {
 // limits of readers, jobs and requests, so a program that waits for one of them exceeds it.
 const ending = time.Minute
 
-// interrupt sends a signal and fails unless the program ends well, and soon.
+// interrupt sends a signal. It fails unless the program exits with status 0 within the limit.
 func (p *program) interrupt(t *testing.T, sig os.Signal) {
 	t.Helper()
 	began := time.Now()
@@ -166,7 +166,7 @@ func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr
 	return status, p.stdout.String(), p.stderr.String()
 }
 
-// needPostgres skips, or under CI fails, where there are no server programs.
+// needPostgres skips the test if no server programs exist. Under CI it fails.
 func needPostgres(t *testing.T) {
 	t.Helper()
 	if err := startsPostgres(); errors.Is(err, private.ErrNoPrograms) {
@@ -176,7 +176,7 @@ func needPostgres(t *testing.T) {
 	}
 }
 
-// startsPostgres starts a server of its own once, which also fetches programs where they can be.
+// startsPostgres starts a server once, which also downloads the programs if possible.
 var startsPostgres = sync.OnceValue(func() error {
 	dir, err := os.MkdirTemp("", "tollbook-probe-")
 	if err != nil {
@@ -190,7 +190,7 @@ var startsPostgres = sync.OnceValue(func() error {
 	return errors.Join(err, private.Remove(ctx, dir))
 })
 
-// answer is a response, read to its end.
+// answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
@@ -211,7 +211,7 @@ func get(t *testing.T, url string) answer {
 	return answer{res.StatusCode, res.Header, string(body)}
 }
 
-// until asks url again and again until the answer will do.
+// until requests url repeatedly until good accepts the response.
 func until(t *testing.T, url, what string, good func(answer) bool) answer {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)

@@ -31,10 +31,10 @@ import (
 	"tollbook/templates"
 )
 
-// kills is how many publishers TestPublishKilled kills; TOLLBOOK_KILLS says how many more are wanted.
+// kills is how many publishers TestPublishKilled kills. TOLLBOOK_KILLS raises the number.
 const kills = 20
 
-// place is a directory with services, built into data, and a bucket to publish it to.
+// place is a directory with services, built into data, and a bucket for publications.
 type place struct {
 	server *outputtest.Server
 	dsn    string
@@ -52,7 +52,7 @@ func newPlace(t *testing.T, services int) *place {
 	return p
 }
 
-// memoryDir is a folder in memory where there is one: disks make thousands of small files slow.
+// memoryDir returns a folder in memory if the system has one. Disks are slow with thousands of small files.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "tollbook-publish-")
@@ -93,7 +93,7 @@ func (p *place) store(t *testing.T) objects.Store {
 	return s
 }
 
-// sums are the files of the folder's current snapshot with their sha256.
+// sums returns the SHA-256 of each file of the folder's current snapshot.
 func (p *place) sums(t *testing.T) map[string]string {
 	t.Helper()
 	r, err := zip.OpenReader(filepath.Join(p.data, "public", "snapshots", published(t, p.data)+".zip"))
@@ -172,8 +172,8 @@ func TestPublishRefused(t *testing.T) {
 	}
 }
 
-// A key signs what is built and published; verify holds a bucket, a folder and a running server to it; a rollback and
-// what follows it keep all of this.
+// TestPublishSigned checks that a key signs builds and publications, and that verify accepts a bucket, a folder and a
+// running server. Signatures stay valid after a rollback and the next publication.
 func TestPublishSigned(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, 5)
@@ -212,17 +212,18 @@ func TestPublishSigned(t *testing.T) {
 	p.must(t, "prune", "--data", p.data, "--publish-to", p.to)
 	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to)
 
-	// The folder that build publishes to goes back, too; that needs no database.
+	// The folder of the build can be rolled back too, without a database.
 	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",
 		first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
 	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
 		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)
 	}
 	p.must(t, "verify", filepath.Join(p.data, "public"), "--key", public)
-	p.must(t, "publish", "--data", p.data, "--publish-to", p.to, "--publish-key", private) // the bucket has it already
+	p.must(t, "publish", "--data", p.data, "--publish-to", p.to, "--publish-key", private) // the bucket already has it
 }
 
-// Serve goes on while the bucket is away, says so, and follows it when it is back.
+// TestServeWhileBucketIsAway checks that serve continues while the bucket is unavailable, and reports it. It follows
+// the bucket again later.
 func TestServeWhileBucketIsAway(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -236,7 +237,7 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	var away atomic.Bool
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
-		r.Out.Host = r.In.Host // it is signed
+		r.Out.Host = r.In.Host // the signature covers it
 	}}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if away.Load() {
@@ -285,7 +286,8 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	until(t, base+"/v1/services", "answer", func(a answer) bool { return a.status == 200 })
 }
 
-// The commands of the page that says how to check a snapshot do what it says, on a folder that was published.
+// TestVerifyPage runs the commands of the page on snapshot verification on a published folder. They must have the
+// described results.
 func TestVerifyPage(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -299,7 +301,7 @@ func TestVerifyPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var blocks []string // of indented lines
+	var blocks []string // indented code blocks
 	for line := range strings.Lines(string(page)) {
 		command, ok := strings.CutPrefix(line, "    ")
 		if !ok && strings.TrimSpace(line) != "" || len(blocks) == 0 {
@@ -336,7 +338,7 @@ func TestVerifyPage(t *testing.T) {
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Previous == nil || !strings.Contains(string(out), c.Digest) {
 		t.Errorf("the digest is not that of the checkpoint %s, %v:\n%s", data, err, out)
 	}
-	// A changed checkpoint is found out.
+	// Verification detects a changed checkpoint.
 	if err := os.WriteFile(filepath.Join(dir, "www", "checkpoint.json"),
 		bytes.Replace(data, []byte(`"generation": 2`), []byte(`"generation": 3`), 1), 0o644); err != nil {
 		t.Fatal(err)

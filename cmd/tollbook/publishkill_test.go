@@ -114,7 +114,7 @@ func TestPublishKilled(t *testing.T) {
 
 	cut := 0
 	for i := range rounds {
-		query(t, p.dsn, `UPDATE services SET description = description || '.'`) // else pages stay as they are
+		query(t, p.dsn, `UPDATE services SET description = description || '.'`) // otherwise pages stay the same
 		p.build(t)
 		next := p.sums(t)
 		if page := pageOfServices(1); next[page] == sums[page] {
@@ -125,13 +125,13 @@ func TestPublishKilled(t *testing.T) {
 		begun := time.Now()
 		publisher := command(t, p.env, "publish", "--data", p.data, "--publish-to", p.to).start(t)
 		select {
-		case <-time.After(rand.N(took)): // the moment is what is tested
+		case <-time.After(rand.N(took)): // the test varies this moment
 			_ = publisher.Process.Kill()
 			<-publisher.exited
 		case <-publisher.exited:
 		}
 		if publisher.ProcessState.Success() {
-			took = time.Since(begun) // on a machine that is as busy as it is now
+			took = time.Since(begun) // measured under the current load
 		} else {
 			cut++
 			took += took / 10
@@ -206,7 +206,7 @@ func TestPublishKilled(t *testing.T) {
 	}
 }
 
-// mayBe are the sums that an object may have now.
+// mayBe returns the sums that an object may have now.
 func mayBe(mu *sync.Mutex, allowed *map[string]map[string]bool, name string) map[string]bool {
 	mu.Lock()
 	defer mu.Unlock()
@@ -233,20 +233,20 @@ func objectSum(ctx context.Context, s objects.Store, name string) (string, error
 	return sumOf(data), err
 }
 
-// pageOfServices is the file of a page that walkers read.
+// pageOfServices returns the file of a page that walkers read.
 func pageOfServices(n int) string {
 	return fmt.Sprintf("v1/services/sort=newest/per_page=25/page=%d.json", n)
 }
 
-// walker is a reader, and what it has found to be right.
+// walker is a reader with the data that it has verified.
 type walker struct {
 	kind, base    string
 	walks, bodies int
-	snapshots     map[string]bool // that walks were of
+	snapshots     map[string]bool // the snapshots of its walks
 }
 
-// walk reads all pages of the list and holds each to the sums of the first one's snapshot, and those to the sum that
-// sumsOf has for it.
+// walk reads all pages of the list and compares each with the sums of the first page's snapshot. It compares the sums
+// with the result of sumsOf.
 func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) error {
 	read := func(address string) (*http.Response, []byte, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+address, nil)

@@ -26,7 +26,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// seller is what the server of testdata/sdk says of itself: its port, and what the official SDK makes of its routes.
+// seller contains what the server of testdata/sdk prints: its port, and its routes as the official SDK describes them.
 type seller struct {
 	Port     int
 	Declared []struct {
@@ -41,8 +41,8 @@ type seller struct {
 	}
 }
 
-// TestSDKServerFromImportToPage puts a seller made of the official x402 SDK through the whole line: it is imported,
-// crawled, built and read back, and what its own SDK declares must arrive.
+// TestSDKServerFromImportToPage imports, crawls, builds and reads back a server made of the official x402 SDK. The
+// result must contain everything that the SDK declares.
 func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL is the process's
 	testgate.All(t)
 	var peer seller
@@ -55,7 +55,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	for _, d := range peer.Declared {
 		listed = append(listed, d.Endpoint)
 	}
-	listed[0] = strings.TrimPrefix(listed[0], "GET ") // its method is for the crawler to find
+	listed[0] = strings.TrimPrefix(listed[0], "GET ") // the crawler must find the method
 	list, err := json.Marshal([]map[string]any{{
 		"service_name": "SDK Weather", "description": "Made of the official SDK.", "url": "http://" + address + "/",
 		"category": "Data", "endpoints": listed,
@@ -110,8 +110,8 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	}
 }
 
-// checkCompliance: an SDK server breaks no rule of the protocol; only that it is asked without TLS counts against it,
-// and keeps it from more than a C.
+// checkCompliance checks that an SDK server breaks no rule of the protocol. Only the missing TLS fails, and limits the
+// grade to C.
 func checkCompliance(t *testing.T, c site.Compliance) {
 	t.Helper()
 	var failed []string
@@ -194,7 +194,7 @@ func dollars(t *testing.T, price string) site.Decimal {
 	return d
 }
 
-// serviceSummary is what the service's record says beside its ways to pay.
+// serviceSummary contains the fields of the service's record besides its ways to pay.
 type serviceSummary struct {
 	Status       string
 	PaymentReady bool
@@ -227,7 +227,7 @@ func summary(d site.ServiceDetail) serviceSummary {
 	}
 }
 
-// read asks the handler that serve runs.
+// read sends a request to the handler that serve runs.
 func read(t *testing.T, o dataOptions, target string, into any) {
 	t.Helper()
 	source, err := output.OpenSource(o.public(), slog.New(slog.DiscardHandler))

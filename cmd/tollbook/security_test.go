@@ -66,7 +66,7 @@ func functionNames(t *testing.T) map[string]bool {
 	return defined
 }
 
-// TestEveryPackageIsHeldToItsGoroutines: no package with tests goes without the look for goroutines that outlive them.
+// TestEveryPackageIsHeldToItsGoroutines checks that every package with tests checks for leaked goroutines.
 func TestEveryPackageIsHeldToItsGoroutines(t *testing.T) {
 	t.Parallel()
 	held := map[string]bool{} // by folder
@@ -92,5 +92,5 @@ func TestEveryPackageIsHeldToItsGoroutines(t *testing.T) {
 	}
 }
 
-// leakMain is a TestMain that ends in leaktest, by itself or through postgrestest.
+// leakMain matches a TestMain that ends in leaktest, directly or through postgrestest.
 var leakMain = regexp.MustCompile(`(?s)func TestMain\(m \*testing\.M\) \{.*\b(leaktest\.|postgrestest\.|)Main\(m\b`)

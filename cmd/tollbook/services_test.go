@@ -11,8 +11,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestImportDryRun: what a file would change is told, and nothing is changed; what refuses the file is told with what
-// differs.
+// TestImportDryRun checks that a dry run reports the changes of a file and changes nothing. It reports errors together
+// with the differences.
 func TestImportDryRun(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -57,7 +57,7 @@ func TestImportDryRun(t *testing.T) {
 	}
 }
 
-// TestServicesShow: the facts of one service, for people and for programs.
+// TestServicesShow checks the facts of one service, as text and as JSON.
 func TestServicesShow(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// shipped lets the program run as it is shipped, without the race detector, under which a demo takes five times as
-// long. It is for tests of what processes do to each other and to their surroundings; what goroutines do to each other
-// is seen where the same commands run by the test binary.
+// shipped runs the program as it is shipped, without the race detector, which makes a demo five times slower. Use it
+// for tests of processes and their environment. Other tests run the same commands in the test binary, and find races
+// between goroutines.
 func (p *program) shipped(t *testing.T) *program {
 	t.Helper()
 	path, err := shippedProgram()
@@ -24,7 +24,8 @@ func (p *program) shipped(t *testing.T) *program {
 	return p
 }
 
-// shippedProgram is its file: the test binary where that has no race detector, else built once.
+// shippedProgram returns the program's file. It is the test binary if that has no race detector; otherwise it is built
+// once.
 var shippedProgram = sync.OnceValues(func() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -45,7 +46,7 @@ var shippedProgram = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-var shippedFolder string // "" while nothing was built
+var shippedFolder string // "" until a program is built
 
-// removeShipped is for TestMain, when all tests are over.
+// removeShipped deletes the folder. TestMain calls it after all tests.
 func removeShipped() error { return os.RemoveAll(shippedFolder) }

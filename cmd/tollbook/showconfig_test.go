@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestConfigCommand: each value is told with where it comes from, and a secret nowhere.
+// TestConfigCommand checks that the command prints each value with its source, and never a secret.
 func TestConfigCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,7 +118,7 @@ func wantedSettings(dir string) map[string][2]string {
 	}
 }
 
-// TestConfigCommandRefuses: what no command would take, and a variable that none reads.
+// TestConfigCommandRefuses checks values that every command refuses, and a variable that no command reads.
 func TestConfigCommandRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, variable, args, want string }{

@@ -13,8 +13,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// operator writes the folder of testdata/operator.txtar, with some of its files changed ("" removes one), and gives its
-// configuration file.
+// operator writes the folder of testdata/operator.txtar and returns its configuration file. The map changed replaces
+// files; "" removes one.
 func operator(t *testing.T, changed map[string]string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/operator.txtar")
@@ -41,8 +41,8 @@ func operator(t *testing.T, changed map[string]string) string {
 	return filepath.Join(dir, "tollbook.toml")
 }
 
-// TestOperator: what an operator says in his configuration, his pages and his templates stands on the pages that the
-// program builds, which stay as safe as they were.
+// TestOperator checks that an operator's configuration, pages and templates appear on the built pages. The pages must
+// stay safe.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -112,8 +112,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestOperatorFaults: what is wrong with a page, a template, a colour or a footer is told with its file and line before
-// anything is begun, and nothing is published.
+// TestOperatorFaults checks that a fault in a page, template, colour or footer is reported with its file and line.
+// Nothing is started or published.
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	toml := func(line string) map[string]string {
@@ -171,7 +171,7 @@ func TestOperatorFaults(t *testing.T) {
 	}
 }
 
-// TestOperatorVariable: what stands in the file may stand in a variable or behind a flag too, which are read alike.
+// TestOperatorVariable checks that variables and flags set the same values as the file.
 func TestOperatorVariable(t *testing.T) {
 	t.Parallel()
 	const colours = "link=#000000,dark.link=#000000"
@@ -188,8 +188,8 @@ func TestOperatorVariable(t *testing.T) {
 	}
 }
 
-// TestOperatorBrokenPage: a template that parses and then asks for what there is not fails the build with its line; the
-// snapshot before it stays current.
+// TestOperatorBrokenPage checks that a template that parses but uses a missing field fails the build with its line. The
+// previous snapshot stays current.
 func TestOperatorBrokenPage(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -206,8 +206,8 @@ func TestOperatorBrokenPage(t *testing.T) {
 	}
 }
 
-// TestOperatorBrokenService: the same of a page that every service has, which are made side by side: the first that
-// fails ends the build.
+// TestOperatorBrokenService checks the same for the page of every service. These pages are rendered in parallel, and
+// the first failure ends the build.
 func TestOperatorBrokenService(t *testing.T) {
 	testgate.All(t)
 	t.Parallel()

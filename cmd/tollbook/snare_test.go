@@ -20,10 +20,10 @@ import (
 	"tollbook/crawl/probe"
 )
 
-// A lure is an address that nobody may be sent to: forbidden as it is written, or by what its name resolves to.
+// A lure is a forbidden address. Either its text is forbidden, or its name resolves to a forbidden address.
 type lure struct {
 	url  string
-	addr netip.Addr // what names of the lure's domain resolve to; zero where the text alone is refused
+	addr netip.Addr // the address that the lure's names resolve to; zero if the text alone is refused
 }
 
 // lures returns the addresses in the tables of crawl/probe. Each appears as a literal, with a port, behind a name,
@@ -40,7 +40,7 @@ func lures(t testing.TB) []lure {
 	return append(out, spelt(t)...)
 }
 
-// fewer are lures with each address in one of its forms, in turn: the guard behind every door is the same.
+// fewer returns lures with each address in one form, in turn. That is enough, because every client uses the same guard.
 func fewer(t testing.TB) []lure {
 	t.Helper()
 	var out []lure
@@ -50,7 +50,7 @@ func fewer(t testing.TB) []lure {
 	return append(out, spelt(t)...)
 }
 
-// forms are the ways in which an address is met.
+// forms is the number of forms in which an address appears.
 const forms = 6
 
 func lureAs(form, n int, line string) lure {
@@ -68,7 +68,7 @@ func lureAs(form, n int, line string) lure {
 	return lure{fmt.Sprintf("http://%s.t%d.example/", []string{"only", "first", "last", "rebound"}[form-2], n), addr}
 }
 
-// spelt are the lures whose text alone is refused.
+// spelt returns the lures whose text alone is refused.
 func spelt(t testing.TB) (out []lure) {
 	t.Helper()
 	for _, line := range tableOf(t, "forbidden_urls.txt") {
@@ -92,8 +92,8 @@ func tableOf(t testing.TB, name string) (lines []string) {
 	return lines
 }
 
-// A snare is a network in which every address answers. One, origin, is a server that sends its visitors to the lures;
-// a connection to any other is made to a server that counts it.
+// A snare is a network in which every address answers. The server origin redirects its visitors to the lures. All other
+// connections go to a server that counts them.
 type snare struct {
 	lures    []lure
 	guard    probe.Guard
@@ -133,7 +133,7 @@ func newSnare(t *testing.T, lures []lure) *snare {
 	return s
 }
 
-// snareName tells the parts of a name below a lure's domain.
+// snareName matches the parts of a name below a lure's domain.
 var snareName = regexp.MustCompile(`^([a-z]+)\.t([0-9]+)\.example\.?$`)
 
 func (s *snare) lureOf(host string) (kind string, l lure) {
@@ -148,8 +148,8 @@ func (s *snare) lureOf(host string) (kind string, l lure) {
 	return m[1], s.lures[n]
 }
 
-// LookupNetIP answers for names below the lures' domains, and for open.example, which lives at a public address that
-// counts.
+// LookupNetIP resolves names below the lures' domains. It resolves open.example to a public address that counts
+// connections.
 func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	kind, l := s.lureOf(host)
 	switch kind {
@@ -175,8 +175,9 @@ func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// ServeHTTP is origin: below "to" everything leads to the lure, below "within" all but robots.txt; "document" has
-// documents that name the lure, and "rebound" sends to itself over another connection.
+// ServeHTTP is the handler of origin. Hosts below "to" redirect everything to the lure, and those below "within"
+// everything but robots.txt. "document" serves documents that name the lure, and "rebound" redirects to itself over
+// another connection.
 func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	host, _, _ := strings.Cut(r.Host, ":")
@@ -212,7 +213,7 @@ func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
-// catalogue is one of a facilitator that names every lure.
+// catalogue writes a facilitator's catalogue that names every lure.
 func (s *snare) catalogue(w io.Writer) {
 	type item struct {
 		Resource string `json:"resource"`
@@ -230,7 +231,7 @@ func (s *snare) catalogue(w io.Writer) {
 	_ = json.NewEncoder(w).Encode(page)
 }
 
-// ways are the addresses that lead to a lure: itself, and those of hosts of these kinds.
+// ways returns the URLs that lead to lures: each lure itself, and its hosts of the given kinds.
 func (s *snare) ways(kinds ...string) (all []string) {
 	for i, l := range s.lures {
 		all = append(all, l.url)
@@ -241,7 +242,8 @@ func (s *snare) ways(kinds ...string) (all []string) {
 	return all
 }
 
-// caught fails the test when somebody was reached, or when nobody was ever asked: then it has shown nothing.
+// caught fails the test if a connection reached a forbidden address. It also fails if origin got no request, because
+// then the test shows nothing.
 func (s *snare) caught(t *testing.T) {
 	t.Helper()
 	if n := s.reached.Load(); n != 0 {
@@ -252,7 +254,7 @@ func (s *snare) caught(t *testing.T) {
 	}
 }
 
-// TestSnare shows that the snare of the tests below works: what the guard lets through is counted.
+// TestSnare checks that the snare counts what the guard allows.
 func TestSnare(t *testing.T) {
 	t.Parallel()
 	s := newSnare(t, nil)

@@ -45,7 +45,7 @@ func post(t *testing.T, address, media, body string, header ...string) answer {
 
 const jsonBody = "application/json"
 
-// submission is the body of one, with some of its fields replaced; "" takes a field out.
+// submission returns a request body with some of its fields replaced; "" removes a field.
 func submission(name string, replaced ...string) string {
 	fields := map[string]string{
 		"url": `"https://api.` + name + `.example"`, "email": `"owner-s3cret@` + name + `.example"`,
@@ -65,7 +65,7 @@ func submission(name string, replaced ...string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// wrong fails unless an answer is the contract's error of a status and type, with faults at exactly these fields.
+// wrong fails unless a response is the contract's error of a status and type, with faults at exactly these fields.
 func wrong(t *testing.T, what string, a answer, status int, kind string, fields ...string) {
 	t.Helper()
 	var body site.ErrorBody
@@ -84,7 +84,7 @@ func wrong(t *testing.T, what string, a answer, status int, kind string, fields 
 	}
 }
 
-// taken is the result of a submission that must be taken.
+// taken returns the result of a submission that must be accepted.
 func taken(t *testing.T, a answer) site.SubmissionResult {
 	t.Helper()
 	var body site.One[site.SubmissionResult]
@@ -97,7 +97,7 @@ func taken(t *testing.T, a answer) site.SubmissionResult {
 	return body.Data
 }
 
-// serving is a real directory that takes submissions.
+// serving starts a real directory that accepts submissions.
 func serving(t *testing.T, env []string, data string, more ...string) (base string, p *program) {
 	t.Helper()
 	args := append([]string{"serve", "--serve-submissions", "--from", filepath.Join(data, "public"), "--serve-listen",
@@ -106,7 +106,7 @@ func serving(t *testing.T, env []string, data string, more ...string) (base stri
 	return strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/"), p
 }
 
-// ran runs a command that must succeed.
+// ran returns the output of a command that must succeed.
 func ran(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := run(t, env, args...)
@@ -116,8 +116,8 @@ func ran(t *testing.T, env []string, args ...string) string {
 	return stdout
 }
 
-// TestSubmissionContract plays a submitter and an operator against real processes: what is sent, refused, reviewed and
-// listed, and what nobody is told.
+// TestSubmissionContract runs a submitter and an operator against real processes. It checks what is sent, refused,
+// reviewed, listed and kept private.
 func TestSubmissionContract(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), "USER=ada"}
@@ -270,7 +270,7 @@ func TestSubmissionContract(t *testing.T) {
 	}
 }
 
-// A server without --serve-submissions says that it takes none.
+// TestNoSubmissions checks that a server without --serve-submissions says that it accepts none.
 func TestNoSubmissions(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -288,7 +288,8 @@ func TestNoSubmissions(t *testing.T) {
 	}
 }
 
-// A form without script is answered with the page: faults at their fields and what was typed, or what came of it.
+// TestSubmissionForm checks that a form without script gets a page. The page shows the faults at their fields with the
+// input, or the result.
 func TestSubmissionForm(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

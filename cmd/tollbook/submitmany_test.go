@@ -29,7 +29,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Killed after a submission is kept and before its probe is, a server has lost nothing: the next one makes the probe.
+// TestSubmissionSurvivesAKill kills a server after it stores a submission and before it stores the probe. The next
+// server makes the probe.
 func TestSubmissionSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -56,7 +57,7 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	exec(`CREATE TRIGGER wait BEFORE UPDATE OF probe_result ON submissions FOR EACH ROW EXECUTE FUNCTION wait()`)
 	exec(`SELECT pg_advisory_lock(7)`)
 	base, server := serving(t, env, data)
-	go func() { // its answer never comes
+	go func() { // its response never arrives
 		res, err := http.Post(base+"/v1/submit", jsonBody, strings.NewReader(submission("acme")))
 		if err == nil {
 			res.Body.Close()
@@ -90,7 +91,7 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 		t.Fatalf("what the killed server left: %s, probed %t, %v", id, probed, err)
 	}
 	exec(`DROP TRIGGER wait ON submissions`)
-	exec(`UPDATE submissions SET probe_due_at = now()`) // its lease is over
+	exec(`UPDATE submissions SET probe_due_at = now()`) // its lease has expired
 	base, _ = serving(t, env, data)
 	until(t, base+"/v1/submissions/"+id, "result of the probe", func(a answer) bool {
 		return a.status == 200 && strings.Contains(a.body, `"probe_result":{`) &&
@@ -98,8 +99,8 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	})
 }
 
-// TestManySubmissions: of thousands from one address and from many, as many are taken as may be, each is kept, and
-// neither memory nor probes at once grow with their number.
+// TestManySubmissions sends thousands of submissions from one address and from many. The server accepts up to its
+// limits and stores each. Neither memory nor concurrent probes grow with the number.
 func TestManySubmissions(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -144,7 +145,7 @@ func TestManySubmissions(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string]map[int]int{"one": {}, "many": {}, "domain": {}}
 	var wg sync.WaitGroup
-	gate := make(chan struct{}, 64) // clients at once
+	gate := make(chan struct{}, 64) // concurrent clients
 	for i := range each {
 		for kind, c := range map[string]struct{ from, name string }{
 			"one":    {"198.51.100.1", fmt.Sprintf("one%d", i)},

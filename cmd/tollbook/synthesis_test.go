@@ -16,8 +16,9 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestSynthesisArrives carries a model's answer the whole way: a service listed from a file, a model named in
-// tollbook.toml, its key in a variable, one crawl, one build, the file that readers get. A second crawl asks nothing.
+// TestSynthesisArrives checks the whole path of a model's response. A service is listed from a file, tollbook.toml
+// names a model, and a variable contains its key. After one crawl and one build, readers get the file. A second crawl
+// sends no request to the model.
 func TestSynthesisArrives(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-test-ThisMustNeverBeSeen"

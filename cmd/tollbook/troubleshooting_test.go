@@ -24,7 +24,7 @@ func TestDocumentsQuoteErrors(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\|$")
 	rows := row.FindAllStringSubmatch(string(page), -1)
 	for _, m := range rows {
-		if m[1] == "no space left on device" { // the system's
+		if m[1] == "no space left on device" { // the system's message
 			continue
 		}
 		if !strings.Contains(literals, m[1]) {
@@ -36,7 +36,7 @@ func TestDocumentsQuoteErrors(t *testing.T) {
 	}
 }
 
-// messages returns the string constants of the program, one a line, with an ellipsis for each value that is formatted.
+// messages returns the string constants of the program, one a line, with an ellipsis for each formatted value.
 func messages(t *testing.T) string {
 	t.Helper()
 	verb := regexp.MustCompile(`%[-+# 0-9.]*[a-zA-Z]`)
@@ -64,7 +64,7 @@ func messages(t *testing.T) string {
 	return all.String()
 }
 
-// constant returns the text of a string literal, or of a sum of literals.
+// constant returns the text of a string literal, or of a concatenation of literals.
 func constant(n ast.Node) (text string, ok bool) {
 	switch n := n.(type) {
 	case *ast.BasicLit:

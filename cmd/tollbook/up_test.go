@@ -89,7 +89,7 @@ func TestUp(t *testing.T) {
 			<-p.exited
 			continue
 		}
-		for _, pid := range descendants(p.Process.Pid) { // nobody else sees to it
+		for _, pid := range descendants(p.Process.Pid) { // no other code ends them
 			kill(t, pid)
 		}
 		shown = get(t, base+"v1/services").header.Get("X-Snapshot")

@@ -11,7 +11,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestFolderNotWritable: an ordinary user whose data folder cannot be made or written is told which.
+// TestFolderNotWritable checks that the error names a data folder that an ordinary user cannot create or write.
 func TestFolderNotWritable(t *testing.T) {
 	t.Parallel()
 	needPostgres(t)
@@ -48,8 +48,9 @@ func TestFolderNotWritable(t *testing.T) {
 	checkEmpty(t, public)
 }
 
-// TestDemoAsOrdinaryUser: the demo needs no rights, and writes nowhere but in its data folder and the user's own.
-func TestDemoAsOrdinaryUser(t *testing.T) { // not beside others: each demo wants the machine
+// TestDemoAsOrdinaryUser checks that the demo needs no privileges. It writes only to its data folder and the user's
+// own.
+func TestDemoAsOrdinaryUser(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)
@@ -62,10 +63,10 @@ func TestDemoAsOrdinaryUser(t *testing.T) { // not beside others: each demo want
 	checkGone(t, data, base, children)
 }
 
-// account is an ordinary user: nobody when the test is root's, else whoever runs the test.
+// account is an ordinary user: nobody if root runs the test, otherwise the user who runs it.
 type account struct {
-	dir  string // root's or the tester's, for all to read; the program lies there
-	home string // below it, the account's own
+	dir  string // owned by the tester and readable for all; contains the program
+	home string // below dir, owned by the account
 	id   int    // 0: the tester
 }
 
@@ -74,7 +75,7 @@ const nobody = 65534
 
 func ordinaryUser(t *testing.T) account {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tollbook-user-") // the tests' own folders are closed to others
+	dir, err := os.MkdirTemp("", "tollbook-user-") // other users cannot enter the tests' own folders
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func (a account) own(path string) error {
 	return os.Chown(path, a.id, a.id)
 }
 
-// command prepares the program to be run by the account.
+// command prepares the program to run as the account.
 func (a account) command(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := command(t, []string{"HOME=" + a.home, "XDG_CACHE_HOME=", "TMPDIR="}, args...)

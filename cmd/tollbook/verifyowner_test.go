@@ -16,8 +16,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// services verify prints the token, finds it only where its owner shows it on a line of its own, and says so in the
-// directory.
+// TestServicesVerify checks that services verify prints the token, and finds it only on a line of its own. The
+// directory then shows the service as verified.
 func TestServicesVerify(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

@@ -23,13 +23,13 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Of the fleet in TestFleet: seconds stand for minutes.
+// These constants configure TestFleet. Seconds represent minutes.
 const (
 	fleetServices = 2000
 	fleetHosts    = 125
 	fleetGap      = 100 * time.Millisecond
 	fleetInterval = 20 * time.Second
-	fleetChecks   = 3 // of each service, at least, when the test has seen enough
+	fleetChecks   = 3 // of each service, at least, at the end
 )
 
 // hostRequest is one request to a host.
@@ -38,14 +38,15 @@ type hostRequest struct {
 	worker   string
 }
 
-// fleetWorld is the hosts that a fleet visits; each answers every path with a price, and knows who asked it when.
+// fleetWorld contains the hosts that a fleet visits. Each host answers every path with a price, and records the worker
+// and time of each request.
 type fleetWorld struct {
 	bases []string
 
 	mu       sync.Mutex
 	requests [fleetHosts][]hostRequest
-	trap     string      // worker whose next request is held, "" for none
-	caught   chan string // path of the request that was held
+	trap     string      // worker whose next request gets no response, "" for none
+	caught   chan string // path of that request
 	free     chan struct{}
 }
 
@@ -69,7 +70,7 @@ func newFleetWorld(t *testing.T) *fleetWorld {
 		t.Cleanup(s.Close)
 		w.bases = append(w.bases, s.URL)
 	}
-	t.Cleanup(func() { close(w.free) }) // before the servers, which wait for what is held
+	t.Cleanup(func() { close(w.free) }) // before the servers, which wait for blocked requests
 	return w
 }
 
@@ -96,7 +97,7 @@ func (w *fleetWorld) answer(host int, rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, fleetChallenge)
 }
 
-// catch waits until a worker asks something, which gets no answer, and gives the slug of the service.
+// catch waits until a worker sends a request, which gets no response. It returns the slug of the service.
 func (w *fleetWorld) catch(t *testing.T, p *program, worker string) string {
 	t.Helper()
 	w.mu.Lock()
@@ -112,7 +113,7 @@ func (w *fleetWorld) catch(t *testing.T, p *program, worker string) string {
 	}
 }
 
-// TestWork: a worker visits what is due in a shared database, and ends well when it is told to stop.
+// TestWork checks that a worker visits the due services of a shared database, and exits with status 0 on a signal.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -168,7 +169,7 @@ func TestFleet(t *testing.T) {
 	if err := db.AddListings(t.Context(), listings); err != nil {
 		t.Fatal(err)
 	}
-	// Looks at sites would ask the same hosts ten times as much.
+	// Reading sites would send ten times as many requests to the same hosts.
 	if _, err := conn.Exec(t.Context(),
 		`INSERT INTO site_facts (service_id, next_at) SELECT id, 'infinity' FROM services`); err != nil {
 		t.Fatal(err)
@@ -252,7 +253,7 @@ func TestFleet(t *testing.T) {
 		}
 	}
 
-	// Each check once: two of a service are an interval apart, but for its jitter.
+	// Each check is stored once: two checks of a service are an interval apart, except for jitter.
 	if n := number(`
 		SELECT count(*) FROM (SELECT checked_at - lag(checked_at) OVER (PARTITION BY service_id ORDER BY checked_at) AS since FROM checks) c
 		WHERE since < $1`, fleetInterval*3/4); n != 0 {
@@ -262,7 +263,7 @@ func TestFleet(t *testing.T) {
 		number(`SELECT count(*) FROM checks WHERE checked_at < (SELECT through FROM log_seal)`); n != want {
 		t.Errorf("the hours count %d checks, %d are stored and sealed", n, want)
 	}
-	// In every interval: none is left behind while others go on, but those that had to be rescued.
+	// Each service is checked in every interval. Rescued services may be later.
 	if n := number(`
 		WITH n AS (SELECT s.id, (SELECT count(*) FROM checks c WHERE c.service_id = s.id) AS checks FROM services s)
 		SELECT count(*) FROM n WHERE checks < (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY checks) FROM n) - 1
@@ -278,8 +279,8 @@ func TestFleet(t *testing.T) {
 	world.checkGaps(t, woken)
 }
 
-// checkGaps holds every host to its gap. A process that was stopped between taking a host and asking it may ask late,
-// once, when it wakes; nobody can keep it from that.
+// checkGaps checks that requests to a host keep its gap. A process that was suspended between taking a host and its
+// request may be late once, when it resumes. Nothing can prevent that.
 func (w *fleetWorld) checkGaps(t *testing.T, woken time.Time) {
 	t.Helper()
 	w.mu.Lock()
