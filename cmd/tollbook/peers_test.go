@@ -17,7 +17,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed.
+// TestPeers lints sellers that use real SDKs, directly and behind a proxy that adds https, like most deployments.
 // The grades are computed by hand from the rules of x402 and the scale on the page /methodology. A needs 13 of 14
 // checks. If transport_https fails, the best is C. Without payload, accepts or recipient it is F.
 //
@@ -29,9 +29,8 @@ import (
 //	mppx        GET /pay      none     1: only eip712_domain_extra, which has  F      2: and transport_https   F
 //	                                   no row to fail on
 //
-// Behind the proxy version 2 servers name the address that they see themselves, http: that is the warning
-// resource_url_mismatch, seen in the wild on every fortieth service. Express answers HEAD behind the paywall's back:
-// head_free.
+// Behind the proxy, version 2 servers return the URL that they see, with http. That is the warning
+// resource_url_mismatch, which one of forty real services has. Express answers HEAD without payment: head_free.
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -36,12 +36,12 @@ const (
 
 var scaleNetworks = []string{base, "eip155:137"}
 
-// BenchmarkFactsAtScale reads all that a build needs of facilitators and traction, out of a generated history:
+// BenchmarkFactsAtScale reads the facts on facilitators and traction that a build needs from a generated history:
 //
 //	TOLLBOOK_BENCH_SETTLEMENTS=10000000 go test ./site/postgres -run - -bench FactsAtScale -timeout 0
 //
-// History is as long as it has to be at TOLLBOOK_BENCH_PER_DAY settlements a day, 100,000 unless told otherwise. The
-// server lies under TMPDIR: a hundred million take some 40 GB there.
+// TOLLBOOK_BENCH_PER_DAY is the number of settlements a day, by default 100,000. It determines the length of the
+// history. The server stores its data under TMPDIR: a hundred million settlements need about 40 GB.
 func BenchmarkFactsAtScale(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("TOLLBOOK_BENCH_SETTLEMENTS"))
 	if err != nil {
