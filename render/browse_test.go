@@ -240,8 +240,8 @@ func TestServiceMarkdown(t *testing.T) {
 			"| “GET /quote” | $0.0025 | Base | USDC | “exact” | “" + payTo + "” |\n",
 			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |",
 			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
-		{unchecked(), []string{"- Status: unknown, last checked not known\n", "No endpoint has asked for payment " +
-			"yet.\n",
+		{unchecked(), []string{"- Status: unknown, last checked not known\n", "No endpoint has a usable payment " +
+			"option now.\n",
 			"- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {
