@@ -2,9 +2,9 @@ package judge
 
 import (
 	"cmp"
-	"math/big"
 	"slices"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/x402"
 )
@@ -168,7 +168,7 @@ func (a *statsCounter) stats(s *site.Snapshot, checksPerHour float64) site.Aggre
 		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints,
 		Networks:     []site.StatsNetwork{},
 		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(),
-		ChecksPerHour: checksPerHour, Pricing: pricingStats(a.prices),
+		ChecksPerHour: checksPerHour, Pricing: price.Statistics(a.prices),
 	}
 	for _, n := range s.Networks {
 		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount,
@@ -178,33 +178,4 @@ func (a *statsCounter) stats(s *site.Snapshot, checksPerHour float64) site.Aggre
 		return cmp.Compare(a.Abbreviation, b.Abbreviation)
 	})
 	return st
-}
-
-// pricingStats returns the statistics of prices. They are exact except for the average, which has nine decimals.
-func pricingStats(prices []site.Decimal) site.StatsPricing {
-	if len(prices) == 0 {
-		return site.StatsPricing{}
-	}
-	slices.SortFunc(prices, site.Decimal.Compare)
-	n := len(prices)
-	return site.StatsPricing{
-		AvgPriceUSD: averagePrice(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
-		MedianPriceUSD: averagePrice(prices[(n-1)/2 : n/2+1]),
-	}
-}
-
-// averagePrice returns the mean of prices to nine decimals.
-func averagePrice(prices []site.Decimal) *site.Decimal {
-	sum := new(big.Rat)
-	for _, p := range prices {
-		if r, ok := new(big.Rat).SetString(string(p)); ok {
-			sum.Add(sum, r)
-		}
-	}
-	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(prices))))
-	d, err := site.ParseDecimal(sum.FloatString(9))
-	if err != nil {
-		return nil // impossible: the mean of decimals is not negative
-	}
-	return &d
 }

@@ -9,6 +9,7 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
@@ -32,7 +33,7 @@ type Directory struct {
 	options   Options
 	facts     *postgres.Facts
 	hours     lastHours
-	market    *market
+	market    *price.Market
 	claims    [][]claim
 	revenue   *revenueIndex
 	inFeed    map[string]bool // slugs of services with a record in the feed of changes
@@ -45,7 +46,7 @@ func New(f *postgres.Facts, o Options) *Directory {
 	d := &Directory{
 		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next),
 			Services: make([]site.Listing, n)},
-		options: o, facts: f, hours: sumHours(f, o.Now), market: newMarket(), claims: make([][]claim, n),
+		options: o, facts: f, hours: sumHours(f, o.Now), market: price.NewMarket(), claims: make([][]claim, n),
 		inFeed: map[string]bool{},
 	}
 	for i := range f.Services {
@@ -61,7 +62,7 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 		f := &d.facts.Services[i]
 		o := newOffer(f, d.options.Now)
 		d.Snapshot.Services[i].Item, _ = newItem(f, &o, &d.hours.services[i], d.options.Now)
-		d.market.add(f.Category, &o)
+		d.market.Add(f.Category, &o.prices)
 		d.claims[i] = listClaims(f, d.options.Now)
 		if each != nil {
 			each(i, o.endpoints)
@@ -81,7 +82,7 @@ func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 // facts that nothing else is judged by.
 func (d *Directory) Prepare() {
 	s, f, now := d.Snapshot, d.facts, d.options.Now
-	d.market.sort()
+	d.market.Sort()
 	d.revenue = newRevenueIndex(f, d.claims, now)
 	s.Checks = globalLog(f)
 	judgeChanges(s, f, now)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/x402"
 	"tollbook/templates"
@@ -114,12 +115,12 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 		{"Buckets of the response time histogram", fmt.Sprint(site.HistogramBuckets)},
 		{"Days of the p95 window", fmt.Sprint(site.WindowDays["7d"])},
 		{"Checks of conformance", fmt.Sprint(len(x402.Rules()))},
-		{"Days that stability looks at", fmt.Sprint(stabilityDays)},
+		{"Days that stability looks at", fmt.Sprint(price.StabilityDays)},
 		{"Days in which a moved recipient is a danger", fmt.Sprint(changedDangerDays)},
 		{"Days in which a moved recipient is a warning", fmt.Sprint(changedWarningDays)},
-		{"Priced services that a category needs for an outlier", fmt.Sprint(outlierServices)},
+		{"Priced services that a category needs for an outlier", fmt.Sprint(price.OutlierServices)},
 		{"Offline visits in a row that make a service offline", fmt.Sprint(offlineAfter)},
-		{"Times the median that make a price an outlier", fmt.Sprint(outlierFactor)},
+		{"Times the median that make a price an outlier", fmt.Sprint(price.OutlierFactor)},
 		{"A domain is young below", fmt.Sprintf("%d days", youngDays)},
 		{"Days of a facilitator's series", fmt.Sprint(site.SeriesDays)},
 		{"Concentrated volume: part of the three largest buyers, at least", fmt.Sprintf("0.%d", concentratedTenths)},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
@@ -13,16 +14,10 @@ import (
 
 // offer is what a service sells now: its active endpoints and the ways to pay for them.
 type offer struct {
+	prices        price.Offer
 	endpoints     []site.Endpoint
 	networks      []string // abbreviations, sorted
 	networksCAIP2 []string // sorted
-	payTo         []string // recipients, sorted
-	asset         *string  // of the lowest price, or else of the first row
-	min, max      *site.Decimal
-	atomic        *string // amount of min in atomic units
-	distinct      int     // number of different prices in USD
-	variable      bool    // every way to pay is a maximum
-	testnet       bool    // every network is a testnet
 }
 
 // newOffer judges a service's active endpoints.
@@ -35,48 +30,17 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	}
 	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
 	expected := majorityRecipients(f, now)
-	amounts := map[site.Decimal]bool{}
-	rows, variable, test := 0, 0, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
 		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
-		out, prices := newEndpoint(e), currentPrices(e.Prices)
-		out.Pricing = make([]site.PricingEntry, 0, len(prices))
-		for i := range prices {
-			p := &prices[i]
-			r := newRequirement(p)
-			rows++
-			if r.Variable() {
-				variable++
-				out.VariableAmount = true
-			}
-			if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
-				test++
-			}
-			entry := newPricing(r)
-			out.Pricing = append(out.Pricing, entry)
-			out.Networks = insertSorted(out.Networks, x402.Abbreviation(r.NetworkCAIP2))
-			o.networksCAIP2 = insertSorted(o.networksCAIP2, r.NetworkCAIP2)
-			o.payTo = insertSorted(o.payTo, p.PayTo)
-			if o.asset == nil {
-				o.asset = new(entry.AssetName)
-			}
-			if entry.PriceUSD == nil {
-				continue
-			}
-			usd, err := site.ParseDecimal(*entry.PriceUSD)
-			if err != nil {
-				continue // impossible: PriceUSD returns plain decimals
-			}
-			amounts[usd] = true
-			out.MinPriceUSD = minDecimal(out.MinPriceUSD, usd)
-			if o.min == nil || usd.Compare(*o.min) < 0 {
-				o.min, o.atomic, o.asset = &usd, new(entry.Price), new(entry.AssetName)
-			}
-			if o.max == nil || usd.Compare(*o.max) > 0 {
-				o.max = &usd
+		out := newEndpoint(e)
+		o.prices.Add(&out, price.Current(e.Prices))
+		for _, p := range out.Pricing {
+			if id := p.NetworkCAIP2; id != nil {
+				out.Networks = insertSorted(out.Networks, x402.Abbreviation(*id))
+				o.networksCAIP2 = insertSorted(o.networksCAIP2, *id)
 			}
 		}
 		out.PayToDivergence = findDivergence(e, expected)
@@ -85,7 +49,6 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 		o.endpoints = append(o.endpoints, out)
 	}
-	o.distinct, o.variable, o.testnet = len(amounts), rows > 0 && variable == rows, rows > 0 && test == rows
 	return o
 }
 
@@ -105,46 +68,6 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
 		Networks: []string{},
 	}
-}
-
-// newPricing returns the published form of a price.
-func newPricing(r x402.Requirement) site.PricingEntry {
-	p := site.PricingEntry{
-		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
-		AssetName: r.AssetName,
-		Price:     r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
-	}
-	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
-		p.Network, p.NetworkCAIP2 = id, &id
-	}
-	if usd, ok := r.PriceUSD(); ok {
-		p.PriceUSD = &usd
-	}
-	return p
-}
-
-// currentPrices returns the prices without an end. It returns the slice itself if all prices have none, so callers must
-// not change it.
-func currentPrices(prices []postgres.Price) []postgres.Price {
-	over := func(p postgres.Price) bool { return p.Until != nil }
-	if !slices.ContainsFunc(prices, over) {
-		return prices
-	}
-	var now []postgres.Price
-	for _, p := range prices {
-		if p.Until == nil {
-			now = append(now, p)
-		}
-	}
-	return now
-}
-
-// minDecimal returns the smaller of a and b. A nil a is larger than any b.
-func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
-	if a == nil || b.Compare(*a) < 0 {
-		return &b
-	}
-	return a
 }
 
 // insertSorted adds s to a sorted set, unless s is empty.
@@ -186,7 +109,7 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 			continue
 		}
 		last := ""
-		for _, r := range listRecipients(currentPrices(e.Prices)) {
+		for _, r := range listRecipients(price.Current(e.Prices)) {
 			votes[r]++
 			if r.network != last {
 				endpoints[r.network]++
@@ -209,7 +132,7 @@ func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.Pa
 	if len(usual) == 0 {
 		return nil
 	}
-	now := currentPrices(e.Prices)
+	now := price.Current(e.Prices)
 	observed := map[string][]string{}
 	var networks []string
 	for _, r := range listRecipients(now) {
@@ -230,7 +153,7 @@ func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 	changes := []site.PayToChange{}
 	for _, e := range f.Endpoints {
 		var before []recipient
-		for set := range priceSets(e.Prices) {
+		for set := range price.Sets(e.Prices) {
 			after := listRecipients(set)
 			gone, come := subtract(before, after), subtract(after, before)
 			for _, g := range gone {
@@ -253,23 +176,6 @@ func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
 	})
 	return changes
-}
-
-// priceSets iterates over an endpoint's prices, oldest first. A set has the prices that the endpoint asked since one
-// moment.
-func priceSets(prices []postgres.Price) func(yield func([]postgres.Price) bool) {
-	return func(yield func([]postgres.Price) bool) {
-		for len(prices) > 0 {
-			n := 1
-			for n < len(prices) && prices[n].Since.Equal(prices[0].Since) {
-				n++
-			}
-			if !yield(prices[:n:n]) {
-				return
-			}
-			prices = prices[n:]
-		}
-	}
 }
 
 // subtract returns the recipients of a that are not in b.

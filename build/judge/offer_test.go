@@ -55,7 +55,7 @@ func TestOfferIgnoresInactiveEndpoints(t *testing.T) {
 	old := newPricedEndpoint(newPrice("1", alice, *ago(500 * time.Hour), nil))
 	old.FirstSeenAt, old.LastPaidAt = *ago(900 * time.Hour), ago(14*24*time.Hour)
 	got := newOffer(newService(old, newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil))), now)
-	if len(got.endpoints) != 1 || *got.min != "0.0001" {
-		t.Errorf("offer has %d endpoints from %s, want 1 from 0.0001", len(got.endpoints), *got.min)
+	if len(got.endpoints) != 1 || *got.prices.Lowest != "0.0001" {
+		t.Errorf("offer has %d endpoints from %s, want 1 from 0.0001", len(got.endpoints), *got.prices.Lowest)
 	}
 }

@@ -2,10 +2,10 @@ package judge
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 )
 
@@ -14,8 +14,9 @@ import (
 func newRisk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
-		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints), b.Rank.Outlier,
-		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer), flagConcentrated(&a.Traction),
+		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints),
+		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
+		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(&b.Offer.prices), flagConcentrated(&a.Traction),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)
@@ -71,35 +72,13 @@ func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
 	return nil
 }
 
-// A price is an outlier from outlierFactor times the median of its category on, if the category has outlierServices
-// services with a price.
-const (
-	outlierFactor   = 50
-	outlierServices = 5
-)
-
-// flagOutlier flags a lowest price of at least outlierFactor times the median of the category's lowest prices. A median
-// of zero has no multiples.
-func flagOutlier(of *priceList, lowest *site.Decimal, category string) *site.RiskFlag {
-	if lowest == nil || of.services < outlierServices || of.median == "0" || lowest.Compare(of.outlier) < 0 {
+// flagOutlier flags a lowest price that is an outlier in its category.
+func flagOutlier(r price.Rank, lowest *site.Decimal, category string) *site.RiskFlag {
+	if r.Outlier == nil {
 		return nil
 	}
 	return newFlag(site.RiskWarning, "price_outlier", "the lowest price is $%s, the median of %s is $%s", *lowest,
-		category, of.median)
-}
-
-// multiply returns n times d, exactly, or "" if d is no number.
-func multiply(d site.Decimal, n int64) site.Decimal {
-	r, ok := new(big.Rat).SetString(string(d))
-	if !ok {
-		return ""
-	}
-	_, frac, _ := strings.Cut(string(d), ".")
-	product, err := site.ParseDecimal(r.Mul(r, new(big.Rat).SetInt64(n)).FloatString(len(frac)))
-	if err != nil {
-		return "" // impossible: products of decimals are not negative
-	}
-	return product
+		category, *r.Outlier)
 }
 
 // flagFailing flags an offline service (see serviceStatus).
@@ -120,8 +99,8 @@ func flagPlainHTTP(base string) *site.RiskFlag {
 }
 
 // flagTestnet flags a service all of whose prices are on test networks.
-func flagTestnet(o *offer) *site.RiskFlag {
-	if !o.testnet {
+func flagTestnet(o *price.Offer) *site.RiskFlag {
+	if !o.IsTestnet() {
 		return nil
 	}
 	return newFlag(site.RiskWarning, "testnet_only", "every price is on a test network")

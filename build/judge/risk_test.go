@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/postgres"
 )
 
 // TestRiskFlags checks each flag at its limit and beside it.
@@ -16,8 +18,12 @@ func TestRiskFlags(t *testing.T) {
 		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))},
 			{Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
 	}
-	price := func(d site.Decimal) *site.Decimal { return &d }
-	five := pricesOf("0.01", "0.01", "0.02", "0.03", "1")
+	play := postgres.Price{Scheme: "exact", NetworkCAIP2: new("eip155:84532"), Amount: "1"}
+	offerOf := func(prices ...postgres.Price) *price.Offer {
+		var o price.Offer
+		o.Add(&site.Endpoint{}, prices)
+		return &o
+	}
 	for _, test := range []struct {
 		name string
 		got  *site.RiskFlag
@@ -34,20 +40,16 @@ func TestRiskFlags(t *testing.T) {
 			flagDivergence([]site.Endpoint{{},
 				{PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}),
 			"warning pay_to_divergence"},
-		{"no price", flagOutlier(five, nil, "AI"), ""},
-		{"49 times the median", flagOutlier(five, price("0.999999"), "AI"), ""},
-		{"50 times the median", flagOutlier(five, price("1"), "AI"), "warning price_outlier"},
-		{"50 times the upper of two medians", flagOutlier(pricesOf("0.01", "0.01", "0.01", "0.02", "0.02", "1"),
-			price("1"), "AI"), "warning price_outlier"},
-		{"among four", flagOutlier(pricesOf("0.01", "0.02", "0.03", "1"), price("1000"), "AI"), ""},
-		{"a median of nothing", flagOutlier(pricesOf("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
+		{"no outlier", flagOutlier(price.Rank{}, new(site.Decimal("1")), "AI"), ""},
+		{"an outlier", flagOutlier(price.Rank{Outlier: new(site.Decimal("0.02"))}, new(site.Decimal("1")), "AI"),
+			"warning price_outlier"},
 		{"degraded", flagFailing(&site.ServiceDetail{Status: site.StatusDegraded, ConsecutiveFailures: 2}), ""},
 		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}),
 			"warning probe_failing"},
 		{"https", flagPlainHTTP("https://acme.test"), ""},
 		{"http", flagPlainHTTP("http://acme.test"), "warning plain_http"},
-		{"some money", flagTestnet(&offer{}), ""},
-		{"play money", flagTestnet(&offer{testnet: true}), "warning testnet_only"},
+		{"some money", flagTestnet(offerOf(play, newPrice("1", alice, now, nil))), ""},
+		{"play money", flagTestnet(offerOf(play)), "warning testnet_only"},
 	} {
 		got := ""
 		if test.got != nil {

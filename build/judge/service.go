@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/synthesis"
@@ -23,7 +24,7 @@ type serviceInput struct {
 	Detail          site.ServiceDetail
 	Day             *checkCounter // of the last 24 hours
 	Offer           *offer
-	Rank            priceRank
+	Rank            price.Rank
 	FreeHost        bool
 	Traction        site.Traction
 	Volume          []site.VolumePoint
@@ -37,7 +38,7 @@ func (d *Directory) input(i int) *serviceInput {
 	o := newOffer(f, d.options.Now)
 	b := &serviceInput{
 		Source: d.facts.Source, BaseURL: d.options.BaseURL, Facts: f, Day: &d.hours.services[i], Offer: &o,
-		Rank: d.market.rank(f.Category, &o), FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
+		Rank: d.market.Rank(f.Category, &o.prices), FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
 		Traction: d.revenue.traction(i),
 	}
 	b.Item, b.Detail = newItem(f, &o, &d.hours.services[i], d.options.Now)
@@ -58,7 +59,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
-			Prices:     newPricePoints(f), Scores: newScorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
+			Prices:     price.Points(f), Scores: newScorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
 		},
 	}}
 	if b.OlderVolume.any() {
@@ -78,7 +79,7 @@ func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Tim
 		ConsecutiveFailures:  f.ConsecutiveFailures,
 		CheckIntervalMinutes: max(1, int(f.CheckInterval/time.Minute)),
 		Endpoints:            o.endpoints, EndpointCount: len(o.endpoints),
-		MinPriceUSD: o.min, Networks: o.networks, NetworksCAIP2: o.networksCAIP2, Asset: o.asset,
+		MinPriceUSD: o.prices.Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2, Asset: o.prices.Asset,
 	}
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)
@@ -145,7 +146,7 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, captures []x402.Evide
 		Compliance: newCompliance(f, result, now),
 		Site:       newSiteFacts(f),
 		Domain:     newDomainFacts(f, b.FreeHost, now),
-		Economics:  newEconomics(f, b.Offer, b.Rank, now),
+		Economics:  price.NewEconomics(f, &b.Offer.prices, b.Rank, now),
 		Traction:   b.Traction,
 	}
 	addSynthesis(f, &a, captures, now)
@@ -173,22 +174,6 @@ func timeOrNull(t *time.Time) *site.Time {
 		return nil
 	}
 	return site.TimeOrNull(*t)
-}
-
-// newRequirement returns a stored price as x402 reads it from an envelope.
-func newRequirement(p *postgres.Price) x402.Requirement {
-	r := x402.Requirement{
-		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",
-		Amount: p.Amount, AmountRaw: p.Amount, PayTo: p.PayTo, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
-	}
-	if p.NetworkCAIP2 != nil {
-		r.NetworkCAIP2 = *p.NetworkCAIP2
-		r.AssetNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.Asset)
-		if a, ok := x402.LookupAsset(r.NetworkCAIP2, r.Asset); ok {
-			r.AssetName = a.Symbol
-		}
-	}
-	return r
 }
 
 // addSynthesis adds the hash of the model's input to an assessment. It adds the model's answer if that belongs to the

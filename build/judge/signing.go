@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
@@ -55,7 +56,7 @@ func newTerms(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}
 		t.Signable = t.Reason == ""
-		for _, p := range currentPrices(e.Prices) {
+		for _, p := range price.Current(e.Prices) {
 			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: priceExtra(p)})
 		}
 		terms = append(terms, t)
@@ -83,7 +84,7 @@ func unsignableReason(e *postgres.EndpointFacts, capture *x402.Evidence, allPass
 		return capture.Endpoint + ": not asked yet"
 	case *e.Verdict != "paid":
 		return capture.Endpoint + ": its latest answer was " + *e.Verdict
-	case len(currentPrices(e.Prices)) == 0:
+	case len(price.Current(e.Prices)) == 0:
 		return capture.Endpoint + ": no price is known"
 	}
 	if v := capture.Captured.Envelope; allPass && v != nil && len(v.Accepts) > 0 {

@@ -317,8 +317,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/harness": {},
 	"cmd/bench/usage":   {},
+	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402"}},
 	"build/judge": {
-		ours: []string{"site", "site/postgres", "site/postgres/ledger", "site/synthesis", "site/x402"},
+		ours: []string{"build/judge/price", "site", "site/postgres", "site/postgres/ledger", "site/synthesis",
+			"site/x402"},
 	},
 	"build": {
 		ours: []string{

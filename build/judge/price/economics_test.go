@@ -1,4 +1,4 @@
-package judge
+package price
 
 import (
 	"testing"
@@ -10,38 +10,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// pricesOf returns a sorted list of prices.
-func pricesOf(list ...site.Decimal) *priceList {
-	p := newPriceList()
-	for _, price := range list {
-		p.add(price)
-	}
-	p.sort()
-	return p
-}
-
-func TestPercentile(t *testing.T) {
-	t.Parallel()
-	five := pricesOf("0.5", "0.01", "2", "0.001", "0.01")
-	for _, c := range []struct {
-		price site.Decimal
-		want  *float64
-	}{
-		{"0.001", new(0.0)}, {"0.01", new(25.0)}, {"0.5", new(75.0)}, {"2", new(100.0)},
-	} {
-		if diff := cmp.Diff(c.want, five.percentile(&c.price)); diff != "" {
-			t.Errorf("percentile of %s (-want +got):\n%s", c.price, diff)
-		}
-	}
-	if got := pricesOf("0.01").percentile(new(site.Decimal("0.01"))); got != nil {
-		t.Errorf("percentile of the only price = %v, want null", *got)
-	}
-	if got := five.percentile(nil); got != nil {
-		t.Errorf("percentile of no price = %v, want null", *got)
-	}
-}
-
-func TestPriceStability(t *testing.T) {
+func TestStability(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for _, c := range []struct {
@@ -67,28 +36,30 @@ func TestPriceStability(t *testing.T) {
 				newPrice("100", bob, *ago(3 * day), nil))),
 			new(1.0)},
 	} {
-		if diff := cmp.Diff(c.want, priceStability(c.f, now)); diff != "" {
+		if diff := cmp.Diff(c.want, stability(c.f, now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }
 
-func TestPriceModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	t.Parallel()
+	one := Offer{distinct: map[site.Decimal]bool{"1": true}}
+	two := Offer{distinct: map[site.Decimal]bool{"1": true, "2": true}}
 	for _, test := range []struct {
-		offer offer
+		offer Offer
 		free  bool
 		want  string
 	}{
-		{offer{distinct: 1}, false, "flat"},
-		{offer{distinct: 1}, true, "flat"},
-		{offer{distinct: 2}, false, "tiered"},
-		{offer{distinct: 2, variable: true}, false, "per-token"},
-		{offer{variable: true}, false, "per-token"},
-		{offer{}, true, "free"},
-		{offer{}, false, "unknown"},
+		{one, false, "flat"},
+		{one, true, "flat"},
+		{two, false, "tiered"},
+		{Offer{distinct: two.distinct, rows: 2, variable: 2}, false, "per-token"},
+		{Offer{rows: 1, variable: 1}, false, "per-token"},
+		{Offer{}, true, "free"},
+		{Offer{}, false, "unknown"},
 	} {
-		if got := priceModel(&test.offer, test.free); got != test.want {
+		if got := model(&test.offer, test.free); got != test.want {
 			t.Errorf("%+v, free %v: %s, want %s", test.offer, test.free, got, test.want)
 		}
 	}

@@ -1,0 +1,144 @@
+// Package price judges what services charge: the prices of an offer, their rank in a category, their stability and
+// series, and the statistics of a directory.
+//
+// Its judgments are functions of facts and the time of the build. It owns which rows have a price in dollars and which
+// of these count. It must never know why a service can or cannot be paid, or what was paid.
+package price
+
+import (
+	"slices"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// Offer is what a service asks for now, over all rows of its active endpoints.
+type Offer struct {
+	Lowest, Highest *site.Decimal
+	Atomic          *string // amount of Lowest in atomic units
+	Asset           *string // of the lowest price, or else of the first row
+	Endpoints       int     // active ones
+
+	distinct             map[site.Decimal]bool
+	rows, variable, test int
+}
+
+// Add adds an active endpoint with the prices that it asks now. It fills in the endpoint's pricing.
+func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
+	o.Endpoints++
+	e.Pricing = make([]site.PricingEntry, 0, len(prices))
+	for i := range prices {
+		r := Requirement(&prices[i])
+		entry := newEntry(r)
+		e.Pricing = append(e.Pricing, entry)
+		o.rows++
+		if r.Variable() {
+			o.variable++
+			e.VariableAmount = true
+		}
+		if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
+			o.test++
+		}
+		if o.Asset == nil {
+			o.Asset = new(entry.AssetName)
+		}
+		if entry.PriceUSD == nil {
+			continue
+		}
+		usd, err := site.ParseDecimal(*entry.PriceUSD)
+		if err != nil {
+			continue // impossible: PriceUSD returns plain decimals
+		}
+		if o.distinct == nil {
+			o.distinct = map[site.Decimal]bool{}
+		}
+		o.distinct[usd] = true
+		e.MinPriceUSD = minDecimal(e.MinPriceUSD, usd)
+		if o.Lowest == nil || usd.Compare(*o.Lowest) < 0 {
+			o.Lowest, o.Atomic, o.Asset = &usd, new(entry.Price), new(entry.AssetName)
+		}
+		if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
+			o.Highest = &usd
+		}
+	}
+}
+
+// isVariable reports whether every row's amount is a maximum.
+func (o *Offer) isVariable() bool { return o.rows > 0 && o.variable == o.rows }
+
+// IsTestnet reports whether every row is on a test network.
+func (o *Offer) IsTestnet() bool { return o.rows > 0 && o.test == o.rows }
+
+// newEntry returns the published form of a price.
+func newEntry(r x402.Requirement) site.PricingEntry {
+	p := site.PricingEntry{
+		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
+		AssetName: r.AssetName,
+		Price:     r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+	}
+	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
+		p.Network, p.NetworkCAIP2 = id, &id
+	}
+	if usd, ok := r.PriceUSD(); ok {
+		p.PriceUSD = &usd
+	}
+	return p
+}
+
+// Requirement returns a stored price as x402 reads it from an envelope.
+func Requirement(p *postgres.Price) x402.Requirement {
+	r := x402.Requirement{
+		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",
+		Amount: p.Amount, AmountRaw: p.Amount, PayTo: p.PayTo, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
+	}
+	if p.NetworkCAIP2 != nil {
+		r.NetworkCAIP2 = *p.NetworkCAIP2
+		r.AssetNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.Asset)
+		if a, ok := x402.LookupAsset(r.NetworkCAIP2, r.Asset); ok {
+			r.AssetName = a.Symbol
+		}
+	}
+	return r
+}
+
+// Current returns the prices without an end. It returns the slice itself if all prices have none, so callers must
+// not change it.
+func Current(prices []postgres.Price) []postgres.Price {
+	over := func(p postgres.Price) bool { return p.Until != nil }
+	if !slices.ContainsFunc(prices, over) {
+		return prices
+	}
+	var now []postgres.Price
+	for _, p := range prices {
+		if p.Until == nil {
+			now = append(now, p)
+		}
+	}
+	return now
+}
+
+// Sets iterates over an endpoint's prices, oldest first. A set has the prices that the endpoint asked since one
+// moment.
+func Sets(prices []postgres.Price) func(yield func([]postgres.Price) bool) {
+	return func(yield func([]postgres.Price) bool) {
+		for len(prices) > 0 {
+			n := 1
+			for n < len(prices) && prices[n].Since.Equal(prices[0].Since) {
+				n++
+			}
+			if !yield(prices[:n:n]) {
+				return
+			}
+			prices = prices[n:]
+		}
+	}
+}
+
+// minDecimal returns the smaller of a and b. A nil a is larger than any b.
+func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
+	if a == nil || b.Compare(*a) < 0 {
+		return &b
+	}
+	return a
+}

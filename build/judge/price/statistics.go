@@ -1,0 +1,37 @@
+package price
+
+import (
+	"math/big"
+	"slices"
+
+	"tollbook/site"
+)
+
+// Statistics returns the statistics of prices. They are exact except for the average, which has nine decimals.
+func Statistics(prices []site.Decimal) site.StatsPricing {
+	if len(prices) == 0 {
+		return site.StatsPricing{}
+	}
+	slices.SortFunc(prices, site.Decimal.Compare)
+	n := len(prices)
+	return site.StatsPricing{
+		AvgPriceUSD: averagePrice(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
+		MedianPriceUSD: averagePrice(prices[(n-1)/2 : n/2+1]),
+	}
+}
+
+// averagePrice returns the mean of prices to nine decimals.
+func averagePrice(prices []site.Decimal) *site.Decimal {
+	sum := new(big.Rat)
+	for _, p := range prices {
+		if r, ok := new(big.Rat).SetString(string(p)); ok {
+			sum.Add(sum, r)
+		}
+	}
+	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(prices))))
+	d, err := site.ParseDecimal(sum.FloatString(9))
+	if err != nil {
+		return nil // impossible: the mean of decimals is not negative
+	}
+	return &d
+}
