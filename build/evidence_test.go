@@ -68,7 +68,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool {
 				return r.Captured.Envelope != nil
 			})), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints,
-			WarningCount: len(again.Warnings)}
+			WarningCount: len(again.Warnings), GradeReason: again.GradeReason}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}
@@ -143,8 +143,9 @@ func checkDetail(t *testing.T, file string, e site.Evidence) {
 		t.Fatal(err)
 	}
 	c := got.Data.Assessment.Compliance
-	if c.Grade != e.Grade || c.Passed != e.Passed || len(c.Checks) != len(e.Checks) {
-		t.Errorf("%s: the detail says %s, %d; the evidence %s, %d", e.Slug, c.Grade, c.Passed, e.Grade, e.Passed)
+	if c.Grade != e.Grade || c.GradeReason != e.GradeReason || c.Passed != e.Passed || len(c.Checks) != len(e.Checks) {
+		t.Errorf("%s: the detail says %q, %d; the evidence %q, %d", e.Slug, c.GradeReason, c.Passed, e.GradeReason,
+			e.Passed)
 	}
 }
 

@@ -56,6 +56,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"line":        func(s string) string { return display.Line(s, display.MaxLine) },
 		"link":        display.Link,
 		"name":        display.Name,
+		"reason":      display.Reason,
 		"short":       display.Short,
 		"spaced":      func(code string) string { return strings.ReplaceAll(code, "_", " ") },
 		"spans":       spans,

@@ -3,9 +3,11 @@ package render
 import (
 	"html/template"
 	"slices"
+	"strings"
 
 	"tollbook/render/chart"
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Limits of what a page shows; the evidence as JSON is complete.
@@ -23,11 +25,16 @@ type gradeEvidence struct {
 	Unprobeable  []site.EndpointEvidence
 	MoreUnasked  int
 	JSON         string // address of the evidence
+	Limit        string // why the grade is lower than the share of passed checks; "" if it is not
 }
 
 func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
 	g := gradeEvidence{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
-	for _, c := range l.Detail.Assessment.Compliance.Checks {
+	compliance := &l.Detail.Assessment.Compliance
+	if _, why, _ := strings.Cut(compliance.GradeReason, ": "); !strings.HasSuffix(why, "checks pass") {
+		g.Limit = display.Reason(why)
+	}
+	for _, c := range compliance.Checks {
 		row := chart.ComplianceResult{ComplianceCheck: c}
 		at := slices.IndexFunc(l.Evidence.Checks, func(e site.EvidenceCheck) bool { return e.ID == c.ID })
 		if at >= 0 && !c.Pass {

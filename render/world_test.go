@@ -126,7 +126,7 @@ func acme() site.Listing {
 			CiteAs:      "https://tollbook.example/services/acme", Source: "submitted"},
 	}
 	d.Assessment.Reliability = site.Reliability{ResponseP95MS: ptr(1370), AvgResponseMS: ptr(703)}
-	d.Assessment.Compliance = site.Compliance{Grade: "A", Passed: 13, Total: 14,
+	d.Assessment.Compliance = site.Compliance{Grade: "A", Passed: 13, Total: 14, GradeReason: "A: 13 of 14 checks pass",
 		Staleness: site.Staleness{EnvelopeCapturedAt: ptr(ago(4 * time.Minute))},
 		Checks: []site.ComplianceCheck{{ID: "payload_captured", Label: "The answer holds a payment envelope",
 			Pass: true},
@@ -242,7 +242,7 @@ func nasty() site.Listing {
 	}
 	d.Assessment.Risk = site.Risk{Level: site.RiskDanger,
 		Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
-	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14,
+	d.Assessment.Compliance = site.Compliance{Grade: "F", GradeReason: "F: " + hostile, Total: 14,
 		Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
 	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
 		ServiceFiles: &site.ServiceFiles{}}}

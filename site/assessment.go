@@ -43,6 +43,7 @@ type Compliance struct {
 	PayToSource   *string           `json:"pay_to_source"`
 	PayToLocation *string           `json:"pay_to_location"`
 	Staleness     Staleness         `json:"staleness"`
+	GradeReason   string            `json:"grade_reason"` // the grade and why
 }
 
 // ComplianceCheck is the result of one check.

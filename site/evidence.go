@@ -23,7 +23,8 @@ type Evidence struct {
 	Warnings     []EvidenceWarning `json:"warnings"`
 	WarningCount int               `json:"warning_count"` // number of all warnings
 	// the active endpoints (all, if none is active) and the unprobeable ones; by path, then method
-	Endpoints []EndpointEvidence `json:"endpoints"`
+	Endpoints   []EndpointEvidence `json:"endpoints"`
+	GradeReason string             `json:"grade_reason"` // the same as in Compliance
 }
 
 // EvidenceCheck is the result of one compliance check, with its reason.

@@ -63,11 +63,9 @@
 		]],
 		["Trust", [
 			["Conformance", (s) => list(s.assessment.compliance.checks).length
-				? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ")
-					+ s.assessment.compliance.passed + " of " + s.assessment.compliance.total
-				: unknown(),
-			(s) => list(s.assessment.compliance.checks).length ? s.assessment.compliance.passed : null,
-				1, "most passed"],
+				? text(s.assessment.compliance.grade_reason.replaceAll("`", ""), 300) : unknown(),
+			(s) => { const rank = "ABCDF".indexOf(s.assessment.compliance.grade); return rank < 0 ? null : rank; },
+				-1, "best grade"],
 			["Risk", (s) => list(s.assessment.risk.flags).length
 				? make("ul", {}, ...list(s.assessment.risk.flags)
 					.map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " "))))

@@ -86,6 +86,7 @@ func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Tim
 		Checks:    EvidenceChecks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
 		Warnings:  EvidenceWarnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(result.Warnings),
+		GradeReason: replaceInvisible(result.GradeReason),
 	}
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {

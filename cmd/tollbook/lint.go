@@ -66,7 +66,7 @@ Replace parameters in a path such as /users/{id} with values. A URL on a private
 
 With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade,
 passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
-defects and protocols. Fields may be added, never renamed. Unknown values are null.
+defects, protocols and grade_reason. Fields may be added, never renamed. Unknown values are null.
 
 EXIT STATUS
 

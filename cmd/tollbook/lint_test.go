@@ -171,7 +171,8 @@ func TestLintForPeople(t *testing.T) {
 		 "payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","extra":{"name":"USDC","version":"2"}},
 		{"scheme":"upto","network":"eip155:999999","amount":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":""}]}`)
 	want := `http://HOST/quote
-GET: asks for payment. 9 of 14 checks pass: grade F.
+GET: asks for payment. 9 of 14 checks pass.
+Grade F: GET /quote, row 2: no recipient in any known field.
 
 Prices
   $0.0025 in USDC on Base (eip155:8453) by exact, to 0x209693Bc6afc0C5328bA36FaF03C514EF312287C

@@ -82,7 +82,7 @@ func ComplianceItems(results []ComplianceResult, methodology string) template.HT
 			m.raw(`">`).text(label).raw(`</a>`)
 		}
 		if r.Reason != nil {
-			m.raw(`<p class="found"><bdi>`).text(display.Line(*r.Reason, display.MaxLine)).raw(`</bdi></p>`)
+			m.raw(`<p class="found"><bdi>`).text(display.Reason(*r.Reason)).raw(`</bdi></p>`)
 		}
 		if r.Mend != nil {
 			m.raw(`<p class="mend"><bdi>`).text(display.Line(*r.Mend, display.MaxLine)).raw(`</bdi></p>`)

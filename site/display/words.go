@@ -30,6 +30,10 @@ func Line(s string, limit int) string {
 	return line
 }
 
+// Reason returns the reason of a check's failure in one line, without the backticks around names of fields, which only
+// Markdown shows as code.
+func Reason(s string) string { return Line(strings.ReplaceAll(s, "`", ""), MaxLine) }
+
 // IsInvisible reports whether a character is not displayed, or changes how others are displayed. It returns false for
 // the joiners that emoji and Indic scripts need.
 func IsInvisible(r rune) bool {

@@ -195,6 +195,9 @@ var serviceFields = map[string]Field{
 		About:  "Grade by the share of checks that pass",
 		Values: []string{"A", "B", "C", "D", "F", "unknown"},
 	},
+	"grade_reason": {
+		About: "The grade and why: the first failure that limits the grade, or else how many checks pass",
+	},
 	"passed":             {About: "Number of checks that pass"},
 	"total":              {About: "Total number"},
 	"checks":             {About: "Result of each check"},

@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -23,6 +24,7 @@ type Compliance struct {
 	Passed        int       `json:"passed"`
 	Total         int       `json:"total"`
 	Grade         string    `json:"grade"`           // A, B, C, D, F or unknown
+	GradeReason   string    `json:"grade_reason"`    // the grade and why, as in "F: `accepts` is missing"
 	PayToSource   string    `json:"pay_to_source"`   // the key of the recipient, "" without one
 	PayToLocation string    `json:"pay_to_location"` // "accept" or "element"
 	Warnings      []Warning `json:"warnings"`        // by code, endpoint and row
@@ -59,8 +61,38 @@ func Assess(rows []Evidence) Compliance {
 		!slices.ContainsFunc(rows, conclusive) {
 		c.Grade = "unknown"
 	}
+	c.GradeReason = c.gradeReason()
 	return c
 }
+
+// gradeReason returns the grade with its reason: the first failed check that caps the grade, or else the number of
+// passed checks.
+func (c *Compliance) gradeReason() string {
+	capped := func(ids []string) string {
+		for _, check := range c.Checks {
+			if !check.Pass && slices.Contains(ids, check.ID) {
+				return check.Reason
+			}
+		}
+		return ""
+	}
+	if c.Grade == "unknown" {
+		return "no grade: no conclusive response so far"
+	}
+	if reason := capped(fatal); reason != "" {
+		return "F: " + reason
+	}
+	if reason := capped(capping); reason != "" && c.share(cappedPercent) {
+		return "C at best: " + reason
+	}
+	return fmt.Sprintf("%s: %d of %d checks pass", c.Grade, c.Passed, c.Total)
+}
+
+// share reports whether at least this percentage of the checks pass.
+func (c *Compliance) share(percent int) bool { return c.Passed*100 >= percent*c.Total }
+
+// cappedPercent is the least percentage of passed checks at which a failed check of capping lowers the grade.
+const cappedPercent = 75
 
 // FirstFailure returns the reason of the first of some rules that the evidence of one endpoint fails, or "" if it
 // passes all.
@@ -92,7 +124,7 @@ func grade(passed, total int, failed map[string]bool) string {
 	switch {
 	case fails(fatal):
 		return "F"
-	case share(75) && fails(capping):
+	case share(cappedPercent) && fails(capping):
 		return "C"
 	case share(90):
 		return "A"

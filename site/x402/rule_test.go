@@ -277,6 +277,31 @@ func TestGrade(t *testing.T) {
 	}
 }
 
+// TestGradeReason checks that a grade names the first failure that limits it, and else counts checks.
+func TestGradeReason(t *testing.T) {
+	t.Parallel()
+	bad := rowWith(map[string]any{"payTo": "0x0000000000000000000000000000000000000000", "asset": nil, "scheme": nil,
+		"network": nil, "amount": nil})
+	for _, test := range []struct {
+		name string
+		rows []Evidence
+		want string
+	}{
+		{"nothing", nil, "no grade: no conclusive response so far"},
+		{"no terms", []Evidence{{Endpoint: "GET /b"}}, "F: GET /b: no payment terms in header or body"},
+		{"good", []Evidence{evidenceOf(t, envelopeWith(2, rowWith(nil)), false)}, "A: 14 of 14 checks pass"},
+		{"no list", []Evidence{evidenceOf(t, map[string]any{"x402Version": 2, "accepts": map[string]any{}}, false)},
+			"F: GET /quote: `accepts` must be a list; got the object {}"},
+		{"wrong domain", []Evidence{evidenceOf(t, envelopeWith(2, rowWith(map[string]any{"extra": nil})), false)},
+			"C at best: GET /quote, row 1: `extra.name` is missing or not a string"},
+		{"a cap above the share", []Evidence{evidenceOf(t, envelopeWith(2, bad), false)}, "C: 9 of 14 checks pass"},
+	} {
+		if got := Assess(test.rows).GradeReason; got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
 func TestPayToSource(t *testing.T) {
 	t.Parallel()
 	treasury := envelopeWith(2, rowWith(map[string]any{"payTo": nil}))

@@ -31,6 +31,8 @@ type Report struct {
 	Warnings  []site.EvidenceWarning `json:"warnings"`
 	Defects   []site.EvidenceDefect  `json:"defects"`
 	Protocols []string               `json:"protocols"` // other payment protocols that the answer hints at
+	// the grade and why; null when there was nothing to check
+	GradeReason *string `json:"grade_reason"`
 }
 
 // Ask is one way to pay, in the order of accepts.
@@ -80,7 +82,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		}
 	}
 	got := assess(address, r, headFree)
-	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
+	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
 	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil),
 		judge.EvidenceWarnings(got.Warnings)
 	return out
@@ -141,7 +143,8 @@ func (r Report) Text() string {
 			line("To check a URL on your own private network, use --crawl-allow-private HOST[:PORT].")
 		}
 	} else {
-		line("%s%s. %d of %d checks pass: grade %s.", method, r.Reason, *r.Passed, r.Total, r.Grade)
+		line("%s%s. %d of %d checks pass.", method, r.Reason, *r.Passed, r.Total)
+		line("Grade %s.", *r.GradeReason)
 	}
 	for i, a := range r.Asks {
 		if i == 0 {

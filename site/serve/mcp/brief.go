@@ -134,7 +134,7 @@ func briefService(b *strings.Builder, v *site.One[site.ServiceDetail]) {
 	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, display.MaxName), quote(s.Description, display.MaxBlurb))
 	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", display.Status(s.Status),
 		briefUptime(s.Uptime24h),
-		term(s.Assessment.Risk.Level), term(s.Assessment.Compliance.Grade), place(s.BaseURL))
+		term(s.Assessment.Risk.Level), quote(s.Assessment.Compliance.GradeReason, display.MaxLine), place(s.BaseURL))
 	fmt.Fprintf(b, "%s:\n", display.Plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
 	briefList(b, s.Endpoints, func(e *site.Endpoint) {
 		fmt.Fprintf(b, "%s %s", term(e.Method), place(e.Path))
