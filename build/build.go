@@ -14,6 +14,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 	Expand    output.Expand
 	Packed    bool // store a gzip body beside each single file
 	Site      render.Site
-	FreeHosts site.FreeHosts        // in addition to the shipped ones
+	FreeHosts listing.FreeHosts     // in addition to the shipped ones
 	Progress  func(done, total int) // called with the number of written services; may be nil
 
 	// Program identifies the program. Files that another program rendered are rendered again. A build with an empty

@@ -16,7 +16,7 @@ import (
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
 	"tollbook/output"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
@@ -226,7 +226,7 @@ func TestIncrementalBuild(t *testing.T) {
 		{"the program", func() error { w.o.Program = "another"; return nil }, true},
 		{"free hosts and the time to the next build", func() (err error) {
 			w.o.Every = time.Hour
-			w.o.FreeHosts, err = site.FreeHosts{}.With([]byte("acme.test\n"))
+			w.o.FreeHosts, err = listing.FreeHosts{}.With([]byte("acme.test\n"))
 			return err
 		}, false},
 		{"an hour", func() error { w.o.Now = w.o.Now.Add(time.Hour); return nil }, false},

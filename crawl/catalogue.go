@@ -12,6 +12,7 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -50,7 +51,7 @@ func (c *Crawler) Preview(ctx context.Context, address string, page func(items, 
 func (c *Crawler) importFrom(
 	ctx context.Context, address string, page func(items, total int), dry bool,
 ) (ImportReport, error) {
-	u, err := site.ParseURL(address)
+	u, err := listing.ParseURL(address)
 	if err != nil {
 		return ImportReport{}, fmt.Errorf("import %q: the URL %w", address, err)
 	}
@@ -156,11 +157,12 @@ func (c *Crawler) addEndpoints(
 // is the first tag that names one of site.Categories. slugs contains the slugs in use, and gets the new one.
 func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
-		Name: clean(strings.TrimSpace(s.Name), site.MaxName), Description: clean(s.Description, site.MaxDescription),
-		BaseURL: s.BaseURL, Category: "Other", Source: clean("imported:"+from, site.MaxName), CreatedAt: now,
+		Name:        clean(strings.TrimSpace(s.Name), listing.MaxName),
+		Description: clean(s.Description, listing.MaxDescription),
+		BaseURL:     s.BaseURL, Category: "Other", Source: clean("imported:"+from, listing.MaxName), CreatedAt: now,
 	}
 	if l.Name == "" {
-		l.Name = clean(s.Host, site.MaxName)
+		l.Name = clean(s.Host, listing.MaxName)
 	}
 	if l.Description == "" {
 		l.Description = "Listed in the catalogue of " + from + "."
@@ -172,7 +174,7 @@ func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Tim
 			break
 		}
 	}
-	l.Slug = site.FreeSlug(slugs, site.Slug(l.Name), site.Slug(s.Host))
+	l.Slug = listing.FreeSlug(slugs, listing.Slug(l.Name), listing.Slug(s.Host))
 	slugs[l.Slug] = true
 	for _, e := range s.Endpoints {
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{

@@ -13,7 +13,7 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -34,7 +34,7 @@ type Options struct {
 
 	Bootstrap string // URL of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
-	FreeHosts site.FreeHosts // in addition to the built-in ones
+	FreeHosts listing.FreeHosts // in addition to the built-in ones
 }
 
 // GCPercent is the value of GOGC for a process that only crawls. A probe leaves much garbage and little live memory: at

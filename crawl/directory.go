@@ -14,6 +14,7 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -287,21 +288,21 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 	if _, err := e.listing(s.CreatedAt); err != nil {
 		return err
 	}
-	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName ||
-		site.CheckText(s.Source, site.MaxName) != nil {
+	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > listing.MaxName ||
+		listing.CheckText(s.Source, listing.MaxName) != nil {
 		return fmt.Errorf("source %.40q must be submitted or imported:ORIGIN", s.Source)
 	}
 	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
 		return fmt.Errorf("check_interval_seconds %d must be from 1 to 31622400", s.CheckSeconds)
 	}
-	if s.OwnershipToken != nil && site.CheckText(*s.OwnershipToken, site.MaxName) != nil {
+	if s.OwnershipToken != nil && listing.CheckText(*s.OwnershipToken, listing.MaxName) != nil {
 		return errors.New("ownership_token is not a valid token")
 	}
 	if len(s.Endpoints) > 10*facts.MaxEndpoints { // more than are tracked, because the file includes inactive ones
 		return fmt.Errorf("endpoints: %d given, at most %d allowed", len(s.Endpoints), 10*facts.MaxEndpoints)
 	}
 	for _, d := range s.Endpoints {
-		if _, err := site.ParsePaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
+		if _, err := listing.ParsePaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
 			return fmt.Errorf("endpoints %w", err)
 		}
 	}
@@ -311,10 +312,10 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 
 // submission checks a submission by what the database accepts. Its texts were checked when it was received.
 func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
-	if _, err := site.BaseURL(s.URL); err != nil {
+	if _, err := listing.BaseURL(s.URL); err != nil {
 		return fmt.Errorf("url %w", err)
 	}
-	if _, err := site.ParsePaths(s.Endpoints); err != nil {
+	if _, err := listing.ParsePaths(s.Endpoints); err != nil {
 		return fmt.Errorf("endpoints %w", err)
 	}
 	if _, err := mail.ParseAddress(s.Email); s.Email != "" && err != nil {

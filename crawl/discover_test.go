@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/crawl/facts"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -131,7 +131,7 @@ func TestNewListing(t *testing.T) {
 			t.Errorf("%+v: %+v", c.seller, got)
 		}
 	}
-	if slug := site.FreeSlug(map[string]bool{"service": true}, "", "-"); slug != "service-2" {
+	if slug := listing.FreeSlug(map[string]bool{"service": true}, "", "-"); slug != "service-2" {
 		t.Errorf("slug of a service without a name is %s, want service-2", slug)
 	}
 }

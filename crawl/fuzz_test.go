@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 // FuzzListings reads arbitrary bytes with both readers of lists. Accepted entries must have a web URL, a unique slug
@@ -47,7 +47,7 @@ func FuzzListings(f *testing.F) {
 				u.Scheme != "https" || u.User != nil {
 				t.Errorf("listed at %q", l.BaseURL)
 			}
-			if l.Slug == "" || l.Slug != site.Slug(l.Slug) || slugs[l.Slug] || bases[l.BaseURL] {
+			if l.Slug == "" || l.Slug != listing.Slug(l.Slug) || slugs[l.Slug] || bases[l.BaseURL] {
 				t.Errorf("%q at %q is listed twice or has no slug", l.Slug, l.BaseURL)
 			}
 			slugs[l.Slug], bases[l.BaseURL] = true, true

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/crawl/facts"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -119,7 +119,7 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgr
 
 // domainOf returns the registrable domain of a base URL, nil if it has none, and whether to ask a registry about it. A
 // name below a host that gives out names is not asked about: the answer would be the age of the host's own domain.
-func domainOf(base string, free site.FreeHosts) (*postgres.DomainFacts, bool) {
+func domainOf(base string, free listing.FreeHosts) (*postgres.DomainFacts, bool) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, false

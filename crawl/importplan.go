@@ -3,7 +3,7 @@ package crawl
 import (
 	"fmt"
 
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -58,7 +58,7 @@ func NewImportPlan(got ImportReport, listed []postgres.Service) ImportPlan {
 func endpointTexts(list []postgres.ListedEndpoint) []string {
 	texts := make([]string, len(list))
 	for i, e := range list {
-		texts[i] = site.DeclaredPath{Method: e.Method, Path: e.Path}.String()
+		texts[i] = listing.DeclaredPath{Method: e.Method, Path: e.Path}.String()
 	}
 	return texts
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -208,7 +209,7 @@ func tableLines(data []byte) (lines []int) {
 func (e listingEntry) listing(now time.Time) (postgres.Listing, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	base, err := site.BaseURL(e.URL)
+	base, err := listing.BaseURL(e.URL)
 	if err != nil {
 		fault("url %w", err)
 	}
@@ -217,19 +218,19 @@ func (e listingEntry) listing(now time.Time) (postgres.Listing, error) {
 		Source: "imported:file", CreatedAt: now,
 	}
 	text := func(field, value string, most int) {
-		if err := site.CheckText(value, most); err != nil {
+		if err := listing.CheckText(value, most); err != nil {
 			fault("%s %w", field, err)
 		}
 	}
-	text("service_name", e.ServiceName, site.MaxName)
-	text("description", e.Description, site.MaxDescription)
-	text("category", e.Category, site.MaxName)
-	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= site.MaxName {
+	text("service_name", e.ServiceName, listing.MaxName)
+	text("description", e.Description, listing.MaxDescription)
+	text("category", e.Category, listing.MaxName)
+	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= listing.MaxName {
 		fault("category has %d bytes percent-encoded, at most %d are allowed: it becomes part of file names", n,
 			maxCategory)
 	}
 	if e.Slug == "" {
-		l.Slug = site.Slug(e.ServiceName)
+		l.Slug = listing.Slug(e.ServiceName)
 	}
 	switch {
 	case site.ValidSlug(l.Slug):
@@ -239,18 +240,18 @@ func (e listingEntry) listing(now time.Time) (postgres.Listing, error) {
 		fault("slug is missing, and service_name has no letter to derive one from; add a slug")
 	}
 	if e.Source != "" {
-		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > site.MaxName ||
+		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > listing.MaxName ||
 			strings.ContainsFunc(e.Source, unicode.IsControl) {
 			fault("source %.40q must begin with imported:", e.Source)
 		}
 	}
 	if e.WebsiteURL != "" {
-		if _, err := site.ParseURL(e.WebsiteURL); err != nil {
+		if _, err := listing.ParseURL(e.WebsiteURL); err != nil {
 			fault("website_url %w", err)
 		}
 		l.WebsiteURL = &e.WebsiteURL
 	}
-	declared, err := site.ParsePaths(e.Endpoints)
+	declared, err := listing.ParsePaths(e.Endpoints)
 	if err != nil {
 		fault("endpoints %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -67,7 +68,7 @@ const (
 // paid, and a reason for each of the others.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
-	paths, err := site.ParsePaths(endpoints)
+	paths, err := listing.ParsePaths(endpoints)
 	if err != nil {
 		result.Errors = append(result.Errors, "endpoints "+err.Error())
 		return result

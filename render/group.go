@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/listing"
 )
 
 const (
@@ -108,7 +109,7 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		slugs := site.GroupSlugs(names)
+		slugs := listing.GroupSlugs(names)
 		out := make([]*Group, len(names))
 		for i, name := range names {
 			g := &Group{route: route, Slug: slugs[name], name: name, services: by[name], figures: figuresOf(by[name])}
@@ -211,7 +212,7 @@ func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBo
 
 type groupBody struct {
 	groupRow
-	listing
+	serviceList
 	Up      string // key of the list of groups
 	UpTitle string
 	Network *site.Network
@@ -220,12 +221,12 @@ type groupBody struct {
 // GroupPage returns the nth page of a group, from 1.
 func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	meta := site.NewPaginationMeta(len(g.services), n, PageRows)
-	l, err := e.listing(g.services[(n-1)*PageRows:min(n*PageRows, len(g.services))], meta, g.Key)
+	l, err := e.serviceList(g.services[(n-1)*PageRows:min(n*PageRows, len(g.services))], meta, g.Key)
 	if err != nil {
 		return nil, err
 	}
 	l.Caption = "Services, lowest price first"
-	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""),
+	b := groupBody{groupRow: g.row(0), serviceList: l, Network: g.network, Up: bareKey(categoriesRoute, ""),
 		UpTitle: "Categories"}
 	category := g.name
 	title := display.Name(g.name) + " services"

@@ -16,8 +16,8 @@ const PageRows = 50
 // pagesOf returns the number of pages of a list. An empty list has one page.
 func pagesOf(services int) int { return max(1, (services+PageRows-1)/PageRows) }
 
-// listing is a page of a list of services.
-type listing struct {
+// serviceList is a page of a list of services.
+type serviceList struct {
 	Rows    []template.HTML
 	Caption string
 	Meta    site.PaginationMeta
@@ -35,11 +35,11 @@ type pageLink struct {
 	Current bool
 }
 
-// listing returns a page of a list. items are those of this page, key returns the key of a page.
-func (e *Renderer) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing,
-	error) {
+// serviceList returns a page of a list. items are those of this page, key returns the key of a page.
+func (e *Renderer) serviceList(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (
+	serviceList, error) {
 	first := (meta.Page-1)*meta.PerPage + 1
-	l := listing{Meta: meta, First: first, Last: first + len(items) - 1}
+	l := serviceList{Meta: meta, First: first, Last: first + len(items) - 1}
 	var err error
 	if l.Rows, err = e.rows(items); err != nil {
 		return l, err
@@ -61,7 +61,7 @@ func (e *Renderer) listing(items []*site.ServiceListItem, meta site.PaginationMe
 }
 
 type services struct {
-	listing
+	serviceList
 	Orders     []choice
 	Order      string // as text
 	Categories []groupRow
@@ -88,13 +88,13 @@ var orderLabels = map[string][2]string{
 // ServicesPage returns a page of the list in an order: services.html, or services/sort=<order>/page=<n>.html. rows are
 // those of this page. An empty directory has one page without rows.
 func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.PaginationMeta, order string) ([]byte, error) {
-	l, err := e.listing(rows, meta, func(n int) string { return orderedKey(order, n) })
+	l, err := e.serviceList(rows, meta, func(n int) string { return orderedKey(order, n) })
 	if err != nil {
 		return nil, err
 	}
 	label := orderLabels[order]
 	l.Caption = "Services, " + label[1]
-	b := services{listing: l, Order: label[1], Categories: bySize(e.categories), Networks: bySize(e.networks),
+	b := services{serviceList: l, Order: label[1], Categories: bySize(e.categories), Networks: bySize(e.networks),
 		Status: e.snapshot.Status,
 		Search: e.pages.prefix + site.ByName("services").Pattern, Codes: e.snapshot.Networks}
 	title := "Services"

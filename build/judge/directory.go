@@ -11,6 +11,7 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -20,7 +21,7 @@ type Options struct {
 	Now       time.Time // every judgment is as of then
 	Next      time.Time // of the next build
 	BaseURL   string    // of the directory
-	FreeHosts site.FreeHosts
+	FreeHosts listing.FreeHosts
 }
 
 // Directory judges a directory whose facts do not all fit into memory. Call Survey for all services, then Prepare, then

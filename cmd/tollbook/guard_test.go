@@ -23,7 +23,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
@@ -129,7 +129,7 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 	p := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: 1}, probe.Options{Guard: &s.guard})
 	t.Cleanup(p.Close)
 	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		Submit: server.SubmitOptions(db.DB, p, site.FreeHosts{})})
+		Submit: server.SubmitOptions(db.DB, p, listing.FreeHosts{})})
 	client := netip.MustParseAddr("198.18.0.1") // each submission has its own client, to stay below the limit
 	return func(address string) {
 		fields := []string{"url"}

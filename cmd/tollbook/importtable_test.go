@@ -24,6 +24,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/sample",
 			"output",
 			"site",
+			"site/listing",
 			"site/postgres",
 			"site/serve",
 		},
@@ -45,6 +46,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output/objects",
 			"render",
 			"site",
+			"site/listing",
 			"site/postgres",
 		},
 	},
@@ -56,6 +58,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/chain",
 			"output",
 			"site",
+			"site/listing",
 			"site/display",
 			"site/postgres",
 			"site/postgres/ledger",
@@ -72,6 +75,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output",
 			"render/submitform",
 			"site",
+			"site/listing",
 			"site/postgres",
 			"site/serve",
 		},
@@ -113,10 +117,11 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook/lint":   {ours: []string{"build/judge", "crawl/probe", "site", "site/x402"}},
 	"cmd/tollbook/manual": {modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"cmd/nodetest":        {ours: []string{"site/testgate"}},
-	"site":                {modules: []string{"golang.org/x/text"}},
+	"site":                {},
+	"site/listing":        {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/lookup":         {},
 	"site/search":         {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
-	"site/submission":     {ours: []string{"site", "site/lookup"}},
+	"site/submission":     {ours: []string{"site", "site/listing", "site/lookup"}},
 	"site/vocabulary":     {ours: []string{"site"}},
 	"site/x402": {
 		modules: []string{
@@ -140,7 +145,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres": {
-		ours: []string{"site", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows"},
+		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows"},
 		modules: []string{
 			"github.com/jackc/pgx/v5",
 			"github.com/jackc/tern/v2",
@@ -149,7 +154,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"site/synthesis": {
-		ours:    []string{"site", "site/x402", "site/postgres"},
+		ours:    []string{"site", "site/listing", "site/x402", "site/postgres"},
 		modules: []string{"golang.org/x/text"},
 	},
 	"site/postgres/private": {modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
@@ -160,20 +165,22 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"site/serve": {
-		ours:    []string{"site", "site/search", "site/submission", "output", "output/archive", "output/objects"},
+		ours: []string{"site", "site/listing", "site/search", "site/submission", "output", "output/archive",
+			"output/objects"},
 		modules: []string{"github.com/klauspost/compress"},
 	},
 	"site/serve/edge":          {ours: []string{"site", "site/serve"}},
 	"site/serve/edge/edgetest": {ours: []string{"site/testgate"}},
-	"site/display":             {ours: []string{"site"}},
+	"site/display":             {ours: []string{"site", "site/listing"}},
 	"site/schema":              {ours: []string{"site", "site/vocabulary"}},
 	"site/serve/mcp": {
-		ours:    []string{"site", "site/lookup", "site/display", "site/schema"},
+		ours:    []string{"site", "site/listing", "site/lookup", "site/display", "site/schema"},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"crawl": {
 		ours: []string{
 			"site",
+			"site/listing",
 			"site/x402",
 			"site/postgres",
 			"site/postgres/ledger",
@@ -319,13 +326,14 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/usage":   {},
 	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402"}},
 	"build/judge": {
-		ours: []string{"build/judge/price", "site", "site/postgres", "site/postgres/ledger", "site/synthesis",
-			"site/x402"},
+		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
+			"site/synthesis", "site/x402"},
 	},
 	"build": {
 		ours: []string{
 			"build/judge",
 			"site",
+			"site/listing",
 			"site/lookup",
 			"site/search",
 			"site/postgres",
@@ -348,6 +356,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/openapi",
 			"render/submitform",
 			"site",
+			"site/listing",
 			"site/display",
 			"templates",
 		},
@@ -360,7 +369,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/chart":      {ours: []string{"site", "site/display"}},
 	"render/openapi":    {ours: []string{"site", "site/lookup", "site/display", "site/schema"}},
 	"render/card":       {modules: []string{"golang.org/x/image"}},
-	"render/submitform": {ours: []string{"site", "templates"}},
+	"render/submitform": {ours: []string{"site", "site/listing", "templates"}},
 	"render/htmlcheck": {
 		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
 	},

@@ -19,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -34,8 +35,8 @@ func (o *actorOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *actorOptions) validate() error {
 	o.As = cmp.Or(o.As, "operator") // if $USER is not set
-	if utf8.RuneCountInString(o.As) > site.MaxName || site.CheckText(o.As, site.MaxName) != nil {
-		return usage.Errorf("--as: give a name of at most %d characters", site.MaxName)
+	if utf8.RuneCountInString(o.As) > listing.MaxName || listing.CheckText(o.As, listing.MaxName) != nil {
+		return usage.Errorf("--as: give a name of at most %d characters", listing.MaxName)
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ EXIT STATUS
 			"asked for payment.\"",
 		Args: arguments("ID"),
 		PreRunE: func(*cobra.Command, []string) error {
-			if err := site.CheckText(o.Reason, maxReason); err != nil {
+			if err := listing.CheckText(o.Reason, maxReason); err != nil {
 				return usage.Errorf("--reason %w; the submitter reads it", err)
 			}
 			return o.validate()

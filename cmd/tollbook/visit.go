@@ -9,7 +9,7 @@ import (
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/crawl/probe"
-	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 // visitOptions say how services are visited.
@@ -76,8 +76,8 @@ func (o *freeHostOptions) AddFlags(f *pflag.FlagSet) {
 const maxFreeHostBytes = 1 << 20
 
 // freeHosts reads the lists.
-func (o *freeHostOptions) freeHosts() (site.FreeHosts, error) {
-	var hosts site.FreeHosts
+func (o *freeHostOptions) freeHosts() (listing.FreeHosts, error) {
+	var hosts listing.FreeHosts
 	for _, file := range o.FreeHosts {
 		list, err := settings.ReadFile(file, maxFreeHostBytes)
 		if err != nil {

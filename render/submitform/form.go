@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/templates"
 )
 
@@ -28,15 +29,15 @@ type field struct {
 
 // formFields lists the fields in the order of the page.
 var formFields = []field{
-	{Name: "service_name", Label: "Service name", Kind: "text", Max: site.MaxName},
-	{Name: "description", Label: "Description", Hint: "One or two sentences.", Max: site.MaxDescription},
+	{Name: "service_name", Label: "Service name", Kind: "text", Max: listing.MaxName},
+	{Name: "description", Label: "Description", Hint: "One or two sentences.", Max: listing.MaxDescription},
 	{Name: "url", Label: "Base URL", Hint: "The URL that endpoint paths are appended to, such as " +
 		"https://api.acme.example. Free hosting and tunnel domains are not accepted.",
-		Kind: "url", Max: site.MaxURL},
+		Kind: "url", Max: listing.MaxURL},
 	{Name: "endpoints", Label: "Paid endpoints", Hint: "One path per line, such as /quote or POST /search.",
-		Max: site.MaxEndpoints * (site.MaxPath + 10)},
+		Max: listing.MaxEndpoints * (listing.MaxPath + 10)},
 	{Name: "category", Label: "Category"},
-	{Name: "website_url", Label: "Website", Kind: "url", Max: site.MaxURL},
+	{Name: "website_url", Label: "Website", Kind: "url", Max: listing.MaxURL},
 	{Name: "email", Label: "Your email address", Hint: "For questions only. It is never published.", Kind: "email",
 		Max: 254},
 	{Name: "notes", Label: "Notes for the reviewer", Max: site.MaxNotes, Optional: true},

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 // Lengths in characters to which a service's own texts are cut for display. The JSON contains them in full.
@@ -23,7 +24,7 @@ const (
 // Line returns a stranger's text in one line of at most limit characters, and an ellipsis if it was longer. It drops
 // invisible characters: control, bidi, zero-width and tag characters. It leaves markup for the template to escape.
 func Line(s string, limit int) string {
-	line, whole := site.Line(s, limit, IsInvisible)
+	line, whole := listing.Line(s, limit, IsInvisible)
 	if !whole {
 		line += "…"
 	}

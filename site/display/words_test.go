@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 func TestLine(t *testing.T) {
@@ -50,7 +50,7 @@ func FuzzLine(f *testing.F) {
 		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, IsInvisible) {
 			t.Errorf("Line(%q) = %q", s, got)
 		}
-		want, whole := site.Line(s, 40, IsInvisible)
+		want, whole := listing.Line(s, 40, IsInvisible)
 		if !whole {
 			want += "…"
 		}

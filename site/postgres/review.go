@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres/rows"
 )
 
@@ -109,15 +110,15 @@ func findFreeSlug(ctx context.Context, q rows.Querier, s site.Submission) (strin
 	for _, slug := range slugs {
 		taken[slug] = true
 	}
-	wanted := site.Slug(s.ServiceName)
+	wanted := listing.Slug(s.ServiceName)
 	if wanted == "" {
-		u, err := site.ParseURL(s.URL)
+		u, err := listing.ParseURL(s.URL)
 		if err != nil {
 			return "", fmt.Errorf("slug of %.60q: %w", s.URL, err)
 		}
-		wanted = site.Slug(u.Hostname())
+		wanted = listing.Slug(u.Hostname())
 	}
-	return site.FreeSlug(taken, wanted), nil
+	return listing.FreeSlug(taken, wanted), nil
 }
 
 // ApproveSubmission lists the service of a submission, due at once, and returns its slug. Besides errors of the
@@ -141,7 +142,7 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 		if slug, err = findFreeSlug(ctx, tx, s.Submission); err != nil {
 			return err
 		}
-		paths, err := site.ParsePaths(s.Endpoints)
+		paths, err := listing.ParsePaths(s.Endpoints)
 		if err != nil {
 			return fmt.Errorf("endpoints %w", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/submission"
 )
 
@@ -43,7 +44,7 @@ type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
 type SubmitOptions struct {
 	Store     Submissions
 	Prober    SubmissionProber
-	FreeHosts site.FreeHosts
+	FreeHosts listing.FreeHosts
 	Address   func(*url.URL) (*url.URL, error) // returns the URL as it is requested, or why it never is
 	Domain    func(host string) string         // returns the registrable domain of a host
 	FillForm  FillForm                         // nil: responses to forms are JSON

@@ -11,13 +11,14 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/lookup"
 )
 
 // Rules are the rules for a submission that depend on the directory.
 type Rules struct {
 	Categories []string // the allowed categories, sorted
-	FreeHosts  site.FreeHosts
+	FreeHosts  listing.FreeHosts
 	// Address returns the form in which the crawler requests a URL. An error says why it never requests that URL.
 	Address func(*url.URL) (*url.URL, error)
 }
@@ -64,10 +65,10 @@ func (d *draft) check(rules Rules) (site.Submission, error) {
 	if err := checkEmail(d.Email); err != nil {
 		d.addFault("email", "%v", err)
 	}
-	if err := site.CheckText(d.ServiceName, site.MaxName); err != nil {
+	if err := listing.CheckText(d.ServiceName, listing.MaxName); err != nil {
 		d.addFault("service_name", "%v", err)
 	}
-	if err := site.CheckText(d.Description, site.MaxDescription); err != nil {
+	if err := listing.CheckText(d.Description, listing.MaxDescription); err != nil {
 		d.addFault("description", "%v", err)
 	}
 	switch {
@@ -76,7 +77,7 @@ func (d *draft) check(rules Rules) (site.Submission, error) {
 	case !slices.Contains(rules.Categories, d.Category):
 		d.addFault("category", "must be one of %s", strings.Join(rules.Categories, ", "))
 	}
-	if paths, err := site.ParsePaths(d.Endpoints); err != nil {
+	if paths, err := listing.ParsePaths(d.Endpoints); err != nil {
 		d.addFault("endpoints", "%v", err)
 	} else {
 		for i, p := range paths {
@@ -110,7 +111,7 @@ func fieldOrder(name string) int {
 
 // checkAddresses checks that the crawler may request both URLs, and normalises url, which identifies a service.
 func (d *draft) checkAddresses(rules Rules) {
-	if base, err := site.BaseURL(d.URL); err != nil {
+	if base, err := listing.BaseURL(d.URL); err != nil {
 		d.addFault("url", "%v", err)
 	} else if u, err := checkAddress(base, rules); err != nil {
 		d.addFault("url", "%v", err)
@@ -119,7 +120,7 @@ func (d *draft) checkAddresses(rules Rules) {
 	} else {
 		d.URL = strings.TrimRight(normal, "/")
 	}
-	u, err := site.ParseURL(d.WebsiteURL)
+	u, err := listing.ParseURL(d.WebsiteURL)
 	if err == nil {
 		_, err = checkAddress(u.String(), rules)
 	}

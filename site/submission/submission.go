@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 // Read reads a submission in JSON strictly: it must be one object, with each field at most once and no unknown field.
@@ -98,8 +99,8 @@ func (d *draft) setEndpoints(value json.RawMessage) {
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(value, &items) // cannot fail: value is a list
-	if len(items) > site.MaxEndpoints {
-		d.addFault("endpoints", "must be a list of 1 to %d paths; got %d", site.MaxEndpoints, len(items))
+	if len(items) > listing.MaxEndpoints {
+		d.addFault("endpoints", "must be a list of 1 to %d paths; got %d", listing.MaxEndpoints, len(items))
 		return
 	}
 	d.Endpoints = make([]string, len(items))

@@ -13,7 +13,7 @@ import (
 	"encoding/json"
 	"unicode"
 
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -166,7 +166,7 @@ func text(s *string) string {
 // plain returns s in one line of at most limit characters, without invisible characters: control, direction,
 // zero-width, tag, private or unassigned ones. They could hide an instruction from people.
 func plain(s string, limit int) string {
-	line, _ := site.Line(s, limit, isInvisible)
+	line, _ := listing.Line(s, limit, isInvisible)
 	return line
 }
 

@@ -24,7 +24,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
 	"tollbook/output"
-	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/serve"
 )
 
@@ -188,7 +188,7 @@ func (d *Demo) serve(ctx context.Context, l net.Listener, world *sample.World) e
 	defer submissions.Close()
 	return server.Run(ctx, l, &server.MetricsPort{}, source, serve.Options{
 		Logger: d.logger, RateLimit: d.o.RateLimit,
-		Submit: server.SubmitOptions(d.db.DB, submissions, site.FreeHosts{}),
+		Submit: server.SubmitOptions(d.db.DB, submissions, listing.FreeHosts{}),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -27,7 +28,7 @@ type BuildOptions struct {
 	Appearance appearance.Options
 	BaseURL    string             // where readers find the directory
 	Key        ed25519.PrivateKey // signs checkpoints; nil for none
-	FreeHosts  site.FreeHosts
+	FreeHosts  listing.FreeHosts
 	Expand     output.Expand
 	Gzip       bool          // write name.gz beside each expanded file
 	Every      time.Duration // to the next build

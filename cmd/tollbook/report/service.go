@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -163,7 +164,7 @@ func (s *Service) Print(w io.Writer, asJSON bool) error {
 		t.Row("Failing", fmt.Sprintf("%d visits, since %s", s.ConsecutiveFailures, s.FailingSince))
 	}
 	for _, e := range s.Endpoints {
-		t.Row("Endpoint", fmt.Sprintf("%s (%s)", site.DeclaredPath{Method: e.Method, Path: e.Path}, e.Origin))
+		t.Row("Endpoint", fmt.Sprintf("%s (%s)", listing.DeclaredPath{Method: e.Method, Path: e.Path}, e.Origin))
 		t.Row("", fmt.Sprintf("%s at %s: %s", orDash(e.Class), orNever(e.LastProbedAt), orDash(e.Reason)))
 		for _, p := range e.Prices {
 			t.Row("", fmt.Sprintf("%s of %s on %s to %s, since %s", p.Amount, p.Asset, p.Network, p.PayTo, p.Since))

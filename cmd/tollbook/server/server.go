@@ -18,6 +18,7 @@ import (
 	"tollbook/output"
 	"tollbook/render/submitform"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
 )
@@ -90,7 +91,7 @@ func Follow(ctx context.Context, source *output.Source) {
 }
 
 // SubmitOptions returns how submissions are received: into db, probed by submissions, with the strictest guard.
-func SubmitOptions(db *postgres.DB, submissions *crawl.Submissions, free site.FreeHosts) *serve.SubmitOptions {
+func SubmitOptions(db *postgres.DB, submissions *crawl.Submissions, free listing.FreeHosts) *serve.SubmitOptions {
 	return &serve.SubmitOptions{
 		Store: db, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
 		FillForm: submitform.Fill, MaxPending: site.MaxPending,

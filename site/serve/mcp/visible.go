@@ -7,14 +7,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/listing"
 )
 
 // replaceInvisible replaces invisible characters in the strings of a JSON document by U+FFFD, and combining marks
-// beyond site.MaxMarks on one letter. A model reads what people do not see, and such characters can carry instructions.
-// They are not removed, because a URL could then become a different valid URL. Line breaks and tabs stay. The result
-// replaced is the number of replaced characters; if it is 0, out is data.
+// beyond listing.MaxMarks on one letter. A model reads what people do not see, and such characters can carry
+// instructions. They are not removed, because a URL could then become a different valid URL. Line breaks and tabs stay.
+// The result replaced is the number of replaced characters; if it is 0, out is data.
 func replaceInvisible(data []byte) (out []byte, replaced int) {
 	if isPlain(data) {
 		return data, 0
@@ -38,7 +38,7 @@ func replaceInvisible(data []byte) (out []byte, replaced int) {
 		default:
 			marks++
 		}
-		if r != '\n' && r != '\r' && r != '\t' && display.IsInvisible(r) || marks > site.MaxMarks {
+		if r != '\n' && r != '\r' && r != '\t' && display.IsInvisible(r) || marks > listing.MaxMarks {
 			b.WriteString("\uFFFD")
 			replaced++
 			continue

@@ -1,4 +1,6 @@
-package site
+// Package listing checks what describes a service and brings it into one form: texts, URLs, endpoints and slugs. It
+// contains the list of free-hosting domains. It does not know the API, nor where a description comes from.
+package listing
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package site
+package listing
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"tollbook/site"
 )
 
 // Slug returns a slug for a name: diacritics are removed, letters are converted to lower case and transliterated to the
@@ -40,7 +42,7 @@ func Slug(name string) string {
 			}
 		}
 	}
-	return strings.Trim(b.String()[:min(b.Len(), MaxSlug)], "-")
+	return strings.Trim(b.String()[:min(b.Len(), site.MaxSlug)], "-")
 }
 
 // GroupSlugs returns a unique slug for each name. The result does not depend on the order of names.
@@ -57,7 +59,7 @@ func GroupSlugs(names []string) map[string]string {
 func FreeSlug(taken map[string]bool, wanted ...string) string {
 	last := "service"
 	for _, slug := range wanted {
-		if ValidSlug(slug) {
+		if site.ValidSlug(slug) {
 			if !taken[slug] {
 				return slug
 			}
@@ -66,7 +68,7 @@ func FreeSlug(taken map[string]bool, wanted ...string) string {
 	}
 	for n := 2; ; n++ {
 		tail := fmt.Sprintf("-%d", n)
-		slug := strings.TrimRight(last[:min(len(last), MaxSlug-len(tail))], "-") + tail
+		slug := strings.TrimRight(last[:min(len(last), site.MaxSlug-len(tail))], "-") + tail
 		if !taken[slug] {
 			return slug
 		}

@@ -1,8 +1,10 @@
-package site
+package listing
 
 import (
 	"strings"
 	"testing"
+
+	"tollbook/site"
 )
 
 func TestSlug(t *testing.T) {
@@ -19,7 +21,7 @@ func TestSlug(t *testing.T) {
 		if got != want {
 			t.Errorf("Slug(%.40q) = %q, want %q", name, got, want)
 		}
-		if got != "" && !ValidSlug(got) {
+		if got != "" && !site.ValidSlug(got) {
 			t.Errorf("Slug(%.40q) = %q, which is not a valid slug", name, got)
 		}
 	}

@@ -1,10 +1,10 @@
-package site_test
+package listing_test
 
 import (
 	"strings"
 	"testing"
 
-	"tollbook/site"
+	"tollbook/site/listing"
 )
 
 func TestFreeHosts(t *testing.T) {
@@ -17,7 +17,7 @@ func TestFreeHosts(t *testing.T) {
 		"vercel.app.example.com": false, "github.com": false,
 		"github.dev": false, "127.0.0.1": false, "[::1]": false, "..vercel.app": true, "x.tunnel.example": false,
 	} {
-		if got := (site.FreeHosts{}).Has(host); got != want {
+		if got := (listing.FreeHosts{}).Has(host); got != want {
 			t.Errorf("Has(%q) = %t", host, got)
 		}
 	}
@@ -27,7 +27,7 @@ func TestFreeHosts(t *testing.T) {
 // neither.
 func TestFreeHostsWith(t *testing.T) {
 	t.Parallel()
-	var none site.FreeHosts
+	var none listing.FreeHosts
 	one, err := none.With([]byte("# tunnels\r\nTunnel.Example # ours\r\n\r\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestFreeHostsWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		hosts site.FreeHosts
+		hosts listing.FreeHosts
 		host  string
 		want  bool
 	}{
