@@ -1,0 +1,172 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+func init() { recomputations = append(recomputations, recomputeConformance) }
+
+const conformanceRule = "methodology, Conformance"
+
+// recomputeConformance judges the published responses of each service again.
+func recomputeConformance(d *directory, r *report) {
+	texts := readCheckTexts(string(d.snap.bytes["methodology.md"]))
+	for _, s := range d.services {
+		var all []*probed
+		for _, n := range s.evidence.get("endpoints").items() {
+			all = append(all, newProbed(n))
+		}
+		judged := graded(all)
+		failed := judge(judged)
+		compareCompliance(r, s.detail.at("assessment", "compliance"), texts, judged, failed)
+		compareEvidence(r, s, texts, all, judged, failed)
+	}
+}
+
+// compareCompliance compares the assessment of a service.
+func compareCompliance(r *report, c node, texts map[string]checkText, judged []*probed, failed []string) {
+	r.figure("methodology, The grade", c.get("grade"), gradeWith(judged, failed))
+	r.figure(conformanceRule, c.get("passed"), len(checks)-len(failed))
+	r.figure(conformanceRule, c.get("total"), len(checks))
+	compareChecks(r, c.get("checks"), texts, failed)
+	source, place := recipientPlace(judged)
+	r.figure("methodology, payto_recoverable", c.get("pay_to_source"), textOrNull(source))
+	r.figure("methodology, payto_recoverable", c.get("pay_to_location"), textOrNull(place))
+	var oldest time.Time
+	for _, p := range judged {
+		if p.terms.envelope != nil && (oldest.IsZero() || p.graded.received.Before(oldest)) {
+			oldest = p.graded.received
+		}
+	}
+	r.figure("methodology, Staleness", c.at("staleness", "envelope_captured_at"), oldest)
+}
+
+// compareEvidence compares the verdicts, the checks and the warnings in the evidence of a service.
+func compareEvidence(r *report, s *service, texts map[string]checkText, all, judged []*probed, failed []string) {
+	e := s.evidence
+	r.figure("reference, evidence", e.get("slug"), s.slug)
+	r.figure("methodology, The grade", e.get("grade"), gradeWith(judged, failed))
+	r.figure(conformanceRule, e.get("passed"), len(checks)-len(failed))
+	r.figure(conformanceRule, e.get("total"), len(checks))
+	compareChecks(r, e.get("checks"), texts, failed)
+	for _, p := range all {
+		compareProbed(r, s, p)
+	}
+}
+
+// compareChecks compares the list of checks. A check that passes has no reason and needs no mending.
+func compareChecks(r *report, list node, texts map[string]checkText, failed []string) {
+	for i, item := range list.items() {
+		if i >= len(checks) {
+			break
+		}
+		id := checks[i].id
+		pass := !slices.Contains(failed, id)
+		r.figure(conformanceRule, item.get("id"), id)
+		r.figure(conformanceRule, item.get("label"), texts[id].label)
+		r.figure("methodology, "+id, item.get("pass"), pass)
+		for _, name := range []string{"reason", "expected", "mend"} {
+			if pass && item.get(name).exists() {
+				r.figure("reference, evidence", item.get(name), nil)
+			}
+		}
+		if !pass && item.get("expected").hasValue() {
+			text := item.get("expected").text()
+			r.figure("methodology, "+id, item.get("expected"), texts[id].body[:min(len(text), len(texts[id].body))])
+		}
+		if !pass && item.get("mend").hasValue() {
+			r.figure("methodology, "+id, item.get("mend"), texts[id].mend)
+		}
+	}
+}
+
+// gradeWith returns the grade, which is unknown if no response with terms is published and no verdict either.
+func gradeWith(judged []*probed, failed []string) string {
+	known := func(p *probed) bool { return p.terms.envelope != nil || p.published.get("verdict").hasValue() }
+	if !slices.ContainsFunc(judged, known) {
+		return "unknown"
+	}
+	return gradeOf(failed)
+}
+
+// recipientPlace returns the first place of a recipient that is not payTo in its row, else that one.
+func recipientPlace(judged []*probed) (source, place string) {
+	for _, p := range judged {
+		if p.terms.envelope == nil {
+			continue
+		}
+		for _, row := range p.terms.envelope.rows {
+			if row.payTo == "" {
+				continue
+			}
+			if source, place = row.source, row.place; source != "payTo" || place != "accept" {
+				return source, place
+			}
+		}
+	}
+	return source, place
+}
+
+// compareProbed compares the verdict on one endpoint and what was read from its response.
+func compareProbed(r *report, s *service, p *probed) {
+	n := p.published
+	r.figure("reference, evidence", n.get("url"), s.detail.get("base_url").text()+n.get("path").text())
+	class := n.get("class").text()
+	if p.answer != nil {
+		t := readTerms(p.answer)
+		verdict := "failed"
+		if p.answer.status > 0 {
+			verdict, class = verdictOf(p.answer, &t)
+			r.figure("methodology, How a service is checked", n.get("class"), class)
+		}
+		r.figure("methodology, How a service is checked", n.get("verdict"), verdict)
+	}
+	if silent := n.get("inconclusive"); silent.hasValue() {
+		if a := newAnswer(silent.get("answer")); a != nil && a.status > 0 {
+			t := readTerms(a)
+			_, class = verdictOf(a, &t)
+			r.figure("methodology, How a service is checked", silent.get("class"), class)
+		}
+	}
+	r.figure("methodology, How a service is checked", n.get("unprobeable"),
+		class == "needs_input" || class == "wrong_method")
+	if p.graded == nil {
+		return
+	}
+	r.figure("methodology, How terms are read", n.get("protocols"), p.terms.protocols)
+	if p.terms.envelope == nil {
+		r.figure("methodology, How terms are read", n.get("captured"), nil)
+		return
+	}
+	r.figure("methodology, How terms are read", n.get("captured"), map[string]any{
+		"x402_version": p.terms.envelope.version, "channel": p.terms.envelope.channel,
+		"decode": p.terms.envelope.decode, "fingerprint": p.terms.envelope.fingerprint(),
+	})
+}
+
+// checkText is the section of the methodology about one check.
+type checkText struct{ label, body, mend string }
+
+// readCheckTexts reads the sections of the checks, whose titles are their ids.
+func readCheckTexts(methodology string) map[string]checkText {
+	texts := map[string]checkText{}
+	for _, c := range checks {
+		_, section, _ := strings.Cut(methodology, "\n### "+c.id+"\n")
+		section, _, _ = strings.Cut(section, "\n#")
+		section = strings.Join(strings.Fields(section), " ")
+		label, body, _ := strings.Cut(strings.TrimPrefix(section, "**"), ".** ")
+		_, mend, _ := strings.Cut(body, " - Mend: ")
+		texts[c.id] = checkText{label, body, mend}
+	}
+	return texts
+}
+
+// textOrNull returns nil for an empty text.
+func textOrNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}

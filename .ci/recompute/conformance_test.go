@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestExamples grades the two services that the methodology grades by hand.
+func TestExamples(t *testing.T) {
+	page, err := os.ReadFile("../../templates/pages/methodology.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		title, grade string
+		failed       []string
+	}{
+		{"### A version 2 service", "C", []string{"eip712_domain_extra"}},
+		{"### A version 1 service", "A", []string{"x402_version_current"}},
+	} {
+		terms := example(t, string(page), test.title)
+		headers, body := map[string]any{}, terms
+		if test.grade == "C" {
+			headers["Payment-Required"] = []any{base64.StdEncoding.EncodeToString([]byte(terms))}
+			body = "{}"
+		}
+		p := newProbed(node{value: map[string]any{
+			"method": "GET", "path": "/quote", "url": "https://api.acme.test/quote", "is_active": true,
+			"answer": map[string]any{
+				"status": json.Number("402"), "headers": headers, "tls_verified": true,
+				"body": map[string]any{"encoding": "utf-8", "text": body},
+			},
+		}})
+		failed := judge(graded([]*probed{p}))
+		if !slices.Equal(failed, test.failed) || gradeOf(failed) != test.grade {
+			t.Errorf("%s: %s with failures %q, want %s with %q", test.title, gradeOf(failed), failed, test.grade,
+				test.failed)
+		}
+	}
+}
+
+// example returns the JSON below a title of the page.
+func example(t *testing.T, page, title string) string {
+	t.Helper()
+	_, section, _ := strings.Cut(page, "\n"+title+"\n")
+	var lines []string
+	for line := range strings.Lines(section) {
+		if strings.HasPrefix(line, "    ") {
+			lines = append(lines, line)
+		} else if len(lines) > 0 {
+			break
+		}
+	}
+	text := strings.TrimSpace(strings.Join(lines, ""))
+	if !json.Valid([]byte(text)) {
+		t.Fatalf("no JSON below %q:\n%s", title, text)
+	}
+	return text
+}
+
+// TestDecodeValue checks the names of the ways in which services encode a header.
+func TestDecodeValue(t *testing.T) {
+	text := `{"x402Version":2,"accepts":[]}`
+	for value, want := range map[string]string{
+		base64.StdEncoding.EncodeToString([]byte(text)):               "std",
+		base64.RawStdEncoding.EncodeToString([]byte(`{"a":12}`)):      "std-unpadded",
+		base64.URLEncoding.EncodeToString([]byte(`{"a":"????>>>>"}`)): "url",
+		text:       "raw",
+		" " + text: "trimmed+raw",
+		`"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"`:                                "quoted+std",
+		base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(text)))): "std+std",
+		"eyJhIjo": "", // not the whole of an object
+		"hello":   "",
+	} {
+		_, got, ok := decodeValue(value)
+		if !ok {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("decodeValue(%q) is %q, want %q", value, got, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// volatileExtra lists the members of extra that change with every response.
+var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp",
+	"validUntil"}
+
+// fingerprint returns the SHA-256 of the version and the sorted set of rows.
+func (e *envelope) fingerprint() string {
+	var lines []string
+	for i := range e.rows {
+		r := &e.rows[i]
+		timeout := ""
+		if r.timeout != nil {
+			timeout = strconv.Itoa(*r.timeout)
+		}
+		extra := maps.Clone(r.extra)
+		for _, name := range volatileExtra {
+			delete(extra, name)
+		}
+		if extra == nil {
+			extra = object{}
+		}
+		lines = append(lines, string(marshal([]any{
+			r.scheme, r.networkKey(), r.assetNorm(), r.amountKey(), r.payToNorm(), timeout, string(marshal(extra)),
+		})))
+	}
+	slices.Sort(lines)
+	text := fmt.Sprintf("x402/%d\n%s\n", e.version, strings.Join(slices.Compact(lines), "\n"))
+	if len(lines) == 0 {
+		text = fmt.Sprintf("x402/%d\n", e.version)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
