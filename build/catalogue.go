@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 const (
@@ -43,7 +44,7 @@ func (c *catalogue) addService(l *site.Listing) error {
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
 			continue
 		}
-		row, err := site.Row(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
+		row, err := encode.Row(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // exampleRecorder is a tree that copies the files that become examples in the documents.
@@ -60,7 +61,7 @@ func (w *exampleRecorder) record(name string, data []byte) {
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,
 // robots.txt and sitemaps. It must run after all example files were written.
 func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFunc) error {
-	routes, err := site.JSON(site.Table())
+	routes, err := encode.JSON(site.Table())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/postgres"
 )
 
@@ -48,7 +49,7 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 			}
 		}
 	}
-	rows, meta, err := site.Framing{}.Split(data)
+	rows, meta, err := encode.Framing{}.Split(data)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 			return nil, err
 		}
 	}
-	return site.Framing{}.List(rows, meta), nil
+	return encode.Framing{}.List(rows, meta), nil
 }
 
 // eraseRow returns the tombstone of a row of one of the services, and other rows unchanged.
@@ -83,5 +84,5 @@ func eraseRow[T any](row []byte, slugs map[string]bool, slugOf func(T) string, e
 		return row, nil
 	}
 	erase(&r)
-	return site.Row(r)
+	return encode.Row(r)
 }

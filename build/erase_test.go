@@ -14,6 +14,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/testgate"
 )
 
@@ -39,7 +40,7 @@ func readPackRows(t *testing.T, dir string) map[string][][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, _, err := site.Framing{}.Split(data)
+			rows, _, err := encode.Framing{}.Split(data)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // writeFacilitators writes each page of 25 and of 100, for every timeframe and every set of embeds, with complete
@@ -63,7 +64,7 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 		if !q.Has("include", site.IncludeChains) {
 			row.Chains = nil
 		}
-		data, err := site.Row(row)
+		data, err := encode.Row(row)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 // addFacilitatorPage adds the page of a list that q requests.
 func addFacilitatorPage(q site.Query, key string, lines [][]byte, add addFunc) error {
 	from, limit := q.Window()
-	return addList(key, site.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))],
+	return addList(key, encode.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))],
 		site.WindowMeta(q, len(lines)), add)
 }
 
@@ -83,7 +84,7 @@ func addFacilitatorPage(q site.Query, key string, lines [][]byte, add addFunc) e
 func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
-		data, err := site.JSON(f)
+		data, err := encode.JSON(f)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // addFunc adds a file to a tree. It does not keep data.
@@ -27,12 +28,12 @@ func addFile(key string, add addFunc, fill func(b []byte) ([]byte, error)) error
 
 // addJSON adds a complete response.
 func addJSON(key string, v any, add addFunc) error {
-	return addFile(key, add, func(b []byte) ([]byte, error) { return site.AppendJSON(b, v) })
+	return addFile(key, add, func(b []byte) ([]byte, error) { return encode.AppendJSON(b, v) })
 }
 
 // addList adds a list of encoded rows.
-func addList(key string, framing site.Framing, lines [][]byte, meta any, add addFunc) error {
-	m, err := site.Row(meta)
+func addList(key string, framing encode.Framing, lines [][]byte, meta any, add addFunc) error {
+	m, err := encode.Row(meta)
 	if err != nil {
 		return fmt.Errorf("encode meta of %s: %w", key, err)
 	}
@@ -42,7 +43,7 @@ func addList(key string, framing site.Framing, lines [][]byte, meta any, add add
 // addLine adds a file of one line of JSON without an envelope.
 func addLine[T any](key string, v T, add addFunc) error {
 	return addFile(key, add, func(b []byte) ([]byte, error) {
-		b, err := site.AppendRow(b, &v)
+		b, err := encode.AppendRow(b, &v)
 		return append(b, '\n'), err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/search"
 )
 
@@ -83,7 +84,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
 	for i := range s.Services {
 		items[i] = &s.Services[i].Item
 		var err error
-		if rows[i], err = site.Row(items[i]); err != nil {
+		if rows[i], err = encode.Row(items[i]); err != nil {
 			return fmt.Errorf("encode row of %s: %w", items[i].Slug, err)
 		}
 	}
@@ -144,7 +145,7 @@ func writeSearch(items []*site.ServiceListItem, rows [][]byte, add addFunc) erro
 	for _, letters := range slices.Sorted(maps.Keys(shards)) {
 		lines := shards[letters]
 		index.Shards[letters] = len(lines)
-		if err := addList(site.ShardKey(letters), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))},
+		if err := addList(site.ShardKey(letters), encode.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))},
 			add); err != nil {
 			return err
 		}

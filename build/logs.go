@@ -3,6 +3,7 @@ package build
 import (
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // writeChangeLogs writes the index and the blocks of the logs of all services or of one. Each record is encoded once.
@@ -17,7 +18,7 @@ func writeChangeLogs(q site.Query, c site.Changes, add addFunc) error {
 			lines := make([][]byte, len(b.Rows))
 			for i, r := range b.Rows {
 				if rows[r] == nil {
-					row, err := site.Row(r)
+					row, err := encode.Row(r)
 					if err != nil {
 						return err
 					}
@@ -25,7 +26,7 @@ func writeChangeLogs(q site.Query, c site.Changes, add addFunc) error {
 				}
 				lines[i] = rows[r]
 			}
-			if err := addList(of.BlockKey(b.Number), site.Framing{}, lines, site.BlockMeta{First: b.First},
+			if err := addList(of.BlockKey(b.Number), encode.Framing{}, lines, site.BlockMeta{First: b.First},
 				add); err != nil {
 				return err
 			}
@@ -82,6 +83,6 @@ func addBlock[T any](key string, b site.Block[T], add addFunc) error {
 // addRows encodes rows and adds them as a list.
 func addRows[T any](key string, rows []T, meta any, add addFunc) error {
 	return addFile(key, add, func(b []byte) ([]byte, error) {
-		return site.AppendFrameOf(b, site.Framing{}, rows, meta)
+		return encode.AppendFramed(b, encode.Framing{}, rows, meta)
 	})
 }

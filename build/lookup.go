@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/lookup"
 )
 
@@ -142,7 +143,7 @@ func writeShards(route *site.Route, keys []lookupKey, row func(lookupKey) ([]byt
 			lines, keys = append(lines, line), keys[1:]
 		}
 		sizes[digits] = len(lines)
-		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines,
+		if err := addList(site.LookupShardKey(route, digits), encode.Framing{}, lines,
 			site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
 			return nil, err
 		}
@@ -236,7 +237,7 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 // encodeWithin encodes a row. It calls drop until the answer has less than site.MaxLookup bytes.
 func encodeWithin(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
-		row, err := site.Row(site.LookupRow{Hash: hash, Data: data})
+		row, err := encode.Row(site.LookupRow{Hash: hash, Data: data})
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +273,7 @@ func clip(s string, n int, clipped *bool) string {
 		return s // even if each byte is escaped
 	}
 	for {
-		line, err := site.Row(s)
+		line, err := encode.Row(s)
 		if err == nil && len(line) <= n {
 			return s
 		}

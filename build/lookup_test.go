@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/lookup"
 	"tollbook/site/x402"
 )
@@ -93,7 +94,7 @@ func TestLookupsAreSmall(t *testing.T) {
 			r := site.ByName(of.route)
 			got := map[string]bool{}
 			for digits, n := range index.Shards(r) {
-				rows, _, err := site.Framing{}.Split(tree[site.LookupShardKey(r, digits)])
+				rows, _, err := encode.Framing{}.Split(tree[site.LookupShardKey(r, digits)])
 				if err != nil || len(rows) != n || !slices.IsSortedFunc(rows, func(a, b []byte) int {
 					return strings.Compare(site.LookupHash(a), site.LookupHash(b))
 				}) {
@@ -157,7 +158,7 @@ func TestCatalogueIsReadable(t *testing.T) {
 			}}},
 		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: `{"name":"USD Coin","version":"2"}`}, {}, {}}}},
 	}}
-	row, err := site.Row(newCatalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
+	row, err := encode.Row(newCatalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

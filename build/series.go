@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // Caveats of the series of prices and scores.
@@ -58,7 +59,7 @@ func writeSeries(l *site.Listing, put addFunc) error {
 func addSeries[T any](route, slug string, points []T, caveat string, put addFunc) error {
 	q := bare(route, slug).Untrimmed()
 	return addFile(q.Key(), put, func(b []byte) ([]byte, error) {
-		return site.AppendFrameOf(b, q.Route.Framing, points, caveat)
+		return encode.AppendFramed(b, q.Route.Framing, points, caveat)
 	})
 }
 
@@ -66,7 +67,7 @@ func addSeries[T any](route, slug string, points []T, caveat string, put addFunc
 func writeUptime(l *site.Listing, today time.Time, put addFunc) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	rows, used, err := site.RowsOf((*buffer)[:0], l.Uptime)
+	rows, used, err := encode.RowsOf((*buffer)[:0], l.Uptime)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func writeUptime(l *site.Listing, today time.Time, put addFunc) error {
 		}
 		days := lastDays(l.Uptime, of.Text("period"), today)
 		shown := rows[len(rows)-len(days):]
-		err := addFile(of.Key(), put, func(b []byte) ([]byte, error) { return site.AppendList(b, shown), nil })
+		err := addFile(of.Key(), put, func(b []byte) ([]byte, error) { return encode.AppendList(b, shown), nil })
 		if err != nil {
 			return err
 		}

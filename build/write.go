@@ -9,6 +9,7 @@ import (
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/postgres"
 )
 
@@ -154,7 +155,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add addFunc) error {
 
 // writeCoverage writes the coverage of measurements and its page.
 func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
-	data, err := site.JSON(s.Coverage)
+	data, err := encode.JSON(s.Coverage)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 )
 
 // badgeKey returns the key of a badge, ".svg" or ".json".
@@ -15,7 +16,7 @@ func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + 
 // feeds.
 func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 	b := badge(&l.Detail)
-	data, err := site.EncodeLine(b)
+	data, err := encode.Line(b)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/testgate"
 )
 
@@ -82,13 +83,13 @@ func serveDirectory(t *testing.T, s *site.Snapshot) string {
 		if r.URL.Path == "/v1/services" { // every service, whatever is asked
 			var rows [][]byte
 			for i := range s.Services {
-				row, err := site.Row(s.Services[i].Item)
+				row, err := encode.Row(s.Services[i].Item)
 				if err != nil {
 					t.Error(err)
 				}
 				rows = append(rows, row)
 			}
-			data, ok = site.Framing{}.List(rows, fmt.Appendf(nil,
+			data, ok = encode.Framing{}.List(rows, fmt.Appendf(nil,
 				`{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
 		}
 		if !ok {
@@ -102,7 +103,7 @@ func serveDirectory(t *testing.T, s *site.Snapshot) string {
 	tree = treeOf(t, newPages(t, render.Site{BaseURL: server.URL}), s)
 	for i := range s.Services {
 		d := s.Services[i].Detail
-		data, err := site.JSON(d)
+		data, err := encode.JSON(d)
 		if err != nil {
 			t.Fatal(err)
 		}

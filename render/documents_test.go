@@ -14,6 +14,7 @@ import (
 	. "tollbook/render/htmlcheck"
 	"tollbook/render/openapi"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // examplesOf renders the responses of the examples, as a build does.
@@ -30,7 +31,7 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 		if !ok {
 			continue
 		}
-		data, err := site.JSON(v)
+		data, err := encode.JSON(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,13 +39,13 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 	}
 	var rows [][]byte
 	for i := range s.Services {
-		row, err := site.Row(s.Services[i].Item)
+		row, err := encode.Row(s.Services[i].Item)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows = append(rows, row)
 	}
-	x.Bodies["v1/services.json"] = site.Framing{}.List(rows,
+	x.Bodies["v1/services.json"] = encode.Framing{}.List(rows,
 		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
 	return x
 }
@@ -267,7 +268,7 @@ func TestSchemasAreTheTypes(t *testing.T) {
 // TestRouteTableIsPublished checks that routes.json decodes to the table.
 func TestRouteTableIsPublished(t *testing.T) {
 	t.Parallel()
-	data, err := site.JSON(site.Table())
+	data, err := encode.JSON(site.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +377,7 @@ func TestReference(t *testing.T) {
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	detail := acme().Detail
-	first, err := site.JSON(detail)
+	first, err := encode.JSON(detail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +385,7 @@ func TestEncode(t *testing.T) {
 	if err := json.Unmarshal(first, &body); err != nil {
 		t.Fatal(err)
 	}
-	second, err := site.JSON(body.Data)
+	second, err := encode.JSON(body.Data)
 	if err != nil || string(first) != string(second) {
 		t.Errorf("%v: it was\n%s\nand became\n%s", err, first, second)
 	}

@@ -1,9 +1,13 @@
 package site
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"tollbook/site/encode"
+)
 
 // Catalogue is the framing of /discovery/resources, that of a facilitator's catalogue.
-var Catalogue = Framing{Lead: `"x402Version":2,`, Rows: "items", Meta: "pagination"}
+var Catalogue = encode.Framing{Lead: `"x402Version":2,`, Rows: "items", Meta: "pagination"}
 
 // CataloguePagination is the pagination of the catalogue.
 type CataloguePagination struct {

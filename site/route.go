@@ -3,6 +3,8 @@ package site
 import (
 	"strconv"
 	"strings"
+
+	"tollbook/site/encode"
 )
 
 // Rule is the rule that produces a response if no file has the request's key.
@@ -49,13 +51,13 @@ type Param struct {
 // Route is one row of the route table: a path pattern, its parameters in the order that they have in a key, and its
 // rule.
 type Route struct {
-	Name    string  `json:"name"`
-	Pattern string  `json:"pattern"` // a name in braces, such as {slug}, matches one path segment
-	Rule    Rule    `json:"rule"`
-	Ext     string  `json:"ext"` // extension of the key: ".json" or ".html"
-	Params  []Param `json:"params"`
-	Framing Framing `json:"framing,omitzero"` // members of a list that does not use data and meta
-	About   string  `json:"about"`
+	Name    string         `json:"name"`
+	Pattern string         `json:"pattern"` // a name in braces, such as {slug}, matches one path segment
+	Rule    Rule           `json:"rule"`
+	Ext     string         `json:"ext"` // extension of the key: ".json" or ".html"
+	Params  []Param        `json:"params"`
+	Framing encode.Framing `json:"framing,omitzero"` // members of a list that does not use data and meta
+	About   string         `json:"about"`
 }
 
 // MaxText is the maximum length of a text parameter in characters.

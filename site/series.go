@@ -1,12 +1,16 @@
 package site
 
-import "time"
+import (
+	"time"
+
+	"tollbook/site/encode"
+)
 
 // Periods are the periods of a series whose whole history is stored, the whole history last.
 var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 
 // Series is the framing of a series by UTC day: its points, oldest first, and a caveat about what they leave out.
-var Series = Framing{Rows: "data", Meta: "caveat"}
+var Series = encode.Framing{Rows: "data", Meta: "caveat"}
 
 // PricePoint is a UTC day on which a service's amounts changed or were first seen.
 type PricePoint struct {

@@ -53,11 +53,3 @@ func WindowMeta(q Query, total int) any {
 	}
 	return pageMeta(q, total)
 }
-
-// Framing names the members of a list: those before its rows, the one with the rows and the one with the counts. The
-// zero Framing uses data and meta.
-type Framing struct {
-	Lead string `json:"lead,omitempty"` // members before the rows as JSON, each followed by a comma
-	Rows string `json:"rows"`
-	Meta string `json:"meta"`
-}

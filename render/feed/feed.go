@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // Feed is a feed. All links are addresses.
@@ -39,7 +40,7 @@ func (f *Feed) EncodeJSON() ([]byte, error) {
 			ID: e.ID, URL: e.Page, Title: e.Title, ContentText: e.Text, DatePublished: e.Time, Tags: []string{e.Tag},
 		})
 	}
-	return site.EncodeLine(out)
+	return encode.Line(out)
 }
 
 // Elements of Atom (RFC 4287).

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/schema"
 )
 
@@ -31,7 +32,7 @@ func (a *Document) addCall(c *site.Call) error {
 		if err != nil {
 			return err
 		}
-		example, err := site.Row(exampleSubmission)
+		example, err := encode.Row(exampleSubmission)
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (a *Document) addCall(c *site.Call) error {
 
 // callCommand returns a request as a command for a shell, or "" for one that needs values that only its caller knows.
 func (a *Document) callCommand(c *site.Call) string {
-	example, err := site.Row(exampleSubmission)
+	example, err := encode.Row(exampleSubmission)
 	if c.Body == nil || err != nil {
 		return ""
 	}

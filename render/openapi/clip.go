@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 )
 
 // Limits of an example.
@@ -40,11 +40,11 @@ func clipValue(b *bytes.Buffer, d *json.Decoder, rows int) error {
 	case json.Delim:
 		return clipEntries(b, d, v, rows)
 	case string:
-		text, err := site.Row(shorten(v))
+		text, err := encode.Row(shorten(v))
 		b.Write(text)
 		return err
 	default:
-		text, err := site.Row(v)
+		text, err := encode.Row(v)
 		b.Write(text)
 		return err
 	}

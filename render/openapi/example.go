@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/lookup"
 )
 
@@ -140,7 +141,7 @@ func (x Examples) of(op *operation) (json.RawMessage, error) {
 
 // lookupAnswer returns the row of a shard with a hash.
 func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
-	rows, _, err := site.Framing{}.Split(shard)
+	rows, _, err := encode.Framing{}.Split(shard)
 	if err != nil {
 		return nil, false
 	}

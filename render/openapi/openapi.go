@@ -12,6 +12,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/schema"
 )
 
@@ -192,7 +193,7 @@ func New(d Directory, x Examples) (*Document, error) {
 }
 
 // OpenAPI returns the document as JSON.
-func (a *Document) OpenAPI() ([]byte, error) { return site.EncodeLine(a.doc) }
+func (a *Document) OpenAPI() ([]byte, error) { return encode.Line(a.doc) }
 
 func (d *Directory) info() apiInfo {
 	contact := apiContact{Name: d.Title, URL: d.BaseURL + "/"}

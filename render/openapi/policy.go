@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/schema"
 )
 
@@ -131,7 +132,7 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 				Value: &apiHeader{Ref: "#/components/headers/" + h}})
 		}
 		if f.example != nil {
-			example, err := site.Row(site.ErrorBody{Error: f.example()})
+			example, err := encode.Row(site.ErrorBody{Error: f.example()})
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/schema"
 )
 
@@ -96,7 +97,7 @@ func (a *Document) PageData() (reference, error) {
 		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, text})
 	}
 	slices.SortFunc(body.Failures, func(a, b referenceFailure) int { return a.Code - b.Code })
-	bad, err := site.Row(site.ErrorBody{Error: exampleBadRequest()})
+	bad, err := encode.Row(site.ErrorBody{Error: exampleBadRequest()})
 	if err != nil {
 		return reference{}, err
 	}

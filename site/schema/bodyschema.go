@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // definitionPath is the JSON pointer of the components in a schema outside an OpenAPI document.
@@ -27,7 +27,7 @@ func BodySchema(body any) (json.RawMessage, error) {
 	if root.Type != "object" {
 		return nil, fmt.Errorf("schema of %s: a body must be an object", t)
 	}
-	return site.Row(struct {
+	return encode.Row(struct {
 		*Schema
 		Defs Object[*Schema] `json:"$defs,omitempty"`
 	}{root, s.Named()})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/vocabulary"
 )
 
@@ -52,11 +53,11 @@ func (o Object[T]) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := site.Row(m.Name)
+		name, err := encode.Row(m.Name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := site.Row(m.Value)
+		value, err := encode.Row(m.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // changeRow is a change record of a directory in memory.
@@ -121,7 +122,7 @@ func (w *changeWorld) scope(t testing.TB, service string) {
 				x.Packs = append(x.Packs, site.LogPack{Pack: hour, First: block, Last: block})
 				name = "pack/" + hour + "/" + name
 			}
-			w.files[name] = site.Framing{}.List(lines, []byte(fmt.Sprintf(`{"first":%d}`, at)))
+			w.files[name] = encode.Framing{}.List(lines, []byte(fmt.Sprintf(`{"first":%d}`, at)))
 		}
 		if kind == "" {
 			index = x

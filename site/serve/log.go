@@ -10,6 +10,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // log cuts a page, counted from the newest row, out of at most two blocks.
@@ -93,7 +94,7 @@ func (h *handler) block(snap *output.Snapshot, key, hour string) (*fileRows, err
 
 // parseBlock returns the rows of a block, newest first, and the number of the oldest.
 func parseBlock(data []byte) (*fileRows, error) {
-	rows, meta, err := site.Framing{}.Split(data)
+	rows, meta, err := encode.Framing{}.Split(data)
 	var m site.BlockMeta
 	if err == nil {
 		err = json.Unmarshal(meta, &m)

@@ -17,6 +17,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // TestSnapshotGrammar checks that requests accept exactly the grammar of snapshot IDs.
@@ -46,7 +47,8 @@ type reporter interface {
 }
 
 // walk follows the links from one page to the next. It returns every row, and the snapshots of the pages.
-func walk(t reporter, h http.Handler, target string, framing site.Framing) (rows []string, snapshots map[string]bool) {
+func walk(t reporter, h http.Handler, target string, framing encode.Framing) (rows []string,
+	snapshots map[string]bool) {
 	t.Helper()
 	t.Helper()
 	snapshots = map[string]bool{}
@@ -102,13 +104,13 @@ func TestWalk(t *testing.T) {
 				want = append(want, s.row())
 			}
 		}
-		got, snapshots := walk(t, h, fmt.Sprintf("%s/services?%s&page=%d", prefix, query, first), site.Framing{})
+		got, snapshots := walk(t, h, fmt.Sprintf("%s/services?%s&page=%d", prefix, query, first), encode.Framing{})
 		if diff := cmp.Diff(want, got); diff != "" || len(snapshots) != 1 {
 			t.Errorf("%d snapshots (-want +got):\n%s", len(snapshots), diff)
 		}
 
 		offset := rapid.IntRange(0, int(logged.Total())+10).Draw(t, "offset")
-		got, _ = walk(t, h, fmt.Sprintf("%s/checks?limit=%d&offset=%d", prefix, per, offset), site.Framing{})
+		got, _ = walk(t, h, fmt.Sprintf("%s/checks?limit=%d&offset=%d", prefix, per, offset), encode.Framing{})
 		if len(got) != max(0, int(logged.Total())-offset) {
 			t.Errorf("checks from %d on: %d rows of %d", offset, len(got), logged.Total())
 		}
@@ -120,7 +122,7 @@ func TestWalk(t *testing.T) {
 		{"/v1/services", 230}, {"/v1/services.json", 230}, {"/v1/services/sort=newest/per_page=100/page=2.json", 130},
 		{"/v1/checks", 651},
 	} {
-		if rows, _ := walk(t, h, test.target, site.Framing{}); len(rows) != test.rows {
+		if rows, _ := walk(t, h, test.target, encode.Framing{}); len(rows) != test.rows {
 			t.Errorf("%s: %d rows, want %d", test.target, len(rows), test.rows)
 		}
 	}
@@ -154,7 +156,8 @@ func TestWalkDuringSwaps(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ; i++ {
 				per := []int{7, 25, 40, 100}[(worker+i)%4]
-				rows, snapshots := walk(t, h, fmt.Sprintf("/v1/services?per_page=%d&sort=uptime", per), site.Framing{})
+				rows, snapshots := walk(t, h, fmt.Sprintf("/v1/services?per_page=%d&sort=uptime", per),
+					encode.Framing{})
 				_, after, _ := strings.Cut(rows[0], `"description":"build `)
 				build, _, _ := strings.Cut(after, " ")
 				for _, row := range rows {

@@ -16,6 +16,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 const (
@@ -87,7 +88,7 @@ func (h *handler) largeFile(m archive.Member) (*body, error) {
 }
 
 // newPage returns a list assembled from rows that were cut out of files; total is the number of rows of the whole list.
-func newPage(f site.Framing, rows [][]byte, meta any, total int) (*body, error) {
+func newPage(f encode.Framing, rows [][]byte, meta any, total int) (*body, error) {
 	m, err := json.Marshal(meta)
 	if err != nil {
 		return nil, err
@@ -181,12 +182,12 @@ func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 }
 
 // rows returns the number of rows of the list that b is a page of, from the meta of the page. It is computed once.
-func (b *body) rows(f site.Framing) (int, error) {
+func (b *body) rows(f encode.Framing) (int, error) {
 	b.counting.Do(func() { b.total, b.totalErr = b.countRows(f) })
 	return b.total, b.totalErr
 }
 
-func (b *body) countRows(f site.Framing) (int, error) {
+func (b *body) countRows(f encode.Framing) (int, error) {
 	read := b.gunzip
 	if b.member != nil {
 		read = b.member.Read

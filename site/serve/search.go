@@ -10,6 +10,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/search"
 )
 
@@ -73,7 +74,7 @@ func (s *shard) sortedBy(order string) []*search.Row {
 // shard reads a shard, which must have n rows.
 func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error) {
 	return readCachedFile(h, snap, key, "shard", func(data []byte) (*shard, error) {
-		lines, _, err := site.Framing{}.Split(data)
+		lines, _, err := encode.Framing{}.Split(data)
 		if err == nil && len(lines) != n {
 			err = fmt.Errorf("it has %d rows; according to %s it must have %d", len(lines), site.SearchFile, n)
 		}
@@ -102,7 +103,7 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 		return nil, site.ErrNotFound
 	}
 	of, err := readCachedFile(h, snap, key, "lookup", func(data []byte) (*fileRows, error) {
-		rows, _, err := site.Framing{}.Split(data)
+		rows, _, err := encode.Framing{}.Split(data)
 		return &fileRows{rows: rows, bytes: len(data)}, err
 	})
 	if err != nil {

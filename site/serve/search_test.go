@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/search"
 )
 
@@ -58,7 +59,7 @@ func nasty(n int, words []string) []site.ServiceListItem {
 
 func rowOf(t testing.TB, v any) []byte {
 	t.Helper()
-	row, err := site.Row(v)
+	row, err := encode.Row(v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 	files := map[string][]byte{}
 	for letters, rows := range shards {
 		index.Shards[letters] = len(rows)
-		files[site.ShardKey(letters)] = site.Framing{}.List(rows, []byte(fmt.Sprintf(`{"total":%d}`, len(rows))))
+		files[site.ShardKey(letters)] = encode.Framing{}.List(rows, []byte(fmt.Sprintf(`{"total":%d}`, len(rows))))
 	}
 	files[site.SearchFile] = rowOf(t, index)
 	slugs := site.Index{Lists: map[string]int{}, Slugs: []string{}}
@@ -194,13 +195,13 @@ func TestSearchDamage(t *testing.T) {
 		}, "/v1/search/ac.json", 500},
 		{"no such shard", func(map[string][]byte) {}, "/v1/search/zz.json", 404},
 		{"shard of other rows", func(f map[string][]byte) {
-			f["v1/search/ac.json"] = site.Framing{}.List(nil, []byte("{}"))
+			f["v1/search/ac.json"] = encode.Framing{}.List(nil, []byte("{}"))
 		}, "/v1/services?q=acme", 500},
 		{"shard that is no list", func(f map[string][]byte) {
 			f["v1/search/ac.json"] = []byte("{}")
 		}, "/v1/services?q=acme", 500},
 		{"rows that are no services", func(f map[string][]byte) {
-			f["v1/search/ac.json"] = site.Framing{}.List([][]byte{[]byte(`{"slug":7}`)}, []byte("{}"))
+			f["v1/search/ac.json"] = encode.Framing{}.List([][]byte{[]byte(`{"slug":7}`)}, []byte("{}"))
 			f[site.SearchFile] = []byte(`{"shards":{"ac":1}}`)
 		}, "/v1/services?q=acme", 500},
 		{"no list of shards", func(f map[string][]byte) { delete(f, site.SearchFile) }, "/v1/services?q=acme", 500},
@@ -235,7 +236,7 @@ func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte
 		sizes := map[string]int{}
 		for digits, of := range rows {
 			sizes[digits] = len(of)
-			files[site.LookupShardKey(site.ByName(route), digits)] = site.Framing{}.List(of, []byte("{}"))
+			files[site.LookupShardKey(site.ByName(route), digits)] = encode.Framing{}.List(of, []byte("{}"))
 		}
 		return sizes
 	}

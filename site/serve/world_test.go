@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // world is a directory in memory with the files that a builder would write for it. Its methods compute expected
@@ -165,7 +166,7 @@ func (w *world) writeLog(t testing.TB, path string, first, next int64, packed in
 			x.Packs = append(x.Packs, site.LogPack{Pack: hour, First: block, Last: block})
 			name, packed = "pack/"+hour+"/"+name, packed-1
 		}
-		w.files[name] = site.Framing{}.List(rows, []byte(fmt.Sprintf(`{"first":%d}`, from)))
+		w.files[name] = encode.Framing{}.List(rows, []byte(fmt.Sprintf(`{"first":%d}`, from)))
 	}
 	data, err := json.Marshal(x)
 	if err != nil {

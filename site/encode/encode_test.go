@@ -1,4 +1,4 @@
-package site_test
+package encode_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 func TestJSON(t *testing.T) {
@@ -22,11 +23,11 @@ func TestJSON(t *testing.T) {
 		{"exact money", new(site.Decimal("0.0000001")), `{"data":0.0000001}`},
 		{"raw text is compacted", json.RawMessage("{ \"a\" :\n1 }"), `{"data":{"a":1}}`},
 	} {
-		got, err := site.JSON(c.in)
+		got, err := encode.JSON(c.in)
 		if err != nil || string(got) != c.want+"\n" {
 			t.Errorf("%s: got %s, %v, want %s", c.name, got, err, c.want)
 		}
-		row, err := site.Row(c.in)
+		row, err := encode.Row(c.in)
 		if err != nil || `{"data":`+string(row)+"}\n" != string(got) {
 			t.Errorf("%s: the row is %s, %v, but the body %s", c.name, row, err, got)
 		}
@@ -35,10 +36,10 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	for _, bad := range []any{math.NaN(), json.RawMessage(`{`)} {
-		if _, err := site.Row(bad); err == nil {
+		if _, err := encode.Row(bad); err == nil {
 			t.Errorf("%v became a row", bad)
 		}
-		if _, err := site.JSON(bad); err == nil {
+		if _, err := encode.JSON(bad); err == nil {
 			t.Errorf("%v became a body", bad)
 		}
 	}

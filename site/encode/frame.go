@@ -1,10 +1,20 @@
-package site
+// Package encode writes responses as JSON: one value, or a list in which each row is a line, so that a page can be cut
+// without parsing JSON. It does not know what a row means.
+package encode
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 )
+
+// Framing names the members of a list: those before its rows, the one with the rows and the one with the counts. The
+// zero Framing uses data and meta.
+type Framing struct {
+	Lead string `json:"lead,omitempty"` // members before the rows as JSON, each followed by a comma
+	Rows string `json:"rows"`
+	Meta string `json:"meta"`
+}
 
 // Each row of a list is one line, so that a page can be cut without parsing JSON:
 //
@@ -42,21 +52,21 @@ func (f Framing) AppendList(b []byte, rows [][]byte, meta []byte) []byte {
 	beforeRows, beforeMeta := f.Around()
 	b = append(b, beforeRows...)
 	for i, r := range rows {
-		b = AppendRowEnd(append(b, r...), i == len(rows)-1)
+		b = appendRowEnd(append(b, r...), i == len(rows)-1)
 	}
-	return AppendListEnd(append(append(b, beforeMeta...), meta...))
+	return appendListEnd(append(append(b, beforeMeta...), meta...))
 }
 
-// AppendRowEnd appends the bytes that follow a row of a list.
-func AppendRowEnd(b []byte, last bool) []byte {
+// appendRowEnd appends the bytes that follow a row of a list.
+func appendRowEnd(b []byte, last bool) []byte {
 	if !last {
 		b = append(b, ',')
 	}
 	return append(b, '\n')
 }
 
-// AppendListEnd appends the bytes that follow the meta of a list.
-func AppendListEnd(b []byte) []byte { return append(b, listEnd...) }
+// appendListEnd appends the bytes that follow the meta of a list.
+func appendListEnd(b []byte) []byte { return append(b, listEnd...) }
 
 // FindMeta returns the meta of a list. It reads only the end of the file.
 func (f Framing) FindMeta(file []byte) ([]byte, error) {

@@ -1,4 +1,4 @@
-package site
+package encode
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 )
 
 // JSON returns the body of a complete response, {"data":v} and a newline, without escaping <, > and &. Its errors are
-// those of EncodeLine.
+// those of Line.
 func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
 
 // AppendJSON appends the bytes that JSON returns.
@@ -31,7 +31,7 @@ func AppendList(b []byte, rows [][]byte) []byte {
 
 // Row returns v as JSON on one line, without a newline. Lists are cut by lines.
 func Row(v any) ([]byte, error) {
-	b, err := EncodeLine(v)
+	b, err := Line(v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
@@ -54,9 +54,9 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	return rows, b, nil
 }
 
-// EncodeLine returns v as JSON on one line with a newline. It fails only for a value that JSON cannot represent, such
+// Line returns v as JSON on one line with a newline. It fails only for a value that JSON cannot represent, such
 // as NaN or an invalid json.RawMessage.
-func EncodeLine(v any) ([]byte, error) { return appendEncoded(nil, v) }
+func Line(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {
 	e := json.NewEncoder((*appendWriter)(&b))
@@ -75,18 +75,18 @@ func (w *appendWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// AppendFrameOf encodes a list and its meta and appends the same bytes as Framing.List.
-func AppendFrameOf[T any](b []byte, f Framing, list []T, meta any) (_ []byte, err error) {
+// AppendFramed encodes a list and its meta and appends the same bytes as Framing.List.
+func AppendFramed[T any](b []byte, f Framing, list []T, meta any) (_ []byte, err error) {
 	beforeRows, beforeMeta := f.Around()
 	b = append(b, beforeRows...)
 	for i := range list {
 		if b, err = AppendRow(b, &list[i]); err != nil {
 			return b, err
 		}
-		b = AppendRowEnd(b, i == len(list)-1)
+		b = appendRowEnd(b, i == len(list)-1)
 	}
 	if b, err = AppendRow(append(b, beforeMeta...), &meta); err != nil {
 		return b, err
 	}
-	return AppendListEnd(b), nil
+	return appendListEnd(b), nil
 }

@@ -1,4 +1,4 @@
-package site
+package encode
 
 import (
 	"bytes"
@@ -42,23 +42,26 @@ func TestFrame(t *testing.T) {
 	}
 }
 
+// catalogue is the framing of a facilitator's catalogue.
+var catalogue = Framing{Lead: `"x402Version":2,`, Rows: "items", Meta: "pagination"}
+
 // TestFrameAs checks a route with its own framing: each of the two framings refuses files of the other.
 func TestFrameAs(t *testing.T) {
 	t.Parallel()
 	rows, meta := byteRows(`{"a":1}`, `{"b":2}`), []byte(`{"total":2}`)
-	got := Catalogue.List(rows, meta)
+	got := catalogue.List(rows, meta)
 	if diff := cmp.Diff("{\"x402Version\":2,\"items\":[\n{\"a\":1},\n{\"b\":2}\n],\"pagination\":{\"total\":2}}\n",
 		string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	back, m, err := Catalogue.Split(got)
+	back, m, err := catalogue.Split(got)
 	if err != nil || !cmp.Equal(back, rows) || string(m) != string(meta) {
 		t.Errorf("Split returns %q, %s, %v", back, m, err)
 	}
 	if _, _, err := (Framing{}).Split(got); !errors.Is(err, ErrFrame) {
 		t.Errorf("read as data and meta: %v", err)
 	}
-	if _, _, err := Catalogue.Split((Framing{}).List(rows, meta)); !errors.Is(err, ErrFrame) {
+	if _, _, err := catalogue.Split((Framing{}).List(rows, meta)); !errors.Is(err, ErrFrame) {
 		t.Errorf("data and meta read as a catalogue: %v", err)
 	}
 }
