@@ -10,6 +10,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // offer is what a service sells now: its active endpoints and the ways to pay for them.
@@ -87,7 +88,7 @@ func listRecipients(prices []postgres.Price) []recipient {
 	var out []recipient
 	for i := range prices {
 		if p := &prices[i]; p.NetworkCAIP2 != nil {
-			out = append(out, recipient{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo)})
+			out = append(out, recipient{*p.NetworkCAIP2, address.Normalize(*p.NetworkCAIP2, p.PayTo)})
 		}
 	}
 	slices.SortFunc(out, func(a, b recipient) int {

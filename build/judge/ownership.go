@@ -8,7 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // claim says that a service names a recipient.
@@ -32,7 +32,7 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 			if p.NetworkCAIP2 == nil || p.PayTo == "" {
 				continue
 			}
-			c := claim{recipient: recipient{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo)},
+			c := claim{recipient: recipient{*p.NetworkCAIP2, address.Normalize(*p.NetworkCAIP2, p.PayTo)},
 				newest: p.Until == nil}
 			switch {
 			case p.Until != nil:

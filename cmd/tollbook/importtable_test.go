@@ -30,7 +30,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"cmd/tollbook/networks": {
-		ours: []string{"cmd/tollbook/usage", "crawl/chain", "site/postgres", "site/postgres/ledger", "site/x402"},
+		ours: []string{"cmd/tollbook/usage", "crawl/chain", "site/postgres", "site/postgres/ledger", "site/x402",
+			"site/x402/address"},
 	},
 	"cmd/tollbook/progress": {
 		ours:    []string{"crawl/chain", "output", "site/x402"},
@@ -124,13 +125,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/search":         {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/submission":     {ours: []string{"site", "site/listing", "site/lookup"}},
 	"site/vocabulary":     {ours: []string{"site"}},
-	"site/x402": {
-		modules: []string{
-			"golang.org/x/text",
-			"golang.org/x/crypto",
-			"github.com/mr-tron/base58",
-			"github.com/btcsuite/btcd/btcutil",
-		},
+	"site/x402":           {ours: []string{"site/x402/address"}, modules: []string{"golang.org/x/text"}},
+	"site/x402/address": {
+		modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil"},
 	},
 	"site/postgres/rows": {modules: []string{"github.com/jackc/pgx/v5"}},
 	"site/postgres/ledger": {
@@ -196,14 +193,15 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"},
 	},
-	"crawl/chain":         {ours: []string{"site/x402"}},
+	"crawl/chain":         {ours: []string{"site/x402", "site/x402/address"}},
 	"crawl/chain/jsonrpc": {ours: []string{"crawl/chain"}},
 	"crawl/chain/evm": {
 		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger"},
 		modules: []string{"golang.org/x/crypto"},
 	},
 	"crawl/chain/solana": {
-		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger", "site/x402"},
+		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger",
+			"site/x402/address"},
 		modules: []string{"golang.org/x/sync", "github.com/mr-tron/base58"},
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
@@ -216,7 +214,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/postgres/load"},
+		ours: []string{"site", "site/x402", "site/x402/address", "site/postgres", "site/postgres/ledger",
+			"site/postgres/load"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",
@@ -277,6 +276,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/crowd": {
 		ours: []string{
 			"crawl", "crawl/probe", "site", "site/postgres", "site/postgres/ledger", "site/postgres/load", "site/x402",
+			"site/x402/address",
 		},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
@@ -325,10 +325,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/harness": {},
 	"cmd/bench/usage":   {},
-	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402"}},
+	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge": {
 		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
-			"site/synthesis", "site/x402"},
+			"site/synthesis", "site/x402", "site/x402/address"},
 	},
 	"build": {
 		ours: []string{

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // Reader reads the settlements of one network into a store.
@@ -86,7 +87,7 @@ func DefaultTokens(network string) []Token {
 	var list []Token
 	for _, a := range x402.Assets() {
 		if a.Network == network && a.Symbol == "USDC" {
-			list = append(list, Token{x402.NormalizeAddress(network, a.Address), a.Symbol, a.Decimals})
+			list = append(list, Token{address.Normalize(network, a.Address), a.Symbol, a.Decimals})
 		}
 	}
 	return list

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // Facilitator settles payments for others.
@@ -263,14 +264,14 @@ var caip2 = regexp.MustCompile(`^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$`)
 func (a account) settler() (Settler, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	s := Settler{Network: a.Network, Address: x402.NormalizeAddress(a.Network, a.Address), Deprecated: a.Deprecated}
+	s := Settler{Network: a.Network, Address: address.Normalize(a.Network, a.Address), Deprecated: a.Deprecated}
 	if n, ok := x402.NetworkByID(a.Network); ok {
 		s.Network = n.ID
 	} else if !caip2.MatchString(a.Network) {
 		fault("network %.60q is not a CAIP-2 id", a.Network)
 		return s, faults
 	}
-	if err := x402.CheckAddress(s.Network, s.Address); err != nil {
+	if err := address.Check(s.Network, s.Address); err != nil {
 		fault("%v", err)
 	} else if _, token := x402.LookupAsset(s.Network, s.Address); token {
 		fault("is a token, which can't settle")
@@ -280,8 +281,8 @@ func (a account) settler() (Settler, []string) {
 		return s, faults
 	}
 	for _, t := range a.Tokens {
-		token := x402.NormalizeAddress(s.Network, t)
-		switch err := x402.CheckAsset(s.Network, token); {
+		token := address.Normalize(s.Network, t)
+		switch err := address.CheckAsset(s.Network, token); {
 		case err != nil:
 			fault("token %.80q: %v", t, err)
 		case token == s.Address:

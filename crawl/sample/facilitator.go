@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 //go:embed facilitators.toml
@@ -76,7 +76,7 @@ func (f *facilitator) listing(start time.Time) ledger.Facilitator {
 			add := func(of string, since *time.Time, deprecated bool) {
 				l.Settlers = append(l.Settlers, ledger.Settler{
 					Network: r.network.ID, Address: r.normal(of),
-					Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
+					Tokens: []string{address.Normalize(r.network.ID, r.asset.Address)},
 					Since:  since, Deprecated: deprecated,
 				})
 			}
@@ -130,5 +130,5 @@ func (f *facilitator) serves(network string) bool {
 
 // normal returns an address in normal form.
 func (r rail) normal(of string) string {
-	return x402.NormalizeAddress(r.network.ID, r.address(of))
+	return address.Normalize(r.network.ID, r.address(of))
 }

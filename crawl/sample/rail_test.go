@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // TestChecksummed checks the mixed case with the test vectors of EIP-55.
@@ -53,12 +53,12 @@ func TestAddresses(t *testing.T) {
 	for _, s := range cast() {
 		for _, e := range s.endpoints {
 			for _, r := range e.rails {
-				if err := x402.CheckAsset(r.network.ID, r.asset.Address); err != nil {
+				if err := address.CheckAsset(r.network.ID, r.asset.Address); err != nil {
 					t.Errorf("%s: asset %s on %s: %v", s.Slug, r.asset.Address, r.network.ID, err)
 				}
 				for number := range 12 {
 					to := r.recipient(s.Owner, number)
-					if err := x402.CheckAddress(r.network.ID, to); err != nil {
+					if err := address.Check(r.network.ID, to); err != nil {
 						t.Errorf("%s: recipient %s on %s: %v", s.Slug, to, r.network.ID, err)
 					}
 					if owner := owners[to]; owner != "" && owner != s.Owner {
@@ -67,7 +67,7 @@ func TestAddresses(t *testing.T) {
 					owners[to] = s.Owner
 				}
 				for _, key := range []string{"facilitatorAddress", "receiverAuthorizer", "feePayer", "facilitator"} {
-					if at, ok := r.extra(s.Owner)[key].(string); ok && x402.CheckAddress(r.network.ID, at) != nil {
+					if at, ok := r.extra(s.Owner)[key].(string); ok && address.Check(r.network.ID, at) != nil {
 						t.Errorf("%s: %s %s on %s is not an address", s.Slug, key, at, r.network.ID)
 					}
 				}
@@ -84,8 +84,8 @@ func TestExtraHasWhatTheSchemeNeeds(t *testing.T) {
 		"exact xlayer USD₮0": `{"name":"USD₮0","version":"1"}`,
 		"exact solana":       `{"feePayer":"8ys275XU2RyYiEoVDDt3gb7DEGD987vuCH1QqBbdoX16"}`,
 		"upto base": `{"assetTransferMethod":"permit2","facilitatorAddress":"` +
-			address(t, "upto base") + `","name":"USD Coin","version":"2"}`,
-		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` + address(t, "exact_cosmos_authz noble") +
+			facilitatorAddress(t, "upto base") + `","name":"USD Coin","version":"2"}`,
+		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` + facilitatorAddress(t, "exact_cosmos_authz noble") +
 			`"}`,
 	} {
 		r, err := parseRail(rail)
@@ -102,8 +102,8 @@ func TestExtraHasWhatTheSchemeNeeds(t *testing.T) {
 	}
 }
 
-// address returns the facilitator's address on a rail's network.
-func address(t *testing.T, text string) string {
+// facilitatorAddress returns the facilitator's address on a rail's network.
+func facilitatorAddress(t *testing.T, text string) string {
 	t.Helper()
 	r, err := parseRail(text)
 	if err != nil {

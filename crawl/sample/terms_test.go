@@ -13,7 +13,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/load"
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // line is one position in an endpoint's set of prices.
@@ -269,7 +269,7 @@ func TestChangeRecords(t *testing.T) {
 	if len(moved.PayTo.PayToAdded) != 1 || len(moved.PayTo.PayToRemoved) != 1 {
 		t.Errorf("payto_changed: %+v", moved.PayTo) // both EVM networks have the same address
 	}
-	if x402.CheckAddress("eip155:8453", entry.PayTo) == nil {
+	if address.Check("eip155:8453", entry.PayTo) == nil {
 		t.Error("the snapshot's recipient is not abbreviated")
 	}
 }

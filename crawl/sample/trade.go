@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // Trade is a function of time too: the payments of an hour follow from the start of the world and that hour alone. So
@@ -156,7 +157,7 @@ func (s *shop) offers(t time.Time, which float64) []offer {
 // payable converts a requirement to an offer; false if it can't be paid or no facilitator settles it.
 func payable(want x402.Requirement) (offer, bool) {
 	r, ok := settled()[want.NetworkCAIP2]
-	if !ok || !want.Usable() || want.AssetName != "USDC" || x402.CheckAddress(want.NetworkCAIP2, want.PayTo) != nil {
+	if !ok || !want.Usable() || want.AssetName != "USDC" || address.Check(want.NetworkCAIP2, want.PayTo) != nil {
 		return offer{}, false
 	}
 	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || strings.Trim(want.PayToNorm, "0x") == "" ||
@@ -236,7 +237,7 @@ func (l *Ledger) strangerTrade(from, to time.Time, times float64) []payment {
 			on := f.rails[0]
 			list = append(list, payment{
 				at: at, rail: on, by: f, settler: on.normal(f.account(0, true)),
-				token: x402.NormalizeAddress(on.network.ID, on.asset.Address),
+				token: address.Normalize(on.network.ID, on.asset.Address),
 				payer: on.normal("agent/" + strconv.Itoa(buyer)), payee: on.normal("stranger/" + strconv.Itoa(seller)),
 				amount: strconv.FormatInt(cents*1000, 10),
 			})

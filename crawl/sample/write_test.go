@@ -16,7 +16,7 @@ import (
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 func openTest(t *testing.T) *postgres.DB {
@@ -90,7 +90,7 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Rec
 					continue
 				}
 				r := ledger.Recipient{ServiceID: s.ID, Network: network,
-					Address: x402.NormalizeAddress(network, p.PayTo)}
+					Address: address.Normalize(network, p.PayTo)}
 				if !seen[r] {
 					seen[r] = true
 					list = append(list, r)

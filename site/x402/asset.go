@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"tollbook/site/x402/address"
 )
 
 // Asset is one row of assets.json: a token in which services request payment.
@@ -36,7 +38,7 @@ var assets = sync.OnceValue(func() assetTable {
 		panic(fmt.Errorf("read embedded assets.json: %w", err)) // a broken build, not a broken input
 	}
 	for i, a := range t.list {
-		t.byKey[[2]string{a.Network, NormalizeAddress(a.Network, a.Address)}] = i
+		t.byKey[[2]string{a.Network, address.Normalize(a.Network, a.Address)}] = i
 	}
 	return t
 })
@@ -45,8 +47,8 @@ var assets = sync.OnceValue(func() assetTable {
 func Assets() []Asset { return append([]Asset(nil), assets().list...) }
 
 // LookupAsset returns the row of a token. The address may have any form that its chain accepts.
-func LookupAsset(networkCAIP2, address string) (Asset, bool) {
-	return assetAt(networkCAIP2, NormalizeAddress(networkCAIP2, address))
+func LookupAsset(networkCAIP2, token string) (Asset, bool) {
+	return assetAt(networkCAIP2, address.Normalize(networkCAIP2, token))
 }
 
 // assetAt returns the row of a token whose address is normalised.

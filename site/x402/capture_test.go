@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/x402/address"
 )
 
 func header(name, value string) http.Header {
@@ -282,7 +284,7 @@ func TestScalarsAreVisible(t *testing.T) {
 			t.Errorf("%q hides a character", s)
 		}
 	}
-	if CheckAddress("eip155:8453", r.PayTo) == nil || r.Amount != "" || r.NetworkCAIP2 != "" {
+	if address.Check("eip155:8453", r.PayTo) == nil || r.Amount != "" || r.NetworkCAIP2 != "" {
 		t.Errorf("hidden characters are overlooked: %+v", r)
 	}
 }

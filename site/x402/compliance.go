@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"tollbook/site/x402/address"
 )
 
 // Evidence contains the newest captured response of one endpoint, and how the endpoint was reached.
@@ -169,7 +171,7 @@ func examine(list []Evidence) []exhibit {
 			for i, r := range env.Accepts {
 				e.rows[i] = exhibitRow{
 					Requirement: r, members: r.members, extra: r.extra(),
-					payToFault: CheckAddress(r.NetworkCAIP2, r.PayTo), assetFault: CheckAsset(r.NetworkCAIP2, r.Asset),
+					payToFault: address.Check(r.NetworkCAIP2, r.PayTo), assetFault: address.CheckAsset(r.NetworkCAIP2, r.Asset),
 					version: env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
 				}
 			}

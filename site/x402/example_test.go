@@ -89,14 +89,6 @@ func ExampleResolveNetwork() {
 	// ethereum-l2: "" false
 }
 
-func ExampleCheckAddress() {
-	fmt.Println(x402.CheckAddress("eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"))
-	fmt.Println(x402.CheckAddress("eip155:8453", "0x209693bC6afc0C5328bA36FaF03C514EF312287C"))
-	// Output:
-	// <nil>
-	// check address 0x209693bC6afc0C5328bA36FaF03C514EF312287C on eip155:8453: checksum does not match
-}
-
 // The stored parts of a response suffice to judge it again later by newer rules.
 func ExampleReread() {
 	raw := []byte(`{"x402Version":2,"accepts":[{"scheme":"upto","network":"eip155:8453","amount":"500000",

@@ -115,9 +115,3 @@ func properNetwork(text string) bool {
 	}
 	return id != "" && id == text
 }
-
-// namespace returns the part of a CAIP-2 id before the colon.
-func namespace(id string) string {
-	ns, _, _ := strings.Cut(id, ":")
-	return ns
-}

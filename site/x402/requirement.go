@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tollbook/site/x402/address"
 )
 
 // The keys of a price and of a recipient that services use, in the order in which they are tried.
@@ -128,7 +130,7 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 // issuedCurrency reports whether the asset is an XRP Ledger currency other than XRP. Such a currency has decimal
 // amounts, which are not a defect, and no integer amount.
 func (r Requirement) issuedCurrency() bool {
-	return namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
+	return address.Namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
 
 // amountKeyOf returns the key of the price in a version of the protocol.
@@ -150,7 +152,7 @@ func (r *Requirement) readAsset(row object, d *defects) {
 		d.add(assetMissing)
 		return
 	}
-	r.AssetNorm = NormalizeAddress(r.NetworkCAIP2, r.Asset)
+	r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
 	if isTicker(r.NetworkCAIP2, r.Asset) {
 		d.add(assetTicker, r.Asset)
 	}
@@ -158,7 +160,7 @@ func (r *Requirement) readAsset(row object, d *defects) {
 
 // isTicker reports whether an asset is a symbol on a network where assets are addresses.
 func isTicker(network, asset string) bool {
-	switch namespace(network) {
+	switch address.Namespace(network) {
 	case "eip155", "solana", "aptos", "stellar", "tron", "starknet", "near":
 	default:
 		return false
@@ -189,7 +191,7 @@ func (r *Requirement) readPayTo(row, top object, d *defects) {
 		d.add(payToElsewhere, key)
 	}
 	r.PayTo, r.PayToSource, r.PayToLocation = text, key, location
-	r.PayToNorm = NormalizeAddress(r.NetworkCAIP2, text)
+	r.PayToNorm = address.Normalize(r.NetworkCAIP2, text)
 }
 
 // recipient returns the first non-empty recipient in an object under any of its names.
@@ -282,7 +284,7 @@ func (r Requirement) Variable() bool {
 	case "upto":
 		return true
 	case "batch-settlement":
-		return namespace(r.NetworkCAIP2) == "eip155"
+		return address.Namespace(r.NetworkCAIP2) == "eip155"
 	}
 	return false
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tollbook/site/x402/address"
 )
 
 // Rule is one of the 14 compliance checks. Its reasons describe one service; Expected and Mend are the same for all.
@@ -190,7 +192,7 @@ func payToShape(r *exhibitRow) string {
 	if r.payToFault != nil {
 		return r.payToFault.Error()
 	}
-	if r.PayToNorm == r.AssetNorm && namespace(r.NetworkCAIP2) != "cloudflare" {
+	if r.PayToNorm == r.AssetNorm && address.Namespace(r.NetworkCAIP2) != "cloudflare" {
 		return "the recipient is the asset itself"
 	}
 	return ""
@@ -259,7 +261,7 @@ func assetDeclared(r *exhibitRow) string {
 	}
 	fault := r.assetFault
 	if text != r.Asset { // with spaces around it
-		fault = CheckAsset(r.NetworkCAIP2, text)
+		fault = address.CheckAsset(r.NetworkCAIP2, text)
 	}
 	if fault != nil && !isChecksum(fault) {
 		return fault.Error()
@@ -329,7 +331,7 @@ var domainSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"
 const gatewayName = "GatewayWalletBatched"
 
 func domainExtra(r *exhibitRow) string {
-	if namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
+	if address.Namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return ""
 	}
 	asset, isListed := r.assetOf()
@@ -341,7 +343,7 @@ func domainExtra(r *exhibitRow) string {
 	name, version := extra.text("name"), extra.text("version")
 	switch {
 	case name == gatewayName:
-		if contract := extra.text("verifyingContract"); !evmForm.MatchString(contract) {
+		if address.CheckAsset(r.NetworkCAIP2, extra.text("verifyingContract")) != nil {
 			return "`extra.verifyingContract` of the Gateway wallet is not an address: " +
 				show(extra.get("verifyingContract"))
 		}

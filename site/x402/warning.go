@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"tollbook/site/x402/address"
 )
 
 // Warning is a remark that counts in no check.
@@ -129,10 +131,10 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 		out = append(out, Warning{Code: code, Detail: clip(cleanText(detail), 200)})
 	}
 	extra := r.extra
-	if r.Scheme == "exact" && namespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
+	if r.Scheme == "exact" && address.Namespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
 		add(svmFeePayerMissing, "")
 	}
-	if r.Scheme == "upto" && namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
+	if r.Scheme == "upto" && address.Namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
 		add(uptoFacilitatorMissing, "")
 	}
 	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" &&
@@ -158,7 +160,7 @@ func declaredAmount(text string) string {
 	return decimalAmount(strings.TrimPrefix(strings.TrimSpace(text), "$"))
 }
 
-func isChecksum(err error) bool { return errors.Is(err, ErrChecksum) }
+func isChecksum(err error) bool { return errors.Is(err, address.ErrChecksum) }
 
 // onlyTestnets reports whether there are rows and the table lists all their networks as test networks.
 func onlyTestnets(list []exhibit) bool {

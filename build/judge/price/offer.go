@@ -11,6 +11,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // Offer is what a service asks for now, over all rows of its active endpoints.
@@ -94,7 +95,7 @@ func Requirement(p *postgres.Price) x402.Requirement {
 	}
 	if p.NetworkCAIP2 != nil {
 		r.NetworkCAIP2 = *p.NetworkCAIP2
-		r.AssetNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.Asset)
+		r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
 		if a, ok := x402.LookupAsset(r.NetworkCAIP2, r.Asset); ok {
 			r.AssetName = a.Symbol
 		}

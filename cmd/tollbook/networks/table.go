@@ -9,6 +9,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // Table is a [[network]] of the configuration file: a chain whose settlements are read. Keys that the file leaves out
@@ -80,8 +81,8 @@ func (t TokenTable) token(network string) (ledger.Token, error) {
 	if t.Address == nil {
 		return ledger.Token{}, usage.Errorf("address is missing")
 	}
-	token := ledger.Token{Network: network, Address: x402.NormalizeAddress(network, *t.Address)}
-	if err := x402.CheckAsset(network, token.Address); err != nil {
+	token := ledger.Token{Network: network, Address: address.Normalize(network, *t.Address)}
+	if err := address.CheckAsset(network, token.Address); err != nil {
 		return token, err
 	}
 	asset, ok := x402.LookupAsset(network, token.Address)

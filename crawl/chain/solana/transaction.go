@@ -14,7 +14,7 @@ import (
 	"github.com/mr-tron/base58"
 
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // The two programs of token accounts. Both have the same instructions with the same numbers.
@@ -130,8 +130,8 @@ func (x *Reader) readSettlements(t *solanaTransaction, of signatureEntry, s ledg
 		if !x.measured[mint] || m.amount == 0 || payer == s.Address {
 			continue
 		}
-		for _, address := range []string{payer, payee} {
-			if err := x402.CheckAddress(x.network.ID, address); err != nil && !errors.Is(err, x402.ErrBurn) {
+		for _, account := range []string{payer, payee} {
+			if err := address.Check(x.network.ID, account); err != nil && !errors.Is(err, address.ErrBurn) {
 				return nil, fmt.Errorf("instruction %d: %w", m.index, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package x402
+package address
 
 import (
 	"errors"
@@ -66,22 +66,22 @@ var validAddresses = []struct{ network, address, norm string }{
 		"15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"},
 }
 
-func TestCheckAddress(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, test := range validAddresses {
-		if err := CheckAddress(test.network, test.address); err != nil {
+		if err := Check(test.network, test.address); err != nil {
 			t.Error(err)
 		}
-		if got := NormalizeAddress(test.network, test.address); got != test.norm {
-			t.Errorf("NormalizeAddress(%s, %s) = %s, want %s", test.network, test.address, got, test.norm)
+		if got := Normalize(test.network, test.address); got != test.norm {
+			t.Errorf("Normalize(%s, %s) = %s, want %s", test.network, test.address, got, test.norm)
 		}
-		if err := CheckAddress(test.network, NormalizeAddress(test.network, test.address)); err != nil {
+		if err := Check(test.network, Normalize(test.network, test.address)); err != nil {
 			t.Errorf("the normal form is refused: %v", err)
 		}
 	}
 }
 
-func TestCheckAddressRefuses(t *testing.T) {
+func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		network, address string
@@ -133,8 +133,8 @@ func TestCheckAddressRefuses(t *testing.T) {
 		{"polkadot:91b171bb158e2d3848fa23a9f1c25182", "pay@acme.test", ErrShape},
 		{"", "two words", ErrShape},
 	} {
-		if err := CheckAddress(test.network, test.address); !errors.Is(err, test.want) {
-			t.Errorf("CheckAddress(%s, %.80q) = %v, want %v", test.network, test.address, err, test.want)
+		if err := Check(test.network, test.address); !errors.Is(err, test.want) {
+			t.Errorf("Check(%s, %.80q) = %v, want %v", test.network, test.address, err, test.want)
 		}
 	}
 }
@@ -178,11 +178,11 @@ func FuzzAddress(f *testing.F) {
 	f.Add("eip155:8453", "0x")
 	f.Add("bip122:000000000019d6689c085ae165831e93", "lnbc1500n1pw5kjhmpp5f")
 	f.Fuzz(func(t *testing.T, network, address string) {
-		norm := NormalizeAddress(network, address)
-		if again := NormalizeAddress(network, norm); again != norm {
-			t.Errorf("NormalizeAddress(%q, %q) = %q, and once more %q", network, address, norm, again)
+		norm := Normalize(network, address)
+		if again := Normalize(network, norm); again != norm {
+			t.Errorf("Normalize(%q, %q) = %q, and once more %q", network, address, norm, again)
 		}
-		if CheckAddress(network, address) == nil && CheckAddress(network, norm) != nil {
+		if Check(network, address) == nil && Check(network, norm) != nil {
 			t.Errorf("%q is an address on %q, its normal form %q is not", address, network, norm)
 		}
 		_ = CheckAsset(network, address)

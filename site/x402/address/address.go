@@ -1,4 +1,7 @@
-package x402
+// Package address knows how networks write addresses: the form of a recipient and of an asset, their checksums, the
+// addresses from which nobody can spend, and a form in which equal addresses are equal texts. It is pure, and knows no
+// response, requirement or rule.
+package address
 
 import (
 	"encoding/base64"
@@ -13,7 +16,7 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// The errors of CheckAddress and CheckAsset wrap one of these.
+// The errors of Check and CheckAsset wrap one of these.
 var (
 	ErrShape    = errors.New("not an address of this network")
 	ErrChecksum = errors.New("checksum does not match")
@@ -45,10 +48,10 @@ var (
 // maxAddress is the largest length of an address in bytes. The longest form is a Lightning invoice.
 const maxAddress = 1024
 
-// CheckAddress checks that a recipient has the shape of its network's addresses and a matching checksum, and that
+// Check checks that a recipient has the shape of its network's addresses and a matching checksum, and that
 // somebody can spend from it. A contract is a valid recipient. For an unknown namespace it accepts any word that is
 // neither a URL nor an e-mail address.
-func CheckAddress(networkCAIP2, address string) error {
+func Check(networkCAIP2, address string) error {
 	return check("address", networkCAIP2, address, recipientShape)
 }
 
@@ -62,13 +65,13 @@ func check(what, network, text string, shape func(network, text string) error) e
 		return fmt.Errorf("check %s of %d bytes on %s: %w", what, len(text), network, ErrShape)
 	}
 	if err := shape(network, text); err != nil {
-		return fmt.Errorf("check %s %s on %s: %w", what, clip(cleanText(text), 80), network, err)
+		return fmt.Errorf("check %s %.80q on %s: %w", what, text, network, err)
 	}
 	return nil
 }
 
 func recipientShape(network, s string) error {
-	switch namespace(network) {
+	switch Namespace(network) {
 	case "eip155":
 		return evmRecipient(s)
 	case "solana":
@@ -118,7 +121,7 @@ func recipientShape(network, s string) error {
 }
 
 func assetShape(network, s string) error {
-	switch namespace(network) {
+	switch Namespace(network) {
 	case "eip155":
 		return evmAddress(s)
 	case "stellar":
@@ -166,6 +169,12 @@ func assetShape(network, s string) error {
 	return recipientShape(network, s)
 }
 
+// Namespace returns the part of a CAIP-2 id before the colon.
+func Namespace(network string) string {
+	namespace, _, _ := strings.Cut(network, ":")
+	return namespace
+}
+
 func matches(form *regexp.Regexp, s string) error {
 	if !form.MatchString(s) {
 		return ErrShape
@@ -200,14 +209,14 @@ func unknownWord(s string) error {
 	return nil
 }
 
-// NormalizeAddress returns an address in a form in which equal addresses of a network are equal texts: in lower case if
+// Normalize returns an address in a form in which equal addresses of a network are equal texts: in lower case if
 // the network ignores case, else as written. It returns a text that is not an address of its network unchanged.
-func NormalizeAddress(networkCAIP2, address string) string {
+func Normalize(networkCAIP2, address string) string {
 	address = strings.TrimSpace(address)
 	if len(address) > maxAddress {
 		return address
 	}
-	switch namespace(networkCAIP2) {
+	switch Namespace(networkCAIP2) {
 	case "eip155":
 		if evmForm.MatchString(address) {
 			return strings.ToLower(address)
