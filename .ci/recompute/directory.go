@@ -17,10 +17,15 @@ type service struct {
 	slug     string
 	detail   node // data of /v1/services/{slug}
 	evidence node // data of /v1/services/{slug}/evidence
+	log      *visits
 }
 
 // recomputations are all parts of the program. Each compares the figures that it can compute.
-var recomputations = []func(*directory, *report){}
+var recomputations = []func(*directory, *report){
+	recomputeUptime,
+	recomputeLists,
+	recomputeGroups,
+}
 
 // recompute computes every figure again and lists the values that nothing explains.
 func recompute(snap *snapshot) *report {

@@ -115,21 +115,28 @@ func (n node) time() time.Time {
 }
 
 // path returns the way to the value: data.endpoints[0].pricing[1].price.
-func (n node) path() string { return n.way(func(i int) string { return "[" + strconv.Itoa(i) + "]" }) }
+func (n node) path() string {
+	return n.way(func(i int) string { return "[" + strconv.Itoa(i) + "]" }, func(key string) string { return "." + key })
+}
 
 // kind returns the file and the path without what differs from service to service and from row to row. All figures of a
 // kind follow from one rule.
 func (n node) kind() string {
-	return fileKind(n.file) + " " + n.way(func(int) string { return "[]" })
+	return fileKind(n.file) + " " + n.way(func(int) string { return "[]" }, func(key string) string {
+		if strings.Contains(key, "/") {
+			return ".{name}" // such as the total of a list in v1/index.json
+		}
+		return "." + key
+	})
 }
 
-func (n node) way(element func(int) string) string {
+func (n node) way(element func(int) string, member func(string) string) string {
 	var steps []string
 	for at := &n; at.up != nil; at = at.up {
 		if at.key == "" {
 			steps = append(steps, element(at.index))
 		} else {
-			steps = append(steps, "."+at.key)
+			steps = append(steps, member(at.key))
 		}
 	}
 	slices.Reverse(steps)
@@ -188,9 +195,17 @@ var fileNames = []struct {
 	{regexp.MustCompile(`page=[0-9]+`), "page={n}"},
 }
 
-func fileKind(file string) string {
+// fileKinds has the kinds of files that were asked for.
+var fileKinds = map[string]string{}
+
+func fileKind(name string) string {
+	if kind, ok := fileKinds[name]; ok {
+		return kind
+	}
+	file := name
 	for _, f := range fileNames {
 		file = f.pattern.ReplaceAllString(file, f.name)
 	}
+	fileKinds[name] = file
 	return file
 }

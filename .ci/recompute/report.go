@@ -107,6 +107,13 @@ func (r *report) compare(rule string, at node, published, recomputed string) {
 	k.places = append(k.places, at)
 }
 
+// input records that nothing in the snapshot determines this value, although values of its kind may be figures.
+func (r *report) input(at node) {
+	if !r.silent {
+		r.explained[at.file+" "+at.path()] = true
+	}
+}
+
 // canonical writes a value so that equal values have equal texts: numbers are exact, times are published times.
 func canonical(value any) string {
 	switch v := value.(type) {
