@@ -116,7 +116,9 @@ func (n node) time() time.Time {
 
 // path returns the way to the value: data.endpoints[0].pricing[1].price.
 func (n node) path() string {
-	return n.way(func(i int) string { return "[" + strconv.Itoa(i) + "]" }, func(key string) string { return "." + key })
+	return n.way(func(i int) string {
+		return "[" + strconv.Itoa(i) + "]"
+	}, func(key string) string { return "." + key })
 }
 
 // kind returns the file and the path without what differs from service to service and from row to row. All figures of a
