@@ -167,7 +167,7 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 		v.Endpoints = append(v.Endpoints, e)
 	}
 	setMeasurements(&v.Check, answers)
-	setStatus(&v.Check, s.Service, verdicts, conclusive)
+	setStatus(&v.Check, s.Service, verdicts, conclusive, answers)
 	v.FailingSince = s.FailingSince
 	switch {
 	case v.Check.ConsecutiveFailures == 0:
@@ -225,10 +225,16 @@ const slowMS = 5000
 
 // setStatus sets the status of a check from the latest conclusive verdict of every active endpoint: online if all are
 // paid and the median is not slow, offline if all failed, else degraded. A visit without a conclusive answer repeats
-// the previous status and does not count.
-func setStatus(check *postgres.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool) {
+// the previous status and does not count, because of the class of its first answer.
+func setStatus(check *postgres.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool,
+	answers []answer) {
 	check.Counted, check.ConsecutiveFailures = conclusive, before.ConsecutiveFailures
 	if !conclusive {
+		reason := site.NoEndpoints
+		if len(answers) > 0 {
+			reason = answers[0].result.Class
+		}
+		check.UncountedReason = &reason
 		check.Status = before.LastStatus
 		check.IsUp = before.LastStatus != nil && *before.LastStatus != site.StatusOffline
 		return

@@ -73,9 +73,14 @@ func TestSetStatus(t *testing.T) {
 			ms = &test.ms
 		}
 		got := postgres.Check{ResponseTimeMS: ms}
-		setStatus(&got, test.before, verdicts, !test.none)
+		answers := []answer{{result: probe.Result{Class: probe.ClassAuth}},
+			{result: probe.Result{Class: probe.ClassGone}}}
+		setStatus(&got, test.before, verdicts, !test.none, answers)
 		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up,
 			ConsecutiveFailures: test.failures}
+		if test.none {
+			want.UncountedReason = new(probe.ClassAuth)
+		}
 		if test.status != "" {
 			want.Status = &test.status
 		}

@@ -154,6 +154,9 @@ type CheckEntry struct {
 	ResponseTimeMS *int    `json:"response_time_ms"`
 	EndpointsFound int     `json:"endpoints_found"`
 	ErrorMessage   *string `json:"error_message"`
+
+	Counted         bool    `json:"counted"`          // in uptime, response times and failures
+	UncountedReason *string `json:"uncounted_reason"` // null if it counts
 }
 
 // GlobalCheckEntry is a row of the log of all checks. Name and status are those of the time when it was written.
@@ -167,7 +170,16 @@ type GlobalCheckEntry struct {
 	ServiceSlug    string `json:"service_slug"`
 	ServiceName    string `json:"service_name"`
 	ServiceStatus  string `json:"service_status"`
+
+	Counted         bool    `json:"counted"`
+	UncountedReason *string `json:"uncounted_reason"`
 }
+
+// Reasons why a visit does not count, beside the classes of inconclusive responses.
+const (
+	NoEndpoints   = "no_endpoints" // the service has no endpoint to request
+	ErasedService = "erased"       // the row of an erased service, which has no other content
+)
 
 // Types of change records.
 const (

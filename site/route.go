@@ -97,8 +97,9 @@ var Routes = []Route{
 	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",
 		About: "One service with its endpoints, prices, uptime and assessment."},
 	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json",
-		About: "Uptime of a service, one point per UTC day.", Params: []Param{
-			{Name: "period", Kind: KindChoice, Values: Windows, Default: "30d", About: "Period that ends today"},
+		About: "Uptime of a service, one point per whole UTC day with a counted check, oldest first.", Params: []Param{
+			{Name: "period", Kind: KindChoice, Values: Windows, Default: "30d",
+				About: "UTC days up to today; 24h has today and yesterday, so its points cover more than uptime_24h"},
 		}},
 	{Name: "evidence", Pattern: "/v1/services/{slug}/evidence", Rule: RuleLiteral, Ext: ".json",
 		About: "The evidence behind a service's current verdicts and grade: requests, responses, and each " +

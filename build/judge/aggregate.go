@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"tollbook/build/judge/price"
@@ -9,25 +10,22 @@ import (
 	"tollbook/site/x402"
 )
 
-// mean averages values, some of which may be nil.
-type mean struct {
-	sum float64
-	n   int
-}
+// mean averages values of at most two decimals, some of which may be nil.
+type mean struct{ hundredths, n int64 }
 
 func (m *mean) add(v *float64) {
 	if v != nil {
-		m.sum += *v
+		m.hundredths += int64(math.Round(*v * 100))
 		m.n++
 	}
 }
 
-// value returns the average to two decimals, nil without values.
+// value returns the average, rounded half up to two decimals, nil without values.
 func (m *mean) value() *float64 {
 	if m.n == 0 {
 		return nil
 	}
-	v := site.Round2(m.sum / float64(m.n))
+	v := float64((2*m.hundredths+m.n)/(2*m.n)) / 100
 	return &v
 }
 

@@ -40,12 +40,14 @@ func (n Names) GlobalCheck(c postgres.Check) site.GlobalCheckEntry {
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound,
 		ServiceSlug: service.slug, ServiceName: service.name, ServiceStatus: status,
+		Counted: c.Counted, UncountedReason: c.UncountedReason,
 	}
 }
 
 // CheckTombstone returns the row of an erased service in the log of all checks.
 func CheckTombstone(id string, at site.Time) site.GlobalCheckEntry {
-	return site.GlobalCheckEntry{ID: id, CheckedAt: at, ServiceStatus: site.StatusUnknown}
+	reason := site.ErasedService
+	return site.GlobalCheckEntry{ID: id, CheckedAt: at, ServiceStatus: site.StatusUnknown, UncountedReason: &reason}
 }
 
 // Check returns a row of a service's own log of checks.
@@ -53,6 +55,7 @@ func Check(c postgres.Check) site.CheckEntry {
 	return site.CheckEntry{
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound, ErrorMessage: c.ErrorMessage,
+		Counted: c.Counted, UncountedReason: c.UncountedReason,
 	}
 }
 

@@ -77,10 +77,8 @@ func (t *checkCounter) percentOrNull() *float64 {
 	return &p
 }
 
-// percent returns 100 × up / counted. At least one check must be counted.
-func (t *checkCounter) percent() float64 {
-	return site.Round2(100 * float64(t.up) / float64(t.counted))
-}
+// percent returns 100 × up / counted, rounded half up to two decimals. At least one check must be counted.
+func (t *checkCounter) percent() float64 { return float64((20_000*t.up+t.counted)/(2*t.counted)) / 100 }
 
 // average returns the mean response time in whole milliseconds, nil without a time.
 func (t *checkCounter) average() *int {

@@ -247,7 +247,9 @@ var contract = map[string]string{
 		status_code integer|null
 		response_time_ms integer|null
 		endpoints_found integer
-		error_message string|null`,
+		error_message string|null
+		counted boolean
+		uncounted_reason UncountedReason|null`,
 	"GlobalCheckEntry": `
 		id uuid
 		checked_at date-time
@@ -257,7 +259,9 @@ var contract = map[string]string{
 		endpoints_found integer
 		service_slug string
 		service_name string
-		service_status Status`,
+		service_status Status
+		counted boolean
+		uncounted_reason UncountedReason|null`,
 	"StatusSummary": `
 		total integer
 		online integer
@@ -376,4 +380,6 @@ var contract = map[string]string{
 var words = map[string][]string{
 	"Status":     {"online", "degraded", "offline", "unknown"},
 	"ChangeType": {"schema_changed", "price_changed", "payto_changed"},
+	"UncountedReason": {"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
+		"interrupted", "robots", "refused", "no_endpoints", "erased"},
 }

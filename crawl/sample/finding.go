@@ -26,7 +26,8 @@ const (
 // finding is what a visitor finds out about an endpoint at a time in the past.
 type finding struct {
 	verdict
-	status   int // 0 without an answer
+	status   int    // 0 without an answer
+	class    string // of an inconclusive answer, as package probe names it
 	reason   string
 	delay    time.Duration  // to the response headers
 	envelope *x402.Envelope // the payment terms, payable or not; nil for none
@@ -61,9 +62,10 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	case a.status < 300:
 		f.verdict, f.reason = open, f.reason+" without asking for payment"
 	case a.status == http.StatusForbidden:
-		f.verdict, f.reason = inconclusive, "a bot filter answered in the service's place (status 403)"
+		f.verdict, f.class = inconclusive, "challenge"
+		f.reason = "a bot filter answered in the service's place (status 403)"
 	case a.status == http.StatusTooManyRequests:
-		f.verdict = inconclusive
+		f.verdict, f.class = inconclusive, "rate_limited"
 	default:
 		f.verdict = failed
 	}
@@ -135,6 +137,8 @@ func summarize(findings []finding) postgres.Check {
 	}
 	if c.Counted = status != ""; c.Counted {
 		c.Status, c.IsUp = &status, status != site.StatusOffline
+	} else if len(findings) > 0 {
+		c.UncountedReason = &findings[0].class
 	}
 	if odd != nil {
 		c.ErrorMessage = &odd.reason

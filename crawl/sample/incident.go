@@ -57,7 +57,7 @@ func (x incident) afflict(f finding, i, n int) finding {
 	case x.kind == "timeout":
 		return finding{verdict: failed, reason: "timed out after 15 s"}
 	case x.kind == "busy":
-		return finding{verdict: inconclusive, status: http.StatusServiceUnavailable,
+		return finding{verdict: inconclusive, class: "unavailable", status: http.StatusServiceUnavailable,
 			reason: "answers 503 Service Unavailable and says when to come back", delay: f.delay / 2}
 	case x.kind == "sluggish":
 		f.delay += slowLimit

@@ -54,7 +54,9 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 	var visits []postgres.Visit
 	for i, change := range []func(*postgres.Check){
 		func(*postgres.Check) {},
-		func(c *postgres.Check) { c.Counted, c.Status, c.StatusCode, c.ResponseTimeMS = false, nil, nil, nil },
+		func(c *postgres.Check) {
+			c.Counted, c.Status, c.StatusCode, c.ResponseTimeMS, c.UncountedReason = false, nil, nil, nil, new("auth")
+		},
 		func(c *postgres.Check) { c.Status, c.ErrorMessage, c.IsUp = new("offline"), new(""), false },
 		func(c *postgres.Check) {
 			c.ErrorMessage = new("ändert \\N\t\"sich\",\n✓" + strings.Repeat("x", 100_000))
@@ -70,10 +72,10 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		change(&v.Check)
 		visits = append(visits, v)
 		c := v.Check
-		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 			c.ServiceID, c.CheckedAt, c.ID, c.Counted,
 			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage,
-			c.ConsecutiveFailures); err != nil {
+			c.ConsecutiveFailures, c.UncountedReason); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +84,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 	}
 	const stored = `
 		SELECT (service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
-			error_message, consecutive_failures)::text
+			error_message, consecutive_failures, uncounted_reason)::text
 		FROM checks ORDER BY checked_at`
 	want, got := texts(t, conn, `SELECT i::text FROM inserted i ORDER BY checked_at`), texts(t, conn, stored)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -264,6 +266,61 @@ func TestRecordVisitsInParallel(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkStored("told again after half of the hours are sealed")
+}
+
+// TestSumsEndWithTheLog checks that sums contain exactly the rows of the log: no visit that has not entered it yet.
+func TestSumsEndWithTheLog(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), template.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	due := acme(t, db)
+	now := start.Add(3 * time.Hour)
+	for i, ago := range []time.Duration{150 * time.Minute, 10 * time.Minute, 2*time.Minute + 1, 2 * time.Minute, 0} {
+		v := visit(due[0], now.Add(-ago))
+		if i == 1 {
+			v.Check.Counted, v.Check.UncountedReason = false, new("auth")
+		}
+		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+		due[0].NextCheckAt = v.NextCheckAt
+	}
+	if err := db.SealLogs(t.Context(), now, 2*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	type figures struct {
+		rows, total, reason       int64
+		checks, counted, perHours int
+	}
+	var got figures
+	if err := db.Read(t.Context(), func(r *postgres.Reader) error {
+		f, err := r.Facts(t.Context(), now, 2*time.Minute)
+		if err != nil {
+			return err
+		}
+		s := f.Services[0]
+		got.rows, got.total = s.Log.Next, s.TotalChecks
+		for _, c := range s.Log.Tail {
+			if c.UncountedReason != nil && *c.UncountedReason == "auth" {
+				got.reason++
+			}
+		}
+		for _, d := range s.Days {
+			got.checks, got.counted = got.checks+d.Checks, got.counted+d.Counted
+		}
+		for _, h := range s.Hours {
+			got.perHours += h.Counted
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := (figures{rows: 3, total: 3, reason: 1, checks: 3, counted: 2, perHours: 2}); got != want {
+		t.Errorf("facts = %+v, want %+v", got, want)
+	}
 }
 
 // sumsRead is what a build reads of roll-ups two days after start.

@@ -36,7 +36,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		}
 		for _, statement := range []string{
 			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
-			`UPDATE checks SET error_message = NULL WHERE service_id = $1 AND error_message IS NOT NULL`,
+			`UPDATE checks SET error_message = NULL, uncounted_reason = NULL
+				WHERE service_id = $1 AND (error_message IS NOT NULL OR uncounted_reason IS NOT NULL)`,
 			`DELETE FROM check_hours WHERE service_id = $1`,
 			`DELETE FROM check_days WHERE service_id = $1`,
 			`DELETE FROM services WHERE id = $1`, // and by cascade all rows that refer to it

@@ -152,6 +152,7 @@ func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 	switch {
 	case !check.Counted:
 		check.StatusCode, check.ErrorMessage = new(429), new("answers 429 Too Many Requests")
+		check.UncountedReason = new("rate_limited")
 	case *check.Status == site.StatusOffline:
 		check.ErrorMessage = new("connection refused")
 	case *check.Status == site.StatusDegraded:

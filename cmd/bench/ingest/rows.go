@@ -18,7 +18,7 @@ import (
 
 // columns are those of checks, in the order of the file.
 const columns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, ` +
-	`endpoints_found, error_message, consecutive_failures`
+	`endpoints_found, error_message, consecutive_failures, uncounted_reason`
 
 // start is the beginning of the first round.
 var start = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -62,6 +62,7 @@ func (b *bench) check(service, round int) postgres.Check {
 	}
 	if r.IntN(100) == 0 {
 		c.Counted, c.StatusCode, c.EndpointsFound, c.ErrorMessage = false, new(429), 0, &limited
+		c.UncountedReason = new("rate_limited")
 	}
 	c.ResponseTimeMS = &ms
 	return c
@@ -104,9 +105,10 @@ func (b *bench) write(o order) error {
 
 // writeCheck writes a row of CSV; no field needs quotes.
 func writeCheck(w io.Writer, c postgres.Check) {
-	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d\n", c.ServiceID,
+	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d,%s\n", c.ServiceID,
 		c.CheckedAt.Format("2006-01-02 15:04:05.999999+00"), c.ID, c.Counted, text(c.Status), c.IsUp,
-		text(c.StatusCode), text(c.ResponseTimeMS), c.EndpointsFound, text(c.ErrorMessage), c.ConsecutiveFailures)
+		text(c.StatusCode), text(c.ResponseTimeMS), c.EndpointsFound, text(c.ErrorMessage), c.ConsecutiveFailures,
+		text(c.UncountedReason))
 }
 
 func text[T any](v *T) string {

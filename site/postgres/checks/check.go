@@ -22,12 +22,13 @@ type Check struct {
 	ResponseTimeMS      *int
 	EndpointsFound      int
 	ErrorMessage        *string
-	ConsecutiveFailures int // after this visit
+	ConsecutiveFailures int     // after this visit
+	UncountedReason     *string // why the visit does not count, see site.NoEndpoints; nil if it counts
 }
 
 // checkColumns are the columns of checks in the order of Check's fields.
 const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms,
-	endpoints_found, error_message, consecutive_failures`
+	endpoints_found, error_message, consecutive_failures, uncounted_reason`
 
 // recordChecks stores the checks that are not stored yet, and returns which of the list these are. It modifies the
 // list.
@@ -99,19 +100,20 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 	services, times, ids := make([]int64, n), make([]time.Time, n), make([][16]byte, n)
 	counted, statuses, up := make([]bool, n), make([]*string, n), make([]bool, n)
 	codes, responses, endpoints := make([]*int, n), make([]*int, n), make([]int, n)
-	messages, failures := make([]*string, n), make([]int, n)
+	messages, failures, reasons := make([]*string, n), make([]int, n), make([]*string, n)
 	for i, c := range checks {
 		services[i], times[i], ids[i], counted[i], statuses[i], up[i] = c.ServiceID, c.CheckedAt, c.ID, c.Counted,
 			c.Status, c.IsUp
-		codes[i], responses[i], endpoints[i], messages[i], failures[i] = c.StatusCode, c.ResponseTimeMS,
-			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures
+		codes[i], responses[i], endpoints[i], messages[i], failures[i], reasons[i] = c.StatusCode, c.ResponseTimeMS,
+			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures, c.UncountedReason
 	}
 	b.Queue(`
 		INSERT INTO checks (`+checkColumns+`)
 		SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[], $4::boolean[], $5::text[], $6::boolean[],
-			$7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[])
+			$7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[], $12::text[])
 		ON CONFLICT DO NOTHING`,
-		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
+		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures,
+		reasons)
 }
 
 // moveLate moves checks of sealed hours to the first time that is not sealed, because sealed hours accept no rows. Such

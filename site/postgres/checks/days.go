@@ -17,21 +17,22 @@ type DaySum struct {
 	ResponseMS int64
 }
 
-// readHours reads the sums of 24 closed hours and of the open one.
-func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index) error {
+// readHours reads the sums of 24 closed hours and of the open one. They are the sums of the rows of the log, which ends
+// at cutoff.
+func (r *LogReader) readHours(ctx context.Context, now, cutoff, sealed time.Time, at *Index) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
 	var h Rollup
 	err := r.each(ctx, `
 		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
 		UNION ALL SELECT service_id, date_trunc('hour', checked_at,
-			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 GROUP BY 1, 2
+			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 AND checked_at < $3 GROUP BY 1, 2
 		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
 			if s := at.services[h.ServiceID]; s != nil {
 				h.Start = h.Start.UTC()
 				s.Hours = append(s.Hours, h)
 			}
-		}, first, latest(first, sealed))
+		}, first, latest(first, sealed), cutoff)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
@@ -39,8 +40,8 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 }
 
 // readDays reads the sums of all days, which give the windows, the series of all days, the number of checks, and the
-// number of checks that are deleted. It adds the checks of open hours.
-func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
+// number of checks that are deleted. It adds the checks of open hours before cutoff, at which the log ends.
+func (r *LogReader) readDays(ctx context.Context, now, cutoff, sealed, keptSince time.Time, at *Index) error {
 	windows := windowsOf(now)
 	var d Rollup
 	err := r.each(ctx, `
@@ -48,7 +49,7 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 		FROM check_days WHERE service_id = ANY($2)
 		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
 			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
-			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 GROUP BY 1, 2
+			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 AND checked_at < $5 GROUP BY 1, 2
 		) AS open (service_id, day, `+sumColumns+`, buckets)
 		ORDER BY 1, 2`,
 		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {
@@ -58,7 +59,7 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 			}
 			s.addDay(windows, d)
 			d.Histogram = nil
-		}, histogramBounds(), at.ids, sealed, windows.histograms)
+		}, histogramBounds(), at.ids, sealed, windows.histograms, cutoff)
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}

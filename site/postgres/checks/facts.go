@@ -20,7 +20,7 @@ type Facts struct {
 	Hours       []Rollup // the last 24 closed UTC hours and the open one, oldest first, without histograms
 	Days        []Rollup // the last 90 UTC days, today included, oldest first; histograms of the last 7
 	DaySums     []DaySum // all days with a counted check, oldest first
-	TotalChecks int64    // visits ever
+	TotalChecks int64    // rows ever in the log
 	Log         LogFacts
 
 	Changes    []Change         // the newest maxChanges, newest first
@@ -54,15 +54,15 @@ func (x *Index) Add(serviceID int64, f *Facts, endpoints []EndpointPrices) {
 	x.services[serviceID], x.endpoints[serviceID] = f, endpoints
 }
 
-// ReadDirectory reads the logs of all services, and of each service in the index its hours. Rows enter a log delay
-// after their time.
+// ReadDirectory reads the logs of all services, and of each service in the index its hours. Rows enter a log, and the
+// sums, delay after their time.
 func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration,
 	services *Index) (f DirectoryFacts, err error) {
 	sealed, _, err := r.seal(ctx)
 	if err != nil {
 		return f, fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readHours(ctx, now, sealed, services); err != nil {
+	if err := r.readHours(ctx, now, now.Add(-delay), sealed, services); err != nil {
 		return f, err
 	}
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), &f); err != nil {
@@ -80,7 +80,7 @@ func (r *LogReader) ReadServices(ctx context.Context, now time.Time, delay time.
 	if err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readDays(ctx, now, sealed, keptSince, services); err != nil {
+	if err := r.readDays(ctx, now, now.Add(-delay), sealed, keptSince, services); err != nil {
 		return err
 	}
 	if err := r.readSeries(ctx, now, services); err != nil {

@@ -25,7 +25,7 @@ const (
 		"fingerprint head_at head_free declared_price"
 	dayColumns   = "service_id day checks counted up timed response_ms histogram"
 	checkColumns = "service_id checked_at id counted status is_up status_code " +
-		"response_time_ms endpoints_found error_message consecutive_failures"
+		"response_time_ms endpoints_found error_message consecutive_failures uncounted_reason"
 )
 
 // gather lists what each service has of something.
@@ -166,7 +166,7 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Service) (n i
 	}
 	err = rows.Copy(ctx, tx, "checks", checkColumns, all, func(row []any, c *checks.Check) {
 		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
-			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
+			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures, c.UncountedReason)
 	})
 	return int64(len(days) + len(all)), err
 }

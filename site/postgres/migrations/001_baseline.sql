@@ -190,6 +190,7 @@ CREATE TABLE checks (
     endpoints_found  integer NOT NULL CHECK (endpoints_found >= 0), -- that were paid in this visit
     error_message    text,
     consecutive_failures integer NOT NULL CHECK (consecutive_failures >= 0), -- after this visit
+    uncounted_reason text CHECK (uncounted_reason IS NULL OR NOT counted), -- class of its first response
     number           bigint,            -- in the log of all services; null until its hour is sealed
     service_number   bigint,            -- in the log of its service; null likewise
     PRIMARY KEY (service_id, checked_at, id)
