@@ -16,6 +16,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/statement"
 )
 
 // GCPercent suits a process that builds, because pages and JSON leave much garbage. A build of 20,000 services takes
@@ -136,10 +137,19 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	statements, err := r.Statements(ctx, o.Now, tokens)
+	if err != nil {
+		return Report{}, err
+	}
 	w := &snapshotWriter{
 		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, lookups: lookups,
 		catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
-		details: func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) },
+		details: func(from, to int) error {
+			if err := r.Details(ctx, o.Now, o.LogDelay, facts.Services[from:to]); err != nil {
+				return err
+			}
+			return readStatements(ctx, judged, facts, statements, from, to)
+		},
 	}
 	if err := w.write(ctx); err != nil {
 		return Report{}, err
@@ -164,6 +174,27 @@ func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
 		for i := range part {
 			part[i].Endpoints = nil
 		}
+	}
+	return nil
+}
+
+// readStatements reads the statements of the services from one place up to another.
+func readStatements(ctx context.Context, judged *judge.Directory, facts *postgres.Facts, reader *statement.Reader,
+	from, to int) error {
+	var query []statement.Recipient
+	ends := make([]int, 0, to-from) // of each service's part of the query
+	for i := from; i < to; i++ {
+		query = append(query, judged.StatementQuery(i)...)
+		ends = append(ends, len(query))
+	}
+	list, err := reader.Read(ctx, query)
+	if err != nil {
+		return err
+	}
+	start := 0
+	for i, end := range ends {
+		facts.Services[from+i].Statements = list[start:end]
+		start = end
 	}
 	return nil
 }

@@ -25,6 +25,9 @@ const jobsPerWorker = 8
 // readFacts reads some of the facts of services into them.
 type readFacts func([]postgres.ServiceFacts) error
 
+// readPart reads the other facts of the services from one place up to another, whose endpoints were read.
+type readPart func(from, to int) error
+
 // tree receives the files of a snapshot in the order of calls. Pack does not keep data, and several goroutines may call
 // it at once. Reuse returns a file of the previous snapshot.
 type tree interface {
@@ -64,7 +67,7 @@ type services struct {
 
 // write reads, judges, renders and packs services on all cores, one service per worker. It adds their files in the
 // order of slugs. Each file is packed as soon as it is written, so that few unpacked files are in memory.
-func (s *services) write(ctx context.Context, endpoints, details readFacts) error {
+func (s *services) write(ctx context.Context, endpoints readFacts, details readPart) error {
 	total, workers := len(s.facts.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
 	parts, todo, order := make(chan [2]int), make(chan *job), make(chan *job, jobsPerWorker*workers)
@@ -76,7 +79,7 @@ func (s *services) write(ctx context.Context, endpoints, details readFacts) erro
 			if err := endpoints(of); err != nil {
 				return err
 			}
-			if err := details(of); err != nil {
+			if err := details(part[0], part[1]); err != nil {
 				return err
 			}
 			if err := send(ctx, parts, part); err != nil {
@@ -186,13 +189,17 @@ func (s *services) run(j *job) error {
 	return nil
 }
 
-// writeJSONFiles writes the JSON files of one service: detail, evidence, uptime by period, logs and series.
+// writeJSONFiles writes the JSON files of one service: detail, evidence, settlements, uptime by period, logs and
+// series.
 func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 	slug := l.Item.Slug
 	if err := addJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
 		return err
 	}
 	if err := addJSON(bare("evidence", slug).Key(), &l.Evidence, put); err != nil {
+		return err
+	}
+	if err := addJSON(bare("settlements", slug).Key(), &l.Settlements, put); err != nil {
 		return err
 	}
 	if err := writeUptime(l, today, put); err != nil {

@@ -20,7 +20,7 @@ type snapshotWriter struct {
 	now       time.Time
 	renderer  *render.Renderer
 	endpoints readFacts
-	details   readFacts // of services whose endpoints were read
+	details   readPart
 	previous  *previousInputs
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise

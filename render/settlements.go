@@ -18,16 +18,16 @@ const (
 // settlements contains the settlements of a service as pages show them.
 type settlements struct {
 	*site.Traction
-	Measured            bool
-	Any                 bool // at least one settlement was seen
-	Bars                chart.Bars
-	Via                 []settledBy
-	MoreVia             int
-	Shared              []site.SharedWithItem
-	MoreShared          int
-	Top, Top3           string
-	Trend, TrendText    string // "up", "down" or ""; the ratio as text
-	VolumeURL, BuyerURL string
+	Measured                            bool
+	Any                                 bool // at least one settlement was seen
+	Bars                                chart.Bars
+	Via                                 []settledBy
+	MoreVia                             int
+	Shared                              []site.SharedWithItem
+	MoreShared                          int
+	Top, Top3                           string
+	Trend, TrendText                    string // "up", "down" or ""; the ratio as text
+	VolumeURL, BuyerURL, SettlementsURL string
 }
 
 type settledBy struct {
@@ -41,8 +41,9 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	t := &l.Detail.Assessment.Traction
 	s := settlements{
 		Traction: t, Measured: t.Status == site.TractionMeasured,
-		VolumeURL: e.pages.href(seriesKey("volume", l.Detail.Slug)),
-		BuyerURL:  e.pages.href(seriesKey("buyers", l.Detail.Slug)),
+		VolumeURL:      e.pages.href(seriesKey("volume", l.Detail.Slug)),
+		BuyerURL:       e.pages.href(seriesKey("buyers", l.Detail.Slug)),
+		SettlementsURL: e.pages.href(bareKey("settlements", l.Detail.Slug)),
 	}
 	if !s.Measured {
 		return s

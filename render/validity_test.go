@@ -79,7 +79,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		for _, f := range files {
 			tree[f.Key] = f.Bytes
 		}
-		for _, suffix := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json",
+		for _, suffix := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/settlements.json",
 			"/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
 			tree["v1/services/"+l.Item.Slug+suffix] = nil
 		}

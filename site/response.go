@@ -60,6 +60,7 @@ var Responses = map[string]any{
 	"facilitators":   List[FacilitatorListItem, FacilitatorPaginationMeta]{},
 	"volume":         CaveatList[VolumePoint]{},
 	"buyers":         CaveatList[BuyersPoint]{},
+	"settlements":    One[Settlements]{},
 	"facilitator":    One[FacilitatorDetail]{},
 	"coverage":       One[CoverageReport]{},
 	"lookup-url":     One[AddressLookup]{},

@@ -130,6 +130,8 @@ var Routes = []Route{
 	{Name: "buyers", Pattern: "/v1/services/{slug}/buyers", Rule: RuleTrim, Ext: ".json", Framing: Series,
 		About: "Number of different accounts that paid a service on chain, by UTC day of the last 90 days. Days " +
 			"without a settlement are left out.", Params: []Param{paramPeriod}},
+	{Name: "settlements", Pattern: "/v1/services/{slug}/settlements", Rule: RuleLiteral, Ext: ".json",
+		About: "The settlements from which a service's traction is computed: by day, payer and amount."},
 	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json",
 		About: "Facilitators, which settle payments, ranked by the volume measured on chain.", Params: []Param{
 			{Name: "timeframe", Kind: KindChoice, Echo: true, Values: Timeframes, Default: Timeframe7d,

@@ -66,6 +66,8 @@ type ServiceFiles struct {
 	Volume []VolumePoint // v1/services/{slug}/volume…, SeriesDays, oldest first; days without a settlement are left out
 	Buyers []BuyersPoint // v1/services/{slug}/buyers…, BuyersDays
 
+	Settlements Settlements // v1/services/{slug}/settlements.json
+
 	// OlderVolume returns the days before Volume, back to the first settlement; nil if there are none.
 	OlderVolume func() ([]VolumePoint, error)
 }

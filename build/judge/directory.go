@@ -116,7 +116,7 @@ func (d *Directory) Add(i int, l *site.Listing) {
 	}
 	f := &d.facts.Services[i]
 	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}
-	f.Site, f.Domain, f.Synthesis = nil, nil, nil
+	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	d.revenue.release(i)
 }

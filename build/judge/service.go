@@ -30,6 +30,7 @@ type serviceInput struct {
 	Volume          []site.VolumePoint
 	OlderVolume     olderVolume
 	Buyers          []site.BuyersPoint
+	Settlements     site.Settlements
 }
 
 // input collects what the ith service is judged by. Its facts must be complete.
@@ -43,6 +44,7 @@ func (d *Directory) input(i int) *serviceInput {
 	}
 	b.Item, b.Detail = newItem(f, &o, &d.hours.services[i], d.options.Now)
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
+	b.Settlements = d.revenue.settlements(i)
 	return b
 }
 
@@ -60,6 +62,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
 			Prices:     price.Points(f), Scores: newScorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
+			Settlements: b.Settlements,
 		},
 	}}
 	if b.OlderVolume.any() {

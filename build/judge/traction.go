@@ -77,6 +77,7 @@ type revenueIndex struct {
 	mu        sync.Mutex       // of sharing
 	sharing   map[string][]int // services by their shared recipients
 	dates     dateCache
+	decimals  map[[2]string]int // of the tokens that count, by network and token
 	now       time.Time
 }
 
@@ -85,6 +86,7 @@ func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenu
 		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains),
 		byService: map[int64]*ledger.ServiceBuyers{},
 		sharing:   map[string][]int{}, dates: newDateCache(now), now: now,
+		decimals: countDecimals(listCountedTokens(f.Facilitators)),
 	}
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c

@@ -134,6 +134,10 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
+	"site/postgres/statement": {
+		ours:    []string{"site", "site/postgres/ledger", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"site/postgres/checks": {
 		ours:    []string{"site", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
@@ -143,7 +147,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres": {
-		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows"},
+		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows",
+			"site/postgres/statement"},
 		modules: []string{
 			"github.com/jackc/pgx/v5",
 			"github.com/jackc/tern/v2",
@@ -328,7 +333,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge": {
 		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
-			"site/synthesis", "site/x402", "site/x402/address"},
+			"site/postgres/statement", "site/synthesis", "site/x402", "site/x402/address"},
 	},
 	"build": {
 		ours: []string{
@@ -339,6 +344,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/lookup",
 			"site/search",
 			"site/postgres",
+			"site/postgres/statement",
 			"render",
 			"render/openapi",
 			"output",

@@ -12,6 +12,7 @@ import (
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/rows"
+	"tollbook/site/postgres/statement"
 )
 
 // Facts is what a build reads, as of one moment.
@@ -33,6 +34,8 @@ type ServiceFacts struct {
 	Site      *SiteFacts      // nil until the site was read
 	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
 	Synthesis *SynthesisFacts // nil without an answer; its input may be out of date
+
+	Statements []statement.Statement // of recipients that the build has chosen
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
@@ -125,6 +128,12 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 		return err
 	}
 	return r.readSyntheses(ctx, by)
+}
+
+// Statements returns a reader of statements as of now, with the tokens that count.
+func (r *Reader) Statements(ctx context.Context, now time.Time, tokens []ledger.CountedToken) (*statement.Reader,
+	error) {
+	return statement.NewReader(ctx, r.tx, now, tokens)
 }
 
 // readResponses reads the newest responses of the endpoints of services.

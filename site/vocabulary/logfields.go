@@ -187,8 +187,46 @@ var logFields = map[string]Field{
 		About:  "How its settlements are known: on-chain if they are measured, listed if they are not",
 		Values: []string{site.VerificationOnChain, site.VerificationListed},
 	},
-	"timeseries":               {About: "With include=timeseries: one point per UTC day, oldest first, today last"},
-	"chains":                   {About: "With include=chains: volume and settlements by network and token"},
+	"timeseries": {About: "With include=timeseries: one point per UTC day, oldest first, today last"},
+	"chains":     {About: "With include=chains: volume and settlements by network and token"},
+	"Settlements.recipients": {
+		About: "Recipients on measured networks whose settlements belong or belonged to the service, by network, " +
+			"then address",
+	},
+	"SettledRecipient.until": {
+		About: "Last UTC day whose settlements belong to the service; null while an active endpoint names the " +
+			"recipient", Format: "date",
+	},
+	"shares": {
+		About: "How the recipient's volume is divided, oldest first; a share ends with its last day",
+	},
+	"RecipientShare.until":         {About: "Last UTC day of the share; null for the present one", Format: "date"},
+	"RecipientShare.service_count": {About: "Number of services among which the volume is divided"},
+	"place":                        {About: "Place of the service among them, by slug, from 0"},
+	"rows_in": {
+		About: "Slug of the service whose file has the recipient's rows: the first, by slug, that the recipient " +
+			"belongs or belonged to",
+	},
+	"SettledRecipient.first_settlement_at": {
+		About: "Time of the first settlement to the recipient; null without rows",
+	},
+	"rows_from": {
+		About: "First UTC day whose rows by payer and by amount are complete, for a recipient with more than " +
+			"20,000 of them; null if all are", Format: "date",
+	},
+	"SettledRecipient.tokens": {About: "Rows by facilitator, then token; empty if another file has the rows"},
+	"SettledToken.days":       {About: "Every UTC day with a settlement, oldest first"},
+	"payers":                  {About: "Rows by payer for 90 UTC days, by day, then payer"},
+	"amounts":                 {About: "Rows by amount for 30 UTC days, by day, then amount"},
+	"SettledToken.decimals":   {About: "A US dollar has 10^decimals atomic units"},
+	"last_at":                 {About: "Time of the day's last settlement"},
+	"payer": {
+		About: "First 16 hexadecimal digits of the SHA-256 of the payer's address in normal form",
+	},
+	"SettledDay.amount":    {About: "Sum in atomic units"},
+	"SettledPayer.amount":  {About: "Sum in atomic units"},
+	"SettledAmount.amount": {About: "Amount of each settlement, in atomic units"},
+
 	"date":                     {About: "The UTC day", Format: "date"},
 	"FacilitatorChain.network": {About: "Abbreviation of the network, or its CAIP-2 id if it has none"},
 	"token_address":            {About: "Address of the token, as its chain writes it"},

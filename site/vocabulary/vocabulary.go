@@ -93,6 +93,13 @@ var types = map[string]string{
 	"FacilitatorPaginationMeta": "Position of a page in its list, and the timeframe that orders the list.",
 	"VolumePoint":               "Settlements of a facilitator or a service on one UTC day.",
 	"BuyersPoint":               "Payers of a service on one UTC day.",
+	"Settlements":               "The settlements from which a service's traction is computed.",
+	"SettledRecipient":          "A recipient whose settlements belong to the service.",
+	"RecipientShare":            "The part of a recipient's volume that belongs to the service, up to a day.",
+	"SettledToken":              "What one facilitator settled to the recipient in one token.",
+	"SettledDay":                "The settlements of a UTC day.",
+	"SettledPayer":              "The settlements of one payer on a UTC day.",
+	"SettledAmount":             "The settlements of one amount on a UTC day.",
 	"FacilitatorDetail": "A facilitator with its accounts, its payers and the services whose payments it " +
 		"settles.",
 	"FacilitatorSettler": "An account that sends a facilitator's settlements.",

@@ -1,0 +1,124 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/statement"
+)
+
+// StatementQuery returns the recipients whose statements the facts of the ith service must have: those whose rows its
+// own file has.
+func (d *Directory) StatementQuery(i int) (list []statement.Recipient) {
+	for _, c := range d.revenue.ownership.claims[i] {
+		if o := d.revenue.ownership.owners[c.recipient]; len(o) > 0 && o[0].service == i {
+			list = append(list, statement.Recipient{Network: c.network, Address: c.payTo})
+		}
+	}
+	return list
+}
+
+// settlements returns the recipients of the ith service with the rows of its statements. Only owners of a recipient
+// have it: services that do not respond have none.
+func (t *revenueIndex) settlements(i int) site.Settlements {
+	f := &t.services[i]
+	out := site.Settlements{Slug: f.Slug, Recipients: []site.SettledRecipient{}}
+	for _, c := range t.ownership.claims[i] {
+		owners := t.ownership.owners[c.recipient]
+		k := slices.IndexFunc(owners, func(o owner) bool { return o.service == i })
+		if k < 0 {
+			continue
+		}
+		r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Until: dateOrNull(c.until),
+			Shares: listShares(owners, k), RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
+		for n := range f.Statements {
+			if s := &f.Statements[n]; s.Network == c.network && s.Address == c.payTo {
+				r.FirstSettlementAt, r.RowsFrom = site.TimeOrNull(s.FirstAt), dateOrNull(s.RowsFrom)
+				r.Tokens = t.settledTokens(s)
+			}
+		}
+		out.Recipients = append(out.Recipients, r)
+	}
+	return out
+}
+
+// listShares returns how a recipient's volume was divided while the kth of its owners had it, as splitPeriods divides
+// it: a share ends where the claim of an owner ends.
+func listShares(owners []owner, k int) []site.RecipientShare {
+	var ends []time.Time // distinct; the zero time, which has no end, is last
+	for _, o := range owners {
+		ends = append(ends, o.until)
+	}
+	compare := func(a, b time.Time) int {
+		if a.IsZero() != b.IsZero() {
+			return b.Compare(a)
+		}
+		return a.Compare(b)
+	}
+	slices.SortFunc(ends, compare)
+	ends = slices.CompactFunc(ends, time.Time.Equal)
+	last, _ := slices.BinarySearchFunc(ends, owners[k].until, compare)
+	shares := make([]site.RecipientShare, last+1)
+	for n, o := range owners {
+		end, _ := slices.BinarySearchFunc(ends, o.until, compare)
+		shares[min(end, last)].ServiceCount++ // summed below: an owner has every share up to its end
+		if n < k {
+			shares[min(end, last)].Place++
+		}
+	}
+	for n := last; n >= 0; n-- {
+		shares[n].Until = dateOrNull(ends[n])
+		if n < last {
+			shares[n].ServiceCount += shares[n+1].ServiceCount
+			shares[n].Place += shares[n+1].Place
+		}
+	}
+	return shares
+}
+
+// settledTokens returns the rows of a statement in published form.
+func (t *revenueIndex) settledTokens(s *statement.Statement) []site.SettledToken {
+	list := make([]site.SettledToken, len(s.Tokens))
+	for i, from := range s.Tokens {
+		to := site.SettledToken{FacilitatorID: from.Facilitator, TokenAddressNorm: from.Token,
+			Decimals: t.decimals[[2]string{s.Network, from.Token}],
+			Days:     make([]site.SettledDay, len(from.Days)), Payers: make([]site.SettledPayer, len(from.Payers)),
+			Amounts: make([]site.SettledAmount, len(from.Amounts))}
+		for n, d := range from.Days {
+			to.Days[n] = site.SettledDay{Date: t.date(d.Day), TxCount: d.Settlements, Amount: d.Amount,
+				LastAt: site.NewTime(d.LastAt)}
+		}
+		for n, p := range from.Payers {
+			to.Payers[n] = site.SettledPayer{Date: t.date(p.Day), Payer: p.Payer, TxCount: p.Settlements,
+				Amount: p.Amount}
+		}
+		for n, a := range from.Amounts {
+			to.Amounts[n] = site.SettledAmount{Date: t.date(a.Day), Amount: a.Amount, TxCount: a.Settlements}
+		}
+		list[i] = to
+	}
+	return list
+}
+
+func (t *revenueIndex) date(day time.Time) string { return t.dates.date(dayNumber(day)) }
+
+// countDecimals returns the decimals of the tokens that count, by network and token.
+func countDecimals(counted []ledger.CountedToken) map[[2]string]int {
+	decimals := map[[2]string]int{}
+	for _, c := range counted {
+		_, fraction, _ := strings.Cut(c.Unit, ".")
+		decimals[[2]string{c.Network, c.Token}] = len(fraction)
+	}
+	return decimals
+}
+
+// dateOrNull returns a UTC day in published form, nil for the zero time.
+func dateOrNull(day time.Time) *string {
+	if day.IsZero() {
+		return nil
+	}
+	return new(day.UTC().Format(time.DateOnly))
+}

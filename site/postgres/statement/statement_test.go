@@ -1,0 +1,130 @@
+package statement_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/postgres/statement"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }
+
+var template = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	db.Close()
+	return nil
+})
+
+const base = "eip155:8453"
+
+var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+
+// read stores sums by SQL and reads a statement of the recipient "shop" on Base.
+func read(t *testing.T, rows string) statement.Statement {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), template.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `
+		SET time zone 'UTC';
+		INSERT INTO facilitators (id, name, website_url, upstream_status) VALUES ('f', 'F', 'https://f.test', 'merged');
+		INSERT INTO chains (network) VALUES ('eip155:8453'), ('eip155:137');
+		INSERT INTO accounts (address) VALUES ('shop'), ('ann'), ('bob');
+		INSERT INTO facilitator_tokens (facilitator_id, chain_id, token)
+			VALUES ('f', 1, 'usdc'), ('f', 2, 'usdc'), ('f', 1, 'eurc');`+rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	r, err := statement.NewReader(t.Context(), tx, now, []ledger.CountedToken{
+		{Facilitator: "f", Network: base, Token: "usdc", Unit: "0.000001"},
+		{Facilitator: "f", Network: "eip155:137", Token: "usdc", Unit: "0.000001"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Read(t.Context(), []statement.Recipient{{Network: "eip155:1", Address: "nobody"},
+		{Network: base, Address: "shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list[1]
+}
+
+// TestStatementHasCountedRows checks that a statement has the rows of its recipient's own network in counted tokens, up
+// to today, and that rows by payer and by amount are of their windows.
+func TestStatementHasCountedRows(t *testing.T) {
+	t.Parallel()
+	day := func(text string) time.Time {
+		d, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	got := read(t, `
+		INSERT INTO payee_days SELECT 1, token, day, 2, 30, day + time '08:00', day + time '09:00'
+			FROM unnest(array[1, 2, 3]) token, unnest(array[date '2026-01-01', '2026-08-23', '2026-10-21', '2026-11-20',
+				'2026-11-21']) day;
+		INSERT INTO payer_days SELECT day, token_id, 1, payer, 1, 15 FROM payee_days, unnest(array[2, 3]) payer;
+		INSERT INTO amount_days SELECT day, token_id, 1, price, 1 FROM payee_days, unnest(array[20, 10]) price;`)
+	var want statement.Statement
+	want.Recipient = statement.Recipient{Network: base, Address: "shop"}
+	want.FirstAt = day("2026-01-01").Add(8 * time.Hour)
+	usdc := statement.Token{Facilitator: "f", Token: "usdc"}
+	for _, d := range []time.Time{day("2026-01-01"), day("2026-08-23"), day("2026-10-21"), day("2026-11-20")} {
+		usdc.Days = append(usdc.Days, statement.Day{Day: d, Settlements: 2, Amount: "30",
+			FirstAt: d.Add(8 * time.Hour), LastAt: d.Add(9 * time.Hour)})
+		if days := int(now.Sub(d).Hours() / 24); days < 90 {
+			// the payers are the first digits of the SHA-256 of "ann" and "bob"
+			usdc.Payers = append(usdc.Payers, statement.Payer{Day: d, Payer: "49915e0d7d4b402e", Settlements: 1,
+				Amount: "15"}, statement.Payer{Day: d, Payer: "81b637d8fcd2c6da", Settlements: 1,
+				Amount: "15"})
+			if days < 30 {
+				usdc.Amounts = append(usdc.Amounts, statement.Amount{Day: d, Amount: "10", Settlements: 1},
+					statement.Amount{Day: d, Amount: "20", Settlements: 1})
+			}
+		}
+	}
+	want.Tokens = []statement.Token{usdc}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("statement (-want +got):\n%s", diff)
+	}
+}
+
+// TestStatementLeavesOutOldRows checks that a recipient with more rows than the limit has those of its newest days, all
+// of each day, and all sums by day.
+func TestStatementLeavesOutOldRows(t *testing.T) {
+	t.Parallel()
+	const daily = site.SettledRows / 4
+	got := read(t, fmt.Sprintf(`
+		INSERT INTO payee_days SELECT 1, 1, day, %[1]d, %[1]d, day, day
+			FROM generate_series(date '2026-10-01', '2026-11-20', interval '1 day') day;
+		INSERT INTO accounts (address) SELECT 'payer ' || i FROM generate_series(1, %[1]d) i;
+		INSERT INTO payer_days SELECT day, 1, 1, 3 + i, 1, 1 FROM payee_days, generate_series(1, %[1]d) i;
+		INSERT INTO amount_days SELECT day, 1, 1, 1, %[1]d FROM payee_days;`, daily))
+	token := got.Tokens[0]
+	from := time.Date(2026, 11, 18, 0, 0, 0, 0, time.UTC)
+	if len(token.Days) != 51 || !got.RowsFrom.Equal(from) || len(token.Payers) != 3*daily || len(token.Amounts) != 3 ||
+		!token.Payers[0].Day.Equal(from) || !token.Amounts[0].Day.Equal(from) {
+		t.Errorf("%d days, rows from %v: %d by payer, %d by amount; want 51 days, %d and 3 rows from %v",
+			len(token.Days), got.RowsFrom, len(token.Payers), len(token.Amounts), 3*daily, from)
+	}
+}
