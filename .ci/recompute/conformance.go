@@ -78,13 +78,24 @@ func graded(endpoints []*probed) []*probed {
 	return active
 }
 
-// gradeOf returns the grade of a service that fails some checks.
-func gradeOf(failed []string) string {
+// The checks without which nobody can pay, and those whose failure costs buyers money.
+var (
+	fatalChecks  = []string{"payload_captured", "accepts_present", "payto_recoverable"}
+	costlyChecks = []string{"eip712_domain_extra", "payto_shape", "price_sane", "transport_https"}
+)
+
+// gradeOf returns the grade of a service that fails some checks, and the check that caps it, if one does.
+func gradeOf(failed []string) (letter, limit string) {
 	share := 100 * (len(checks) - len(failed)) / len(checks)
-	has := func(ids ...string) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(failed, id) })
+	first := func(ids []string) string {
+		for _, id := range failed {
+			if slices.Contains(ids, id) {
+				return id
+			}
+		}
+		return ""
 	}
-	letter := "F"
+	letter = "F"
 	for _, step := range []struct {
 		percent int
 		letter  string
@@ -93,13 +104,13 @@ func gradeOf(failed []string) string {
 			letter = step.letter
 		}
 	}
-	switch {
-	case has("payload_captured", "accepts_present", "payto_recoverable"):
-		return "F"
-	case letter < "C" && has("eip712_domain_extra", "payto_shape", "price_sane", "transport_https"):
-		return "C"
+	if limit = first(fatalChecks); limit != "" {
+		return "F", limit
 	}
-	return letter
+	if limit = first(costlyChecks); limit != "" && letter < "C" {
+		return "C", limit
+	}
+	return letter, ""
 }
 
 func payloadCaptured(p *probed) bool {
@@ -272,6 +283,9 @@ func schemeDeclared(r *row, _ int) bool {
 
 var domainSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture", "aggr_deferred"}
 
+// gatewayName is the signing domain of Circle's Gateway wallet, which is not the token's.
+const gatewayName = "GatewayWalletBatched"
+
 func domainStated(r *row, _ int) bool {
 	if namespaceOf(r.network) != "eip155" || !slices.Contains(domainSchemes, r.scheme) {
 		return true
@@ -282,7 +296,7 @@ func domainStated(r *row, _ int) bool {
 		return true
 	}
 	name, version := r.text("name"), r.text("version")
-	if name == "GatewayWalletBatched" {
+	if name == gatewayName {
 		return matchesWhole(hex40, r.text("verifyingContract"))
 	}
 	isOther := listed && asset.Name != "" && (name != asset.Name || version != asset.Version)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,8 @@ const conformanceRule = "methodology, Conformance"
 
 // recomputeConformance judges the published responses of each service again.
 func recomputeConformance(d *directory, r *report) {
-	texts := readCheckTexts(string(d.snap.bytes["methodology.md"]))
+	methodology := string(d.snap.bytes["methodology.md"])
+	texts := readCheckTexts(methodology)
 	for _, s := range d.services {
 		var all []*probed
 		for _, n := range s.evidence.get("endpoints").items() {
@@ -20,17 +22,24 @@ func recomputeConformance(d *directory, r *report) {
 		}
 		judged := graded(all)
 		failed := judge(judged)
-		compareCompliance(r, s.detail.at("assessment", "compliance"), texts, judged, failed)
-		compareEvidence(r, s, texts, all, judged, failed)
+		grade, reason := gradeWith(s, judged, failed)
+		for _, published := range []node{s.detail.at("assessment", "compliance"), s.evidence} {
+			r.figure("methodology, The grade", published.get("grade"), grade)
+			r.figure("methodology, The grade", published.get("grade_reason"), reason)
+			r.figure(conformanceRule, published.get("passed"), len(checks)-len(failed))
+			r.figure(conformanceRule, published.get("total"), len(checks))
+			compareChecks(r, published.get("checks"), texts, failed)
+		}
+		comparePlaces(r, s.detail.at("assessment", "compliance"), judged)
+		compareWarnings(r, s.evidence, methodology, warn(judged))
+		for _, p := range all {
+			compareProbed(r, s, p)
+		}
 	}
 }
 
-// compareCompliance compares the assessment of a service.
-func compareCompliance(r *report, c node, texts map[string]checkText, judged []*probed, failed []string) {
-	r.figure("methodology, The grade", c.get("grade"), gradeWith(judged, failed))
-	r.figure(conformanceRule, c.get("passed"), len(checks)-len(failed))
-	r.figure(conformanceRule, c.get("total"), len(checks))
-	compareChecks(r, c.get("checks"), texts, failed)
+// comparePlaces compares where the recipients are, and when the oldest of the graded responses was received.
+func comparePlaces(r *report, c node, judged []*probed) {
 	source, place := recipientPlace(judged)
 	r.figure("methodology, payto_recoverable", c.get("pay_to_source"), textOrNull(source))
 	r.figure("methodology, payto_recoverable", c.get("pay_to_location"), textOrNull(place))
@@ -41,19 +50,6 @@ func compareCompliance(r *report, c node, texts map[string]checkText, judged []*
 		}
 	}
 	r.figure("methodology, Staleness", c.at("staleness", "envelope_captured_at"), oldest)
-}
-
-// compareEvidence compares the verdicts, the checks and the warnings in the evidence of a service.
-func compareEvidence(r *report, s *service, texts map[string]checkText, all, judged []*probed, failed []string) {
-	e := s.evidence
-	r.figure("reference, evidence", e.get("slug"), s.slug)
-	r.figure("methodology, The grade", e.get("grade"), gradeWith(judged, failed))
-	r.figure(conformanceRule, e.get("passed"), len(checks)-len(failed))
-	r.figure(conformanceRule, e.get("total"), len(checks))
-	compareChecks(r, e.get("checks"), texts, failed)
-	for _, p := range all {
-		compareProbed(r, s, p)
-	}
 }
 
 // compareChecks compares the list of checks. A check that passes has no reason and needs no mending.
@@ -82,13 +78,20 @@ func compareChecks(r *report, list node, texts map[string]checkText, failed []st
 	}
 }
 
-// gradeWith returns the grade, which is unknown if no response with terms is published and no verdict either.
-func gradeWith(judged []*probed, failed []string) string {
+// gradeWith returns the grade with its reason. The grade is unknown if there are neither terms nor verdicts. The reason
+// repeats what the evidence says of the check that caps the grade.
+func gradeWith(s *service, judged []*probed, failed []string) (grade, reason string) {
 	known := func(p *probed) bool { return p.terms.envelope != nil || p.published.get("verdict").hasValue() }
 	if !slices.ContainsFunc(judged, known) {
-		return "unknown"
+		return "unknown", "no grade: no conclusive response so far"
 	}
-	return gradeOf(failed)
+	grade, limit := gradeOf(failed)
+	for _, item := range s.evidence.get("checks").items() {
+		if limit != "" && item.get("id").text() == limit {
+			return grade, map[string]string{"F": "F: ", "C": "C at best: "}[grade] + item.get("reason").text()
+		}
+	}
+	return grade, fmt.Sprintf("%s: %d of %d checks pass", grade, len(checks)-len(failed), len(checks))
 }
 
 // recipientPlace returns the first place of a recipient that is not payTo in its row, else that one.

@@ -36,9 +36,9 @@ func TestExamples(t *testing.T) {
 			},
 		}})
 		failed := judge(graded([]*probed{p}))
-		if !slices.Equal(failed, test.failed) || gradeOf(failed) != test.grade {
-			t.Errorf("%s: %s with failures %q, want %s with %q", test.title, gradeOf(failed), failed, test.grade,
-				test.failed)
+		grade, _ := gradeOf(failed)
+		if !slices.Equal(failed, test.failed) || grade != test.grade {
+			t.Errorf("%s: %s with failures %q, want %s with %q", test.title, grade, failed, test.grade, test.failed)
 		}
 	}
 }
