@@ -166,8 +166,8 @@ func crc16(data []byte) (sum uint16) {
 	for _, c := range data {
 		sum ^= uint16(c) << 8
 		for range 8 {
-			carry := sum&0x8000 != 0
-			if sum <<= 1; carry {
+			overflow := sum&0x8000 != 0
+			if sum <<= 1; overflow {
 				sum ^= 0x1021
 			}
 		}
@@ -202,8 +202,8 @@ var cosmosPrefixes = map[string]string{"noble-1": "noble", "grand-1": "noble", "
 
 func checkCosmos(reference, text string) addressFault {
 	prefix, _, sum, ok := bech32(text)
-	switch want, known := cosmosPrefixes[reference]; {
-	case !ok || known && want != prefix:
+	switch want, isListed := cosmosPrefixes[reference]; {
+	case !ok || isListed && want != prefix:
 		return faultShape
 	case sum != 1:
 		return faultChecksum

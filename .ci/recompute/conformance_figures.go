@@ -81,8 +81,8 @@ func compareChecks(r *report, list node, texts map[string]checkText, failed []st
 // gradeWith returns the grade with its reason. The grade is unknown if there are neither terms nor verdicts. The reason
 // repeats what the evidence says of the check that caps the grade.
 func gradeWith(s *service, judged []*probed, failed []string) (grade, reason string) {
-	known := func(p *probed) bool { return p.terms.envelope != nil || p.published.get("verdict").hasValue() }
-	if !slices.ContainsFunc(judged, known) {
+	hasVerdict := func(p *probed) bool { return p.terms.envelope != nil || p.published.get("verdict").hasValue() }
+	if !slices.ContainsFunc(judged, hasVerdict) {
 		return "unknown", "no grade: no conclusive response so far"
 	}
 	grade, limit := gradeOf(failed)

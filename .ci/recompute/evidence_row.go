@@ -198,7 +198,7 @@ const caip2Form = `[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}`
 
 // resolveNetwork returns the CAIP-2 id of a network as a service writes it, "" if it is not recognised. It reports
 // whether the network is in the table.
-func resolveNetwork(text string) (id string, known bool) {
+func resolveNetwork(text string) (id string, listed bool) {
 	if namespace, reference, ok := strings.Cut(text, ":"); ok {
 		text = strings.ToLower(namespace) + ":" + reference
 	}

@@ -90,7 +90,7 @@ func (t *terms) readHeaders(a *answer) []envelope {
 			channel = "alias"
 		}
 		values := a.header(name)
-		var found []envelope
+		var list []envelope
 		try := func(value string) {
 			if len(value) > maxHeader {
 				t.oversize = true
@@ -102,8 +102,8 @@ func (t *terms) readHeaders(a *answer) []envelope {
 			}
 			e, ok := readEnvelope(text, channel, decode)
 			same := func(old envelope) bool { return old.decode == decode && sameJSON(old.object, e.object) }
-			if ok && !slices.ContainsFunc(found, same) {
-				found = append(found, e)
+			if ok && !slices.ContainsFunc(list, same) {
+				list = append(list, e)
 			}
 		}
 		for _, value := range values[:min(len(values), maxValues)] {
@@ -111,7 +111,7 @@ func (t *terms) readHeaders(a *answer) []envelope {
 		}
 		repeated := len(values) > 1
 		switch {
-		case len(found) > 0:
+		case len(list) > 0:
 		case repeated:
 			try(strings.Join(values[:min(len(values), maxValues)], ","))
 		case len(values) == 1 && strings.Contains(values[0], ","):
@@ -119,13 +119,13 @@ func (t *terms) readHeaders(a *answer) []envelope {
 			for _, part := range parts[:min(len(parts), maxValues)] {
 				try(part)
 			}
-			repeated = len(found) > 0
+			repeated = len(list) > 0
 		}
 		if channel == "header" {
 			t.repeated = repeated
-			t.unread = len(values) > 0 && len(found) == 0
+			t.unread = len(values) > 0 && len(list) == 0
 		}
-		all = append(all, found...)
+		all = append(all, list...)
 	}
 	return all
 }
@@ -221,14 +221,14 @@ func readBody(a *answer) []envelope {
 		}
 		slices.Sort(names[len(termMembers):])
 	}
-	var found []envelope
+	var list []envelope
 	for _, name := range names {
-		found = append(found, readNested(members[name], decode)...)
+		list = append(list, readNested(members[name], decode)...)
 	}
 	if result, ok := members["result"].(object); ok {
-		found = append(found, readNested(result["structuredContent"], decode)...)
+		list = append(list, readNested(result["structuredContent"], decode)...)
 	}
-	return found
+	return list
 }
 
 func readNested(value any, decode string) []envelope {
