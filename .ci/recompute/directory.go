@@ -25,6 +25,10 @@ var recomputations = []func(*directory, *report){
 	recomputeUptime,
 	recomputeLists,
 	recomputeGroups,
+	recomputeCheckLog,
+	recomputeChanges,
+	recomputeEconomics,
+	recomputePriceSeries,
 }
 
 // recompute computes every figure again and lists the values that nothing explains.

@@ -2,10 +2,223 @@ package main
 
 import (
 	"math/big"
+	"slices"
 	"time"
 )
 
 const economicsRule = "Economics"
+
+// offer is what a service asks for now, from the prices of its active endpoints.
+type offer struct {
+	rows, variable int      // payment options; those whose amount is a maximum
+	first          node     // the first payment option
+	lowest         node     // the option with the lowest price in dollars
+	highest        *big.Rat // nil without a price in dollars
+	distinct       map[string]bool
+	networks       []string // CAIP-2
+}
+
+// price returns the lowest price in dollars, nil without one.
+func (o *offer) price() *big.Rat { return o.lowest.get("price_usd").number() }
+
+func newOffer(s *service) offer {
+	o := offer{distinct: map[string]bool{}}
+	for _, e := range s.detail.get("endpoints").items() {
+		for _, p := range e.get("pricing").items() {
+			if o.rows++; o.rows == 1 {
+				o.first = p
+			}
+			if isVariable(p) {
+				o.variable++
+			}
+			if id := p.get("network_caip2").text(); id != "" && !slices.Contains(o.networks, id) {
+				o.networks = append(o.networks, id)
+			}
+			usd := p.get("price_usd").number()
+			if usd == nil {
+				continue
+			}
+			o.distinct[usd.RatString()] = true
+			if o.price() == nil || usd.Cmp(o.price()) < 0 {
+				o.lowest = p
+			}
+			if o.highest == nil || usd.Cmp(o.highest) > 0 {
+				o.highest = usd
+			}
+		}
+	}
+	return o
+}
+
+// isVariable reports whether the amount of a payment option is a maximum.
+func isVariable(p node) bool {
+	scheme := p.get("scheme").text()
+	return scheme == "upto" || scheme == "batch-settlement" && namespaceOf(p.get("network_caip2").text()) == "eip155"
+}
+
+// recomputeEconomics computes prices, endpoints and their places in the category.
+func recomputeEconomics(d *directory, r *report) {
+	offers := map[*service]offer{}
+	for _, s := range d.services {
+		offers[s] = newOffer(s)
+	}
+	for _, s := range d.services {
+		o := offers[s]
+		for _, e := range s.detail.get("endpoints").items() {
+			figureEndpoint(d, r, s, e)
+		}
+		var lowest, highest []*big.Rat // of the category
+		for _, other := range d.services {
+			if p := offers[other]; p.price() != nil && other.detail.get("category").text() == s.detail.get("category").text() {
+				lowest, highest = append(lowest, p.price()), append(highest, p.highest)
+			}
+		}
+		detail, e := s.detail, s.detail.at("assessment", "economics")
+		r.figure(economicsRule, detail.get("min_price_usd"), o.price())
+		r.figure(economicsRule, e.get("price_usd"), o.price())
+		r.figure(economicsRule, e.get("price_max_usd"), o.highest)
+		shown := o.lowest
+		if o.price() == nil {
+			shown = o.first
+		}
+		r.figure(economicsRule, e.get("price_atomic"), textOrNull(shown.get("price").text()))
+		r.figure(economicsRule, detail.get("asset"), textOrNull(shown.get("asset_name").text()))
+		r.figure(economicsRule, e.get("model"), model(s, &o))
+		r.figure(economicsRule, e.get("category_percentile"), percentile(lowest, o.price()))
+		r.figure(economicsRule, e.get("category_percentile_max"), percentile(highest, o.highest))
+		r.figure(economicsRule, e.get("distinct_price_count"), len(o.distinct))
+		r.figure(economicsRule, e.get("endpoint_count"), len(detail.get("endpoints").items()))
+		r.figure(economicsRule, detail.get("endpoint_count"), len(detail.get("endpoints").items()))
+		var stable *big.Rat
+		if o.rows > 0 {
+			prices := d.snap.json(s.file("price/period=all.json")).get("data").items()
+			stable = stability(prices, d.now.UTC().Format(time.DateOnly))
+		}
+		r.figure(economicsRule, e.get("stability"), stable)
+		figureNetworks(r, detail, o.networks)
+	}
+}
+
+// figureNetworks compares the networks of a service or of an endpoint.
+func figureNetworks(r *report, n node, ids []string) {
+	ids = slices.Sorted(slices.Values(ids))
+	short := []string{}
+	for _, id := range ids {
+		if network, ok := lookupNetwork(id); ok {
+			short = append(short, network.Abbreviation)
+		}
+	}
+	slices.Sort(short)
+	r.figure(economicsRule, n.get("networks"), short)
+	if n.get("networks_caip2").exists() {
+		r.figure(economicsRule, n.get("networks_caip2"), ids)
+	}
+}
+
+// figureEndpoint compares an active endpoint with its evidence and its prices.
+func figureEndpoint(d *directory, r *report, s *service, e node) {
+	seen := e.get("last_seen_at").time()
+	r.figure("How a service is checked", e.get("is_active"), d.now.Before(seen.Add(14*day)))
+	var least *big.Rat
+	var ids []string
+	variable := 0
+	rows := e.get("pricing").items()
+	for _, p := range rows {
+		if usd := p.get("price_usd").number(); usd != nil && (least == nil || usd.Cmp(least) < 0) {
+			least = usd
+		}
+		if id := p.get("network_caip2").text(); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if isVariable(p) {
+			variable++
+		}
+	}
+	r.figure(economicsRule, e.get("min_price_usd"), least)
+	r.figure(economicsRule, e.get("variable_amount"), variable > 0)
+	figureNetworks(r, e, ids)
+	for _, n := range s.evidence.get("endpoints").items() {
+		if n.get("id").text() == e.get("id").text() {
+			figurePricing(r, e, newProbed(n))
+			return
+		}
+	}
+}
+
+// figurePricing compares the prices of an endpoint with the usable rows of the response that asked for them. If its
+// latest terms are not usable, the prices are those of an earlier response and are inputs.
+func figurePricing(r *report, e node, p *probed) {
+	pricing := e.get("pricing")
+	if p.published.get("verdict").text() != "paid" || p.terms.envelope == nil {
+		pricing.leaves(r.input)
+		r.input(e.get("last_seen_at"))
+		return
+	}
+	r.figure("How a service is checked", e.get("last_seen_at"), p.graded.received)
+	rows := []any{}
+	for _, row := range p.terms.envelope.rows {
+		if row.usable() {
+			rows = append(rows, newPricing(&row))
+		}
+	}
+	r.figure(economicsRule, pricing, rows)
+}
+
+// newPricing returns a payment option as it is published.
+func newPricing(row *row) map[string]any {
+	p := map[string]any{
+		"scheme": row.scheme, "network": row.network, "network_caip2": row.network, "asset_address": row.asset,
+		"asset_address_norm": row.assetNorm(), "asset_name": "UNKNOWN", "price": row.amount, "price_usd": nil,
+		"pay_to": row.payTo, "max_timeout_seconds": nil,
+	}
+	if asset, ok := lookupAsset(row); ok {
+		p["asset_name"] = asset.Symbol
+	}
+	if usd := row.dollars(); usd != nil {
+		p["price_usd"] = decimalText(usd)
+	}
+	if row.timeout != nil {
+		p["max_timeout_seconds"] = *row.timeout
+	}
+	return p
+}
+
+// model returns how a service charges.
+func model(s *service, o *offer) string {
+	switch {
+	case o.rows > 0 && o.variable == o.rows:
+		return "per-token"
+	case len(o.distinct) > 1:
+		return "tiered"
+	case len(o.distinct) == 1:
+		return "flat"
+	}
+	active, open := 0, 0
+	for _, n := range s.evidence.get("endpoints").items() {
+		if n.get("is_active").bool() {
+			active++
+			if n.get("verdict").text() == "open" {
+				open++
+			}
+		}
+	}
+	if active > 0 && open == active {
+		return "free"
+	}
+	return "unknown"
+}
+
+// percentile returns 100 × the number of lower prices / the number of other prices, nil without any of them.
+func percentile(prices []*big.Rat, price *big.Rat) *big.Rat {
+	if price == nil || len(prices) < 2 {
+		return nil
+	}
+	cheaper := 0
+	for _, other := range prices {
+		cheaper += max(0, price.Cmp(other))
+	}
+	return percent(cheaper, len(prices)-1)
+}
 
 // stability returns (30 - days on which a price changed) / 30 over the 30 days that end with a date, from the points of
 // the price series. It is nil before the first price.
@@ -15,16 +228,32 @@ func stability(prices []node, date string) *big.Rat {
 		return nil
 	}
 	first := last.Add(-29 * day).Format(time.DateOnly)
-	known, changed := false, int64(0)
+	priced, changed := false, int64(0)
 	for _, point := range prices {
 		at := point.get("date").text()
-		known = known || at <= date
+		priced = priced || at <= date
 		if first <= at && at <= date && point.get("changes").int() > 0 {
 			changed++
 		}
 	}
-	if !known {
+	if !priced {
 		return nil
 	}
 	return round(big.NewRat(30-changed, 30), 2)
+}
+
+// recomputePriceSeries computes the last point of a price series if no price changed since. All other points are what
+// earlier visits found, and inputs: a price that lasted less than an hour is in no change record.
+func recomputePriceSeries(d *directory, r *report) {
+	rows := d.snap.log("v1/changes")
+	for _, s := range d.services {
+		points := d.snap.json(s.file("price/period=all.json")).get("data")
+		points.leaves(r.input)
+		o := newOffer(s)
+		if n := len(points.items()); n == 1 && len(keep(rows, "slug", s.slug)) == 0 && o.rows > 0 {
+			r.figure(economicsRule, points.items()[0].get("min_price_usd"), o.price())
+			r.figure(economicsRule, points.items()[0].get("max_price_usd"), o.highest)
+			r.figure(economicsRule, points.items()[0].get("changes"), 0)
+		}
+	}
 }
