@@ -23,6 +23,7 @@ type service struct {
 // recomputations are all parts of the program. Each compares the figures that it can compute.
 var recomputations = []func(*directory, *report){
 	recomputeUptime,
+	recomputeState,
 	recomputeLists,
 	recomputeGroups,
 	recomputeCheckLog,

@@ -69,7 +69,8 @@ func recomputeEconomics(d *directory, r *report) {
 		}
 		var lowest, highest []*big.Rat // of the category
 		for _, other := range d.services {
-			if p := offers[other]; p.price() != nil && other.detail.get("category").text() == s.detail.get("category").text() {
+			if p := offers[other]; p.price() != nil && other.detail.get("category").text() == s.detail.get("category").
+				text() {
 				lowest, highest = append(lowest, p.price()), append(highest, p.highest)
 			}
 		}

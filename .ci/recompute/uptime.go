@@ -84,12 +84,6 @@ func recomputeUptime(d *directory, r *report) {
 		detail, reliability := s.detail, s.detail.at("assessment", "reliability")
 		r.figure(uptimeRule, detail.get("total_checks"), v.total)
 		r.figure(uptimeRule, reliability.get("total_checks"), detail.get("total_checks"))
-		last := time.Time{}
-		if len(v.list) > 0 {
-			last = v.list[len(v.list)-1].at
-			r.figure(uptimeRule, detail.get("last_checked_at"), last)
-		}
-		r.figure(uptimeRule, reliability.get("last_checked_at"), detail.get("last_checked_at"))
 		lastDay := hoursBefore(d.now, 24)
 		c := v.count(lastDay, d.now.Add(time.Nanosecond))
 		r.figure(uptimeRule, detail.get("avg_response_time_ms"), mean(c.response, c.timed))
