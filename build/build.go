@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tollbook/build/judge"
+	"tollbook/build/tables"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
@@ -132,6 +133,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	judged.Prepare()
 	judged.Snapshot.Previous = previous
+	judged.Snapshot.Assets = tables.New(facts.Tokens, o.FreeHosts)
 	renderer := pages.NewRenderer(judged.Snapshot)
 	inputs, err := newPreviousInputs(b, o.Program, renderer.ServiceRenderer)
 	if err != nil {

@@ -16,9 +16,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tollbook/build/judge"
+	"tollbook/build/tables"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -141,6 +143,7 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 		w.catalogue.count(endpoints)
 	})
 	judged.Prepare()
+	judged.Snapshot.Assets = tables.New(nil, listing.FreeHosts{})
 	w.renderer = pages.NewRenderer(judged.Snapshot)
 	if err := w.write(t.Context()); err != nil {
 		t.Fatal(err)

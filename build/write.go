@@ -140,7 +140,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add addFunc) error {
 		data  any
 	}{
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats},
-		{"categories", s.Categories},
+		{"categories", s.Categories}, {"assets", s.Assets},
 		{"snapshots", append([]site.PublishedSnapshot{}, s.Previous...)},
 	} {
 		if err := addJSON(bare(a.route, "").Key(), a.data, add); err != nil {

@@ -61,6 +61,7 @@ var Responses = map[string]any{
 	"volume":         CaveatList[VolumePoint]{},
 	"buyers":         CaveatList[BuyersPoint]{},
 	"settlements":    One[Settlements]{},
+	"assets":         One[AssetTables]{},
 	"facilitator":    One[FacilitatorDetail]{},
 	"coverage":       One[CoverageReport]{},
 	"lookup-url":     One[AddressLookup]{},

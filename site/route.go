@@ -149,6 +149,9 @@ var Routes = []Route{
 	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
 		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
 			"listed, and the volume that may not be real trade."},
+	{Name: "assets", Pattern: "/v1/assets", Rule: RuleLiteral, Ext: ".json",
+		About: "The tables by which payment options are judged and settlements counted: networks, tokens, forms of " +
+			"addresses, burn addresses and domains of free hosting."},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json",
 		About: "Number of services by status, and the status of each service."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json",

@@ -19,6 +19,7 @@ type Snapshot struct {
 
 	Facilitators []FacilitatorDetail // by id, with all embedded members: v1/facilitators.json and v1/facilitators/…
 	Coverage     CoverageReport      // v1/coverage.json
+	Assets       AssetTables         // v1/assets.json
 }
 
 // Listing is one service in a snapshot.

@@ -125,6 +125,12 @@ func unitsPerUSD(network, token string, configured *ledger.Token) (*big.Int, boo
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
 }
 
+// CountsAsUSD reports whether settlements in a token count as volume in dollars.
+func CountsAsUSD(network, token string, configured *ledger.Token) bool {
+	_, valued := unitsPerUSD(network, token, configured)
+	return valued && hasValue(network)
+}
+
 // lookupAsset returns the spelling of a token's address and its symbol, from the table of assets or else from the
 // operator's configuration.
 func lookupAsset(network, token string, configured *ledger.Token) (address, name string) {

@@ -335,8 +335,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
 			"site/postgres/statement", "site/synthesis", "site/x402", "site/x402/address"},
 	},
+	"build/tables": {
+		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},
+	},
 	"build": {
 		ours: []string{
+			"build/tables",
 			"build/judge",
 			"site",
 			"site/encode",

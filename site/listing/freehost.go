@@ -3,6 +3,8 @@ package listing
 import (
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -64,6 +66,13 @@ func (f FreeHosts) Has(host string) bool {
 		_, host, _ = strings.Cut(host, ".")
 	}
 	return false
+}
+
+// List returns the domains, sorted.
+func (f FreeHosts) List() []string {
+	all := maps.Clone(shippedFreeHosts().added)
+	maps.Copy(all, f.added)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // isDomain reports whether s is a domain name of at least two labels in lower-case ASCII (xn--… for other letters), and

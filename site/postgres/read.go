@@ -22,6 +22,7 @@ type Facts struct {
 	checks.DirectoryFacts
 
 	Facilitators []ledger.FacilitatorFacts // by id
+	Tokens       []ledger.Token            // that the operator configured
 	Chains       []ledger.ChainFacts       // by network
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 }
@@ -98,8 +99,10 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if f.DirectoryFacts, err = r.ReadDirectory(ctx, now, delay, index); err != nil {
 		return nil, err
 	}
-	f.Facilitators, f.Chains, err = r.Settled(ctx, now)
-	if err != nil {
+	if f.Facilitators, f.Chains, err = r.Settled(ctx, now); err != nil {
+		return nil, err
+	}
+	if f.Tokens, err = r.ReadTokens(ctx); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -187,8 +187,34 @@ var logFields = map[string]Field{
 		About:  "How its settlements are known: on-chain if they are measured, listed if they are not",
 		Values: []string{site.VerificationOnChain, site.VerificationListed},
 	},
-	"timeseries": {About: "With include=timeseries: one point per UTC day, oldest first, today last"},
-	"chains":     {About: "With include=chains: volume and settlements by network and token"},
+	"timeseries":           {About: "With include=timeseries: one point per UTC day, oldest first, today last"},
+	"chains":               {About: "With include=chains: volume and settlements by network and token"},
+	"AssetTables.networks": {About: "Networks whose names are recognised, by CAIP-2 id"},
+	"assets":               {About: "Tokens that are recognised, by network, then address"},
+	"addresses":            {About: "Forms of addresses by namespace; * stands for every other namespace"},
+	"free_hosts": {
+		About: "Domains of free hosting and development tunnels; a subdomain of one is a free host too",
+	},
+	"KnownNetwork.aliases": {About: "Names that mean this network, in lower case; names are compared without case"},
+	"also_caip2":           {About: "Other CAIP-2 ids of the same network"},
+	"issuer":               {About: "Account that issues the currency on the XRP Ledger; null for other tokens"},
+	"peg": {
+		About: "Currency of which one token is worth one unit; an amount in a token with the peg USD has a price " +
+			"in dollars; null if unknown",
+	},
+	"counts_as_usd":     {About: "Settlements in the token count as volume, one dollar each"},
+	"eip712_name":       {About: "Name in the token's EIP-712 domain; null if not verified, or without one"},
+	"eip712_version":    {About: "Version in the token's EIP-712 domain; null if not verified, or without one"},
+	"permit2":           {About: "The token is paid through Permit2, because it lacks EIP-3009"},
+	"configured":        {About: "The operator of the directory configured the token"},
+	"namespace":         {About: "Part of a CAIP-2 id before the colon"},
+	"recipient_pattern": {About: "Regular expression that every recipient matches"},
+	"recipient_rule":    {About: "What the pattern does not say, such as a checksum; null if it says all"},
+	"asset_pattern":     {About: "Regular expression that every asset matches"},
+	"asset_rule":        {About: "What the pattern of assets does not say; null if it says all"},
+	"burn_addresses":    {About: "Recipients from which nobody can spend, in normal form"},
+	"normal_form":       {About: "The form in which equal addresses are equal texts"},
+
 	"Settlements.recipients": {
 		About: "Recipients on measured networks whose settlements belong or belonged to the service, by network, " +
 			"then address",

@@ -49,7 +49,7 @@ func (r *Reader) Settled(ctx context.Context, now time.Time) (facilitators []Fac
 	if chains, err = r.readChains(ctx, now); err != nil {
 		return nil, nil, err
 	}
-	tokens, err := r.readTokens(ctx)
+	tokens, err := r.ReadTokens(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

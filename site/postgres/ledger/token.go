@@ -71,9 +71,10 @@ func resetSettlers(ctx context.Context, tx pgx.Tx, network string) error {
 	return nil
 }
 
-// readTokens reads every configured token.
-func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
-	rows, err := r.tx.Query(ctx, `SELECT network, address, symbol, decimals, usd FROM tokens`)
+// ReadTokens reads every configured token, by network and address.
+func (r *Reader) ReadTokens(ctx context.Context) ([]Token, error) {
+	rows, err := r.tx.Query(ctx, `SELECT network, address, symbol, decimals, usd FROM tokens
+		ORDER BY network COLLATE "C", address COLLATE "C"`)
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}

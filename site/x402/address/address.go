@@ -268,11 +268,8 @@ func evmAddress(s string) error {
 }
 
 func evmRecipient(s string) error {
-	for _, burn := range []string{"0x0000000000000000000000000000000000000000",
-		"0x000000000000000000000000000000000000dead"} {
-		if strings.EqualFold(s, burn) {
-			return ErrBurn
-		}
+	if slices.Contains(burnAddresses, strings.ToLower(s)) {
+		return ErrBurn
 	}
 	return evmAddress(s)
 }

@@ -2,7 +2,10 @@ package address
 
 import (
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -72,6 +75,7 @@ func TestCheck(t *testing.T) {
 		if err := Check(test.network, test.address); err != nil {
 			t.Error(err)
 		}
+		checkForm(t, test.network, test.address, nil, ErrShape)
 		if got := Normalize(test.network, test.address); got != test.norm {
 			t.Errorf("Normalize(%s, %s) = %s, want %s", test.network, test.address, got, test.norm)
 		}
@@ -133,9 +137,11 @@ func TestCheckRefuses(t *testing.T) {
 		{"polkadot:91b171bb158e2d3848fa23a9f1c25182", "pay@acme.test", ErrShape},
 		{"", "two words", ErrShape},
 	} {
-		if err := Check(test.network, test.address); !errors.Is(err, test.want) {
+		err := Check(test.network, test.address)
+		if !errors.Is(err, test.want) {
 			t.Errorf("Check(%s, %.80q) = %v, want %v", test.network, test.address, err, test.want)
 		}
+		checkForm(t, test.network, test.address, err, ErrShape)
 	}
 }
 
@@ -165,9 +171,40 @@ func TestCheckAsset(t *testing.T) {
 		{"cloudflare:402", "dollars", ErrShape},
 		{"aptos:1", "0x1::aptos_coin::AptosCoin", nil},
 	} {
-		if err := CheckAsset(test.network, test.asset); !errors.Is(err, test.want) {
+		err := CheckAsset(test.network, test.asset)
+		if !errors.Is(err, test.want) {
 			t.Errorf("CheckAsset(%s, %s) = %v, want %v", test.network, test.asset, err, test.want)
 		}
+		checkForm(t, test.network, test.asset, ErrShape, err)
+	}
+}
+
+var forms = sync.OnceValue(func() map[string]Form {
+	by := map[string]Form{}
+	for _, f := range Forms() {
+		by[f.Namespace] = f
+	}
+	return by
+})
+
+// checkForm checks that the published forms fit what Check and CheckAsset returned for a text. Text that does not have
+// the form is refused for its shape, and a listed burn address is refused.
+func checkForm(t *testing.T, network, text string, recipient, asset error) {
+	t.Helper()
+	f, ok := forms()[Namespace(network)]
+	if !ok {
+		f = forms()["*"]
+	}
+	for _, c := range []struct {
+		form string
+		err  error
+	}{{f.Recipient, recipient}, {f.Asset, asset}} {
+		if !errors.Is(c.err, ErrShape) && !regexp.MustCompile(c.form).MatchString(text) {
+			t.Errorf("%q on %s is accepted (%v), but does not have the form %s", text, network, c.err, c.form)
+		}
+	}
+	if recipient == nil && slices.Contains(f.Burn, Normalize(network, text)) {
+		t.Errorf("%q on %s is a listed burn address, but accepted", text, network)
 	}
 }
 
@@ -185,6 +222,6 @@ func FuzzAddress(f *testing.F) {
 		if Check(network, address) == nil && Check(network, norm) != nil {
 			t.Errorf("%q is an address on %q, its normal form %q is not", address, network, norm)
 		}
-		_ = CheckAsset(network, address)
+		checkForm(t, network, address, Check(network, address), CheckAsset(network, address))
 	})
 }

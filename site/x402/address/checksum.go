@@ -50,7 +50,7 @@ func solanaRecipient(s string) error {
 	if err != nil || len(b) != 32 {
 		return ErrShape
 	}
-	if s == "11111111111111111111111111111111" { // the system program
+	if s == solanaSystem {
 		return ErrBurn
 	}
 	return nil
