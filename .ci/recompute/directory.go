@@ -9,7 +9,8 @@ import (
 type directory struct {
 	snap     *snapshot
 	now      time.Time
-	services []*service // by slug
+	services []*service      // by slug
+	measured map[string]bool // networks whose settlements are measured
 }
 
 // service is what a snapshot publishes about one service.

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// account is a recipient on a network.
+type account struct{ network, address string }
+
+// readMeasured reads the networks whose settlements are measured.
+func (d *directory) readMeasured() {
+	d.measured = map[string]bool{}
+	for _, n := range d.snap.json("v1/coverage.json").at("data", "networks").items() {
+		d.measured[n.get("network_caip2").text()] = n.get("measured").bool()
+	}
+}
+
+// recipientsNow returns the services that name each recipient now or named it last, by slug.
+func recipientsNow(d *directory) map[account][]*service {
+	named := map[account][]*service{}
+	for _, s := range d.services {
+		for at := range recipientsOf(s) {
+			named[at] = append(named[at], s)
+		}
+	}
+	return named
+}
+
+// recipientsOf returns the recipients that active endpoints of a service name.
+func recipientsOf(s *service) map[account]bool {
+	set := map[account]bool{}
+	for _, endpoint := range s.detail.get("endpoints").items() {
+		for _, p := range endpoint.get("pricing").items() {
+			network := p.get("network_caip2").text()
+			set[account{network, normalAddress(network, p.get("pay_to").text())}] = true
+		}
+	}
+	return set
+}
+
+// recipientsWithin returns the networks on which recipients belonged to the service on one of the last 30 days.
+func (d *directory) recipientsWithin(s *service) map[string]bool {
+	first := midnight(d.now).Add(-29 * day).Format(time.DateOnly)
+	networks := map[string]bool{}
+	for at := range recipientsOf(s) {
+		networks[at.network] = true
+	}
+	for _, n := range d.snap.json(s.file("settlements.json")).at("data", "recipients").items() {
+		if until := n.get("until"); !until.hasValue() || until.text() >= first {
+			networks[n.get("network_caip2").text()] = true
+		}
+	}
+	return networks
+}
+
+// measuredNetworks returns those of the networks on which settlements are measured, sorted.
+func (d *directory) measuredNetworks(networks map[string]bool) []string {
+	list := []string{}
+	for network := range networks {
+		if d.measured[network] {
+			list = append(list, network)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// tractionStatus returns the first status that applies.
+func (d *directory) tractionStatus(s *service, named map[account][]*service) string {
+	networks := d.recipientsWithin(s)
+	switch {
+	case len(d.sharing(s, named)) > 0 && d.failsLong(s):
+		return "unresponsive"
+	case len(networks) == 0:
+		return "no-payto"
+	case len(d.measuredNetworks(networks)) == 0:
+		return "unmeasured-network"
+	}
+	return "measured"
+}
+
+// failsLong reports whether every counted visit of the last 7 days failed, and one before.
+func (d *directory) failsLong(s *service) bool {
+	before := d.now.Add(-7 * day)
+	for _, visit := range slices.Backward(s.visits(d).list) {
+		if !visit.counted {
+			continue
+		}
+		if visit.up {
+			return false
+		}
+		if !visit.at.After(before) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharing returns the other services that name a recipient of the service on a measured network now, by slug.
+func (d *directory) sharing(s *service, named map[account][]*service) map[string]*service {
+	others := map[string]*service{}
+	for at := range recipientsOf(s) {
+		for _, other := range named[at] {
+			if other != s && d.measured[at.network] {
+				others[other.slug] = other
+			}
+		}
+	}
+	return others
+}
+
+// maxSharing is the largest number of services that are listed as sharing a recipient.
+const maxSharing = 100
+
+// compareSharing compares which other services share a recipient of the service. Unresponsive services share nothing.
+func compareSharing(r *report, d *directory, s *service, named map[account][]*service) {
+	p := s.detail.at("assessment", "traction")
+	others := d.sharing(s, named)
+	maps.DeleteFunc(others, func(_ string, other *service) bool {
+		return d.tractionStatus(other, named) == "unresponsive"
+	})
+	list := []any{}
+	for _, slug := range slices.Sorted(maps.Keys(others)) {
+		if len(list) < maxSharing {
+			list = append(list, map[string]any{"name": others[slug].detail.get("name").text(), "slug": slug})
+		}
+	}
+	r.figure(tractionRule, p.get("shared_payout"), len(others) > 0)
+	r.figure(tractionRule, p.get("shared_with"), len(others))
+	r.figure(tractionRule, p.get("shared_with_services"), list)
+	r.figure(tractionRule, p.get("pro_quota_share"), nearest(1/float64(len(others)+1)))
+	r.figure(tractionRule, p.get("measured_networks"), d.measuredNetworks(d.recipientsWithin(s)))
+}
+
+// nearest returns a number as JSON writes it: in the fewest digits that no other number of 64 bits shares.
+func nearest(number float64) *big.Rat {
+	value, _ := new(big.Rat).SetString(strconv.FormatFloat(number, 'f', -1, 64))
+	return value
+}
