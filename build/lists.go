@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tollbook/site"
 	"tollbook/site/encode"
@@ -28,7 +29,13 @@ func listSelections(items []*site.ServiceListItem) []selection {
 		if item.Status != site.StatusUnknown {
 			statuses = append(statuses, item.Status)
 		}
-		for _, n := range append([]string{""}, item.Networks...) {
+		networks := []string{""}
+		for _, n := range item.Networks {
+			if !strings.Contains(n, ":") { // an ID: anybody can invent one, so lists of them would have no limit
+				networks = append(networks, n)
+			}
+		}
+		for _, n := range networks {
 			for _, st := range statuses {
 				for _, c := range []string{"", item.Category} {
 					k := key{n, st, c}

@@ -192,6 +192,7 @@ func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.Add
 				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName,
 				AssetAddress: price.AssetAddress,
 				Price:        price.Price, PriceUSD: price.PriceUSD, PayTo: price.PayTo, Since: t.Prices[k].Since,
+				Testnet: price.Testnet,
 			})
 		}
 	}
@@ -225,11 +226,8 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 		of.EndpointCount++
 		of.Signable = of.Signable && signable
 	}
-	if p.PriceUSD == nil {
-		return
-	}
-	usd, err := site.ParseDecimal(*p.PriceUSD)
-	if err == nil && (of.MinPriceUSD == nil || usd.Compare(*of.MinPriceUSD) < 0) {
+	usd, ok := p.CountedUSD()
+	if ok && (of.MinPriceUSD == nil || usd.Compare(*of.MinPriceUSD) < 0) {
 		of.MinPriceUSD = &usd
 	}
 }

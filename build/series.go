@@ -10,8 +10,9 @@ import (
 
 // Caveats of the series of prices and scores.
 const (
-	priceCaveat = "Prices in assets with a known dollar value; other prices count as changes only. Prices are those " +
-		"that visits found: a price that lasted only between two visits is missing."
+	priceCaveat = "Counted prices in dollars of the endpoints that are active now; other prices count as changes " +
+		"only. Days without a point are like the last point before them, which may be older than the period. Prices " +
+		"are those that visits found: a price that lasted only between two visits is missing."
 	scoreCaveat = "Uptime and response time are of the day's counted checks, price_stability is of the 30 days that " +
 		"end with the day. Compliance grades and risk levels have no history."
 )

@@ -186,8 +186,8 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// TestPricesOverTime checks that the chart shows a price as long as it was valid, also one from before the 90 days.
-// Unknown is not zero.
+// TestPricesOverTime checks that the chart shows a price as long as it was valid, also one from before the 90 days, and
+// nothing on days without a price. Unknown is not zero.
 func TestPricesOverTime(t *testing.T) {
 	t.Parallel()
 	l := acme()
@@ -199,12 +199,16 @@ func TestPricesOverTime(t *testing.T) {
 		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
 	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // it changed today
 	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2),
-		In("figcaption", IsText("Now from $0.75; 2 changes in the last 90 days.")),
-		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")),
-			In("rect", HasAttr("width", "800"))),
+		In("figcaption", IsText("Now from $0.75; 3 changes in the last 90 days.")),
+		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 30 Sep 2026: $0.0000001")),
+			In("rect", HasAttr("width", "390"))),
 		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")),
 			In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
-		Count("tbody tr", 1), In("tbody tr", HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
+		Count("tbody tr", 2), Nth("tbody tr", 0, HasText("1 Oct 2026 —not known —not known 1")),
+		Nth("tbody tr", 1, HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
+	l.Prices, l.Detail.MinPriceUSD = l.Prices[:2], nil
+	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 1),
+		In("figcaption", IsText("No price in dollars now; 1 change in the last 90 days."))))
 	expect(t, servicePage(newRenderer(t, world()), unchecked()),
 		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known yet."), NoText("$0")))
 }

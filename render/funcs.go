@@ -29,7 +29,6 @@ func (p *Pages) funcs() template.FuncMap {
 		"millis":     valueFunc(display.Millis),
 		"percent":    valueFunc(display.Percent),
 		"three":      valueFunc(three),
-		"whole":      valueFunc(display.WholePercent),
 
 		"cents": func(v any) (template.HTML, error) {
 			text, err := display.FormatDecimal(v, display.Cents)

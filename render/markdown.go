@@ -72,7 +72,8 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	}
 	fmt.Fprintf(b,
 		"\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: %s over 24 "+
-			"hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time: %s\n- Conformance: %s, %d of "+
+			"hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time, 24 hours: %s\n"+
+			"- Conformance: %s, %d of "+
 			"%d "+
 			"checks\n- Risk: %s\n",
 		display.Status(d.Status), orUnknown(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
@@ -115,6 +116,9 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			amount := orUnknown(display.Markdown(way.Amount, display.MaxLine))
 			if way.Maximum {
 				amount = "up to " + amount
+			}
+			if entry.PriceCaveat != nil {
+				amount += ", not counted: " + *entry.PriceCaveat
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
 				display.Markdown(way.Network, display.MaxLine),

@@ -32,10 +32,11 @@ func (e *Renderer) homeMarkdown() Asset {
 	st := &s.Stats
 	fmt.Fprintf(b,
 		"\n- Services: %d, with %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: "+
-			"%d\n- Price per request: median %s, from %s to %s\n- Uptime: %s over 24 hours, %s over 7 days\n- JSON: "+
-			"%s\n",
+			"%d, and %s\n- Price per request: median %s, from %s to %s\n"+
+			"- Uptime: %s over 24 hours, %s over 7 days\n- JSON: %s\n",
 		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints,
-		st.TotalNetworks, orUnknown(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
+		st.TotalNetworks, display.Plural(int64(st.TotalTestnets), "test network", "test networks"),
+		orUnknown(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
 		orUnknown(display.DollarsOrNull(st.Pricing.MinPriceUSD)),
 		orUnknown(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
 		orUnknown(display.Percent(st.AvgUptime24h)), orUnknown(display.Percent(st.AvgUptime7d)),

@@ -215,7 +215,7 @@ func TestServicesPage(t *testing.T) {
 			In("td[data-label='Price from']", IsText("$0.01")),
 			In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
 			In("td[data-label='Uptime, 24 hours']", IsText("99.95%")), In("td[data-label='Response "+
-				"time']", IsText("120 ms"))),
+				"time, 24 hours']", IsText("120 ms"))),
 		In(".pager", NotIn("a[rel=prev]"), In("a[rel=next]", HasAttr("href", "/services/sort=newest/page=2.html")),
 			In("a[aria-current=page]", HasAttr("href", "/services.html"))))
 	expect(t, list(2, len(rows), rows[render.PageRows:]),
@@ -237,7 +237,8 @@ func TestStatusPage(t *testing.T) {
 		Count("tbody tr", 53),
 		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")),
 			HasText("0%"), HasText("96"),
-			In("td[data-label='Response time']", IsText("—not known")), In("time", IsText("20 Nov 2026, 23:40"))),
+			In("td[data-label='Response time, 24 hours']", IsText("—not known")),
+			In("time", IsText("20 Nov 2026, 23:40"))),
 		In("section[aria-labelledby=unknown] td[data-label='Last checked (UTC)']", IsText("—not known")))
 }
 

@@ -33,6 +33,7 @@ type Network struct {
 	ExplorerURL  *string  `json:"explorer_url"`
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"` // mean of the services' uptime_24h
+	Testnet      bool     `json:"testnet"`    // the opposite of is_mainnet
 }
 
 // Tag is a row of /v1/tags.
@@ -45,16 +46,17 @@ type Tag struct {
 type AggregateStats struct {
 	TotalServices     int            `json:"total_services"`
 	TotalEndpoints    int            `json:"total_endpoints"`
-	TotalNetworks     int            `json:"total_networks"`
+	TotalNetworks     int            `json:"total_networks"` // main networks
 	AvgUptime24h      *float64       `json:"avg_uptime_24h"`
 	AvgUptime7d       *float64       `json:"avg_uptime_7d"`
 	AvgResponseTimeMS *float64       `json:"avg_response_time_ms"`
 	ChecksPerHour     float64        `json:"checks_per_hour"`
 	Pricing           StatsPricing   `json:"pricing"`
-	Networks          []StatsNetwork `json:"networks"` // by abbreviation
+	Networks          []StatsNetwork `json:"networks"`       // by abbreviation
+	TotalTestnets     int            `json:"total_testnets"` // beyond the contract
 }
 
-// StatsPricing covers the lowest price of every active endpoint that has a price.
+// StatsPricing covers the lowest counted price of every active endpoint that has one.
 type StatsPricing struct {
 	AvgPriceUSD    *Decimal `json:"avg_price_usd"`
 	MinPriceUSD    *Decimal `json:"min_price_usd"`
@@ -67,6 +69,7 @@ type StatsNetwork struct {
 	Abbreviation string   `json:"abbreviation"`
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"`
+	Testnet      bool     `json:"testnet"` // beyond the contract
 }
 
 // PaginationMeta is the meta of a list with pages.

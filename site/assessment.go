@@ -91,6 +91,8 @@ type Economics struct {
 	CategoryPercentileMax *float64 `json:"category_percentile_max"`
 	EndpointCount         int      `json:"endpoint_count"`
 	DistinctPriceCount    int      `json:"distinct_price_count"`
+
+	PriceCaveat *string `json:"price_caveat"` // beyond the contract: which prices are not counted; null if all are
 }
 
 // Risk levels, from low to high.

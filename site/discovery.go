@@ -119,7 +119,8 @@ type LookupPrice struct {
 	Price        string  `json:"price"` // atomic units
 	PriceUSD     *string `json:"price_usd"`
 	PayTo        string  `json:"pay_to"`
-	Since        Time    `json:"since"` // since when it has been offered unchanged
+	Since        Time    `json:"since"`   // since when it has been offered unchanged
+	Testnet      bool    `json:"testnet"` // tokens of a test network have no value
 }
 
 // MaxLookup is the maximum size of a look-up's response in bytes.

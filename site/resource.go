@@ -14,7 +14,7 @@ type ServiceListItem struct {
 	Verified          bool     `json:"verified"`
 	EndpointCount     int      `json:"endpoint_count"`
 	MinPriceUSD       *Decimal `json:"min_price_usd"`
-	Networks          []string `json:"networks"` // abbreviations, sorted
+	Networks          []string `json:"networks"` // abbreviations, or CAIP-2 ids of networks without; sorted
 	Uptime24h         *float64 `json:"uptime_24h"`
 	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
 	LastCheckedAt     *Time    `json:"last_checked_at"`
@@ -47,8 +47,8 @@ type ServiceDetail struct {
 	AvgResponseTimeMS    *int          `json:"avg_response_time_ms"`
 	TotalChecks          int64         `json:"total_checks"`
 	Networks             []string      `json:"networks"`
-	NetworksCAIP2        []string      `json:"networks_caip2"`
-	Asset                *string       `json:"asset"` // asset of the lowest price; null without prices
+	NetworksCAIP2        []string      `json:"networks_caip2"` // of the same networks, in the same order
+	Asset                *string       `json:"asset"`          // asset of the lowest price; null without prices
 	Endpoints            []Endpoint    `json:"endpoints"`
 	PayToChanges         []PayToChange `json:"pay_to_changes"`
 	Assessment           Assessment    `json:"assessment"`
@@ -107,6 +107,19 @@ type PricingEntry struct {
 	PriceUSD          *string `json:"price_usd"` // decimal string; null for an asset without a known dollar value
 	PayTo             string  `json:"pay_to"`
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
+
+	// beyond the contract
+	Testnet     bool    `json:"testnet"`      // tokens of a test network have no value
+	PriceCaveat *string `json:"price_caveat"` // why the price is not counted in dollars; null if it is
+}
+
+// CountedUSD returns the price in dollars, and false if figures do not count it.
+func (p *PricingEntry) CountedUSD() (Decimal, bool) {
+	if p.PriceUSD == nil || p.PriceCaveat != nil {
+		return "", false
+	}
+	usd, err := ParseDecimal(*p.PriceUSD)
+	return usd, err == nil
 }
 
 // PayToDivergence reports an endpoint that pays a different recipient than the other endpoints on the same network.

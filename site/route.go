@@ -118,9 +118,9 @@ var Routes = []Route{
 			paramPerPage, paramPage,
 		}},
 	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", Framing: Series,
-		About: "Prices of a service by UTC day: the lowest and highest price at any time of the day, in USD, and " +
-			"how many endpoints' amounts changed. Days without a new price are " +
-			"left out.", Params: []Param{paramPeriod}},
+		About: "Prices of a service's active endpoints by UTC day: the lowest and highest price at any time of the " +
+			"day, in USD, and how many times amounts changed. Days without a point are like the point before them.",
+		Params: []Param{paramPeriod}},
 	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: Series,
 		About: "Uptime, response time and price stability of a service by UTC day. Days without a counted check " +
 			"are left out.", Params: []Param{paramPeriod}},

@@ -12,12 +12,13 @@ var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 // Series is the framing of a series by UTC day: its points, oldest first, and a caveat about what they leave out.
 var Series = encode.Framing{Rows: "data", Meta: "caveat"}
 
-// PricePoint is a UTC day on which a service's amounts changed or were first seen.
+// PricePoint is a UTC day on which a service changed amounts, or whose lowest or highest price is not that of the day
+// before. Days without a point are like the last point before them.
 type PricePoint struct {
 	Date        string   `json:"date"`          // "2026-11-20"; first, because lines are cut by their beginning
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest at any time of the day; null without a price in USD
 	MaxPriceUSD *Decimal `json:"max_price_usd"`
-	Changes     int      `json:"changes"` // how many times an endpoint's amounts changed; 0 on the first day
+	Changes     int      `json:"changes"` // how many times an active endpoint changed its amounts
 }
 
 // ScorePoint is a UTC day with a counted check.

@@ -30,7 +30,7 @@
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),
 			cell("Price from", "num price", dollars(s.min_price_usd)),
 			cell("Uptime, 24 hours", "num", percent(s.uptime_24h)),
-			cell("Response time", "num", millis(s.avg_response_time_ms)),
+			cell("Response time, 24 hours", "num", millis(s.avg_response_time_ms)),
 			cell("Networks", "wide", chips(s.networks, networks)));
 	};
 

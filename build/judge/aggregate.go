@@ -109,7 +109,7 @@ func newNetworks(services []site.Listing) []site.Network {
 		}
 		network := site.Network{
 			ID: w.ID, CAIP2: w.ID, CAIP2ID: w.ID, Name: w.Name, Abbreviation: w.Abbreviation, ChainType: w.ChainType,
-			IsMainnet: w.Mainnet, ServiceCount: n, AvgUptime: up[abbreviation].value(),
+			IsMainnet: w.Mainnet, ServiceCount: n, AvgUptime: up[abbreviation].value(), Testnet: !w.Mainnet,
 		}
 		if w.ExplorerURL != "" {
 			network.ExplorerURL = &w.ExplorerURL
@@ -163,14 +163,19 @@ func (a *statsCounter) add(l *site.Listing) {
 
 func (a *statsCounter) stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
 	st := site.AggregateStats{
-		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints,
+		TotalServices: len(s.Services), TotalEndpoints: a.endpoints,
 		Networks:     []site.StatsNetwork{},
 		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(),
 		ChecksPerHour: checksPerHour, Pricing: price.Statistics(a.prices),
 	}
 	for _, n := range s.Networks {
 		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount,
-			AvgUptime: n.AvgUptime})
+			AvgUptime: n.AvgUptime, Testnet: n.Testnet})
+		if n.Testnet {
+			st.TotalTestnets++
+		} else {
+			st.TotalNetworks++
+		}
 	}
 	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int {
 		return cmp.Compare(a.Abbreviation, b.Abbreviation)

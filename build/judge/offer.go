@@ -9,7 +9,6 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
 
@@ -17,8 +16,8 @@ import (
 type offer struct {
 	prices        price.Offer
 	endpoints     []site.Endpoint
-	networks      []string // abbreviations, sorted
-	networksCAIP2 []string // sorted
+	networks      []string // short names, sorted
+	networksCAIP2 []string // of the same networks, in the same order
 }
 
 // newOffer judges a service's active endpoints.
@@ -39,18 +38,24 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		out := newEndpoint(e)
 		o.prices.Add(&out, price.Current(e.Prices))
 		for _, p := range out.Pricing {
-			if id := p.NetworkCAIP2; id != nil {
-				out.Networks = insertSorted(out.Networks, x402.Abbreviation(*id))
-				o.networksCAIP2 = insertSorted(o.networksCAIP2, *id)
+			if p.NetworkCAIP2 != nil {
+				out.Networks = insertSorted(out.Networks, shortNetwork(*p.NetworkCAIP2))
+				o.addNetwork(*p.NetworkCAIP2)
 			}
 		}
 		out.PayToDivergence = findDivergence(e, expected)
-		for _, n := range out.Networks {
-			o.networks = insertSorted(o.networks, n)
-		}
 		o.endpoints = append(o.endpoints, out)
 	}
 	return o
+}
+
+// addNetwork adds a network by its CAIP-2 ID, at the same place of both lists. Both are sorted by the short name, which
+// only one ID has.
+func (o *offer) addNetwork(id string) {
+	short := shortNetwork(id)
+	if i, ok := slices.BinarySearch(o.networks, short); !ok {
+		o.networks, o.networksCAIP2 = slices.Insert(o.networks, i, short), slices.Insert(o.networksCAIP2, i, id)
+	}
 }
 
 // newEndpoint returns an active endpoint without its prices.

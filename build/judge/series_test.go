@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
@@ -17,10 +19,11 @@ func dateOf(month time.Month, d int) time.Time {
 
 func TestNewScorePoints(t *testing.T) {
 	t.Parallel()
+	one := uuid.UUID{1}
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		PriceDays: []postgres.PriceDay{{Day: dateOf(9, 2)}, {Day: dateOf(9, 3), Moved: 4},
-			{Day: dateOf(9, 4), Moved: 1},
-			{Day: dateOf(10, 20), Moved: 1}},
+		PriceSpans: []postgres.PriceSpan{{EndpointID: one, Since: dateOf(9, 2), Amounts: []string{"1"}}},
+		PriceDays: []postgres.PriceDay{{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
+			{EndpointID: one, Day: dateOf(9, 4), Moved: 1}, {EndpointID: one, Day: dateOf(10, 20), Moved: 1}},
 		DaySums: []postgres.DaySum{
 			{Day: dateOf(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: dateOf(9, 2), Counted: 1},
 			{Day: dateOf(9, 3), Counted: 1, Up: 1}, {Day: dateOf(9, 4), Counted: 1, Up: 1},
@@ -29,6 +32,7 @@ func TestNewScorePoints(t *testing.T) {
 			{Day: dateOf(11, 20), Counted: 1, Up: 1},
 		},
 	}}
+	f.Endpoints = []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{ID: one, FirstSeenAt: *ago(time.Hour)}}}
 	point := func(date string, uptime float64, ms *int, stability *float64) site.ScorePoint {
 		return site.ScorePoint{Date: date, UptimePercentage: uptime, AvgResponseTimeMS: ms, PriceStability: stability}
 	}
@@ -40,7 +44,7 @@ func TestNewScorePoints(t *testing.T) {
 		point("2026-10-03", 100, nil, new(0.97)), point("2026-10-04", 100, nil, new(1.0)),
 		point("2026-11-20", 100, nil, new(1.0)),
 	}
-	if diff := cmp.Diff(want, newScorePoints(f)); diff != "" {
+	if diff := cmp.Diff(want, newScorePoints(f, price.NewHistory(f, now))); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }

@@ -25,6 +25,7 @@ type serviceInput struct {
 	Day             *checkCounter // of the last 24 hours
 	Offer           *offer
 	Rank            price.Rank
+	History         *price.History
 	FreeHost        bool
 	Traction        site.Traction
 	Volume          []site.VolumePoint
@@ -40,7 +41,7 @@ func (d *Directory) input(i int) *serviceInput {
 	b := &serviceInput{
 		Source: d.facts.Source, BaseURL: d.options.BaseURL, Facts: f, Day: &d.hours.services[i], Offer: &o,
 		Rank: d.market.Rank(f.Category, &o.prices), FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
-		Traction: d.revenue.traction(i),
+		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
 	b.Item, b.Detail = newItem(f, &o, &d.hours.services[i], d.options.Now)
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
@@ -61,7 +62,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
-			Prices:     price.Points(f), Scores: newScorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
+			Prices:     b.History.Points(), Scores: newScorePoints(f, b.History), Volume: b.Volume, Buyers: b.Buyers,
 			Settlements: b.Settlements,
 		},
 	}}
@@ -149,7 +150,7 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, captures []x402.Evide
 		Compliance: newCompliance(f, result, now),
 		Site:       newSiteFacts(f),
 		Domain:     newDomainFacts(f, b.FreeHost, now),
-		Economics:  price.NewEconomics(f, &b.Offer.prices, b.Rank, now),
+		Economics:  price.NewEconomics(f, &b.Offer.prices, b.Rank, b.History, now),
 		Traction:   b.Traction,
 	}
 	addSynthesis(f, &a, captures, now)

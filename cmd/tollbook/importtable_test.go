@@ -330,7 +330,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/harness": {},
 	"cmd/bench/usage":   {},
-	"build/judge/price": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
+	"build/judge/price": {
+		ours:    []string{"site", "site/postgres", "site/x402", "site/x402/address"},
+		modules: []string{"github.com/google/uuid"},
+	},
 	"build/judge": {
 		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
 			"site/postgres/statement", "site/synthesis", "site/x402", "site/x402/address"},

@@ -15,66 +15,75 @@ const pricesHeight = 60
 type Prices struct {
 	Width, Height int
 	Steps         template.HTML
-	Rows          template.HTML // days on which prices were first seen or changed, oldest first
+	Rows          template.HTML // days whose prices changed or differ from the day before, oldest first
 	Most          string        // the highest price, the scale; "" without any
 	Summary       string
 }
 
-// NewPrices returns a chart with a bar for each span of days with the same prices. Days before the first price are
-// blank. lowest is the current lowest price, which may differ from that of the last day.
+// NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
+// lowest is the current lowest price, which may differ from that of the last day.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
 	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known yet."}
 	var spans []priceSpan
-	most := new(big.Rat)
-	moves := 0
+	changes := 0
 	var rows markup
 	for i := range points {
 		p := &points[i]
 		at, shown := cal.index[p.Date]
-		if !shown && p.Date > cal.Days[0].Key || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
-			continue
-		}
-		if !shown { // a price from before the first day is valid on it
+		switch {
+		case shown:
+			if at == 0 {
+				spans = nil // the first day has its own point
+			}
+			spans = append(spans, priceSpan{at, p})
+			changes += p.Changes
+			addPriceRow(&rows, cal.Days[at], p)
+		case p.Date < cal.Days[0].Key: // valid on the first day
 			spans = []priceSpan{{0, p}}
-			continue
 		}
-		if n := len(spans); n == 1 && spans[0].day == 0 && spans[0].point.Date == p.Date {
-			continue
-		}
-		spans = append(spans, priceSpan{at, p})
-		moves += p.Changes
-		rows.raw(`<tr><th scope="row">`).time(cal.Days[at].ISO, cal.Days[at].Date)
-		rows.raw(`</th><td class="num">`).text(display.Dollars(*p.MinPriceUSD))
-		rows.raw(`</td><td class="num">`).text(display.Dollars(*p.MaxPriceUSD))
-		rows.raw(`</td><td class="num">`).text(display.Number(int64(p.Changes))).raw("</td></tr>\n")
 	}
 	c.Rows = rows.html()
-	if len(spans) == 0 {
-		return c
-	}
-	top := spans[0].point.MaxPriceUSD
+	var top *site.Decimal
 	for _, s := range spans {
-		if v := display.Rational(*s.point.MaxPriceUSD); v.Cmp(most) > 0 {
-			most, top = v, s.point.MaxPriceUSD
+		if p := s.point.MaxPriceUSD; p != nil && (top == nil || p.Compare(*top) > 0) {
+			top = p
 		}
 	}
-	c.Most = display.Dollars(*top)
+	if top != nil {
+		c.Most = display.Dollars(*top)
+		c.Steps = drawSpans(spans, display.Rational(*top), cal)
+	}
+	summary := display.Plural(int64(changes), "change", "changes") + " in the last 90 days."
+	switch {
+	case lowest != nil:
+		c.Summary = "Now from " + display.Dollars(*lowest) + "; " + summary
+	case len(points) > 0:
+		c.Summary = "No price in dollars now; " + summary
+	}
+	return c
+}
+
+// addPriceRow adds a day to the table.
+func addPriceRow(m *markup, day calendarDay, p *site.PricePoint) {
+	m.raw(`<tr><th scope="row">`).time(day.ISO, day.Date)
+	m.raw(`</th><td class="num">`).value(display.DollarsOrNull(p.MinPriceUSD))
+	m.raw(`</td><td class="num">`).value(display.DollarsOrNull(p.MaxPriceUSD))
+	m.raw(`</td><td class="num">`).text(display.Number(int64(p.Changes))).raw("</td></tr>\n")
+}
+
+// drawSpans draws the spans with prices, each up to the next one, scaled to the highest price.
+func drawSpans(spans []priceSpan, most *big.Rat, cal *Calendar) template.HTML {
 	var m markup
 	for i, s := range spans {
 		end := StripDays
 		if i+1 < len(spans) {
 			end = spans[i+1].day
 		}
-		if end > s.day {
+		if end > s.day && s.point.MinPriceUSD != nil && s.point.MaxPriceUSD != nil {
 			s.draw(&m, cal, end, most)
 		}
 	}
-	c.Steps = m.html()
-	c.Summary = display.Plural(int64(moves), "change", "changes") + " in the last 90 days."
-	if lowest != nil {
-		c.Summary = "Now from " + display.Dollars(*lowest) + "; " + c.Summary
-	}
-	return c
+	return m.html()
 }
 
 // priceSpan is a span of days with the same prices. It begins at a day of the chart.

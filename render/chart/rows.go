@@ -56,7 +56,11 @@ func PaymentRows(payments []Payment) template.HTML {
 		if p.Maximum {
 			m.raw(`<small>up to</small> `)
 		}
-		m.value(p.Amount).raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo).raw("</td></tr>\n")
+		m.value(p.Amount)
+		if p.PriceCaveat != nil {
+			m.raw(` <small>not counted: `).text(*p.PriceCaveat).raw(`</small>`)
+		}
+		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo).raw("</td></tr>\n")
 	}
 	return m.html()
 }

@@ -57,14 +57,6 @@ func Percent(f *float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + "%"
 }
 
-// WholePercent returns f as a percentage without decimals, for a sentence, or "" for nil and NaN.
-func WholePercent(f *float64) string {
-	if f == nil || math.IsNaN(*f) {
-		return ""
-	}
-	return strconv.FormatFloat(math.Round(*f), 'f', 0, 64) + "%"
-}
-
 // Confidence returns a model's confidence, from 0 to 1, as a percentage.
 func Confidence(confidence float64) string { return Percent(new(100 * confidence)) }
 

@@ -54,9 +54,9 @@ func TestPriceSeries(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, lowest, highest string) postgres.PriceSpan {
+	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, amounts ...string) postgres.PriceSpan {
 		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since,
-			Until: until, Lowest: lowest, Highest: highest}
+			Until: until, Amounts: amounts}
 	}
 	spans := map[uuid.UUID][]postgres.PriceSpan{}
 	for _, p := range s.PriceSpans {
@@ -65,14 +65,15 @@ func TestPriceSeries(t *testing.T) {
 	sameTime := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 	if diff := cmp.Diff(map[uuid.UUID][]postgres.PriceSpan{
 		a: {
-			span(a, at(-9, 1), new(at(-5, 1)), "100", "100"), span(a, at(-5, 1), new(at(-5, 3)), "50", "200"),
-			span(a, at(-5, 3), new(at(-2, 1)), "300", "300"), span(a, at(-2, 1), nil, "300", "301"),
+			span(a, at(-9, 1), new(at(-5, 1)), "100"), span(a, at(-5, 1), new(at(-5, 3)), "50", "200"),
+			span(a, at(-5, 3), new(at(-2, 1)), "300"), span(a, at(-2, 1), nil, "300", "301"),
 		},
-		b: {span(b, at(-5, 9), nil, "7", "7")},
+		b: {span(b, at(-5, 9), nil, "7")},
 	}, spans, sameTime); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]postgres.PriceDay{{Day: at(-9, 0)}, {Day: at(-5, 0), Moved: 3}, {Day: at(-2, 0), Moved: 1}},
+	if diff := cmp.Diff([]postgres.PriceDay{{EndpointID: a, Day: at(-5, 0), Moved: 3},
+		{EndpointID: a, Day: at(-2, 0), Moved: 1}},
 		s.PriceDays, sameTime); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}

@@ -32,10 +32,13 @@ var serviceFields = map[string]Field{
 	"source":         {About: "Origin of the listing: submitted, or imported:<origin>"},
 	"endpoint_count": {About: "Number of active endpoints"},
 	"min_price_usd": {
-		About: "Lowest price of one request, in US dollars; null if no price is known in dollars",
+		About: "Lowest counted price of one request, in US dollars; null without one",
 	},
-	"networks":       {About: "Abbreviations of the networks on which the service accepts payment"},
-	"networks_caip2": {About: "CAIP-2 ids of the same networks"},
+	"networks": {
+		About: "Networks on which the service accepts payment: abbreviations, or CAIP-2 ids of networks without one, " +
+			"in the order of their bytes",
+	},
+	"networks_caip2": {About: "CAIP-2 ids of the same networks, in the same order"},
 	"uptime_24h": {
 		About: "Percentage of counted checks in the last 24 hours that were up; null if there were none",
 		Max:   100,
@@ -98,7 +101,8 @@ var serviceFields = map[string]Field{
 	"asset_address_norm":   {About: "The same address in normal form: lower case if it is hexadecimal"},
 	"asset_name":           {About: "Name of the token, such as USDC; UNKNOWN if the token is not recognised"},
 	"price":                {About: "Price in atomic units of the asset, as a decimal string"},
-	"price_usd":            {About: "Price in US dollars"},
+	"price_usd":            {About: "Price in US dollars; null on test networks and if the asset has no known value"},
+	"testnet":              {About: "Whether it is a test network, whose tokens have no value"},
 	"pay_to":               {About: "Address of the recipient"},
 	"max_timeout_seconds":  {About: "Number of seconds for which a payment is valid"},
 	"expected":             {About: "Recipients of the other endpoints"},
@@ -233,8 +237,17 @@ var serviceFields = map[string]Field{
 	"registrar":            {About: "Registrar of the domain"},
 	"free_host":            {About: "Whether the service runs on a free host or behind a tunnel"},
 	"created_date":         {About: "When the domain was registered"},
-	"Economics.price_usd":  {About: "Lowest price in US dollars"},
-	"price_atomic":         {About: "The same price in atomic units of its asset"},
+	"Economics.price_usd":  {About: "Lowest counted price in US dollars"},
+	"price_atomic": {
+		About: "The same price in atomic units of its asset; if no price counts, the price of the first row",
+	},
+	"PricingEntry.price_caveat": {
+		About: "Why the price is not counted in dollars: a test network, no known value, an amount of 0, or too " +
+			"high; null if it is counted",
+	},
+	"Economics.price_caveat": {
+		About: "How many prices of active endpoints are not counted in dollars, and why; null if all are",
+	},
 	"model": {
 		About:  "How the service charges",
 		Values: []string{"flat", "tiered", "per-token", "free", "unknown"},
@@ -244,7 +257,7 @@ var serviceFields = map[string]Field{
 		Max:   100,
 	},
 	"stability":               {About: "Price stability from 0 to 1; 1 means that no price changed in 30 days", Max: 1},
-	"price_max_usd":           {About: "Highest price in US dollars"},
+	"price_max_usd":           {About: "Highest counted price in US dollars"},
 	"category_percentile_max": {About: "Percentile of its highest price in its category", Max: 100},
 	"distinct_price_count":    {About: "Number of different prices"},
 	"level":                   {About: "Risk level; from low to high: clean, warning, danger", Values: riskTexts},
@@ -311,11 +324,12 @@ var serviceFields = map[string]Field{
 	"tag":                     {About: "Category"},
 	"total_services":          {About: "Number of listed services"},
 	"total_endpoints":         {About: "Number of active endpoints"},
-	"total_networks":          {About: "Number of networks on which services accept payment"},
+	"total_networks":          {About: "Number of main networks on which services accept payment"},
+	"total_testnets":          {About: "Number of test networks on which services accept payment"},
 	"avg_uptime_24h":          {About: "Mean of the services' 24-hour uptime, as a percentage", Max: 100},
 	"avg_uptime_7d":           {About: "Mean of the services' 7-day uptime, as a percentage", Max: 100},
 	"checks_per_hour":         {About: "Counted checks per hour, over the last 24 complete hours"},
-	"AggregateStats.pricing":  {About: "Prices of all endpoints"},
+	"AggregateStats.pricing":  {About: "Lowest counted prices of active endpoints"},
 	"AggregateStats.networks": {About: "One entry for each network, by abbreviation"},
 	"AggregateStats.avg_response_time_ms": {
 		About: "Mean of the services' mean response times, in milliseconds",

@@ -47,10 +47,10 @@ var logFields = map[string]Field{
 
 	// Series
 	"PricePoint.min_price_usd": {
-		About: "Lowest price at any time of the day, in US dollars; null if no price is known in dollars",
+		About: "Lowest counted price at any time of the day, in US dollars; null without one",
 	},
-	"PricePoint.max_price_usd": {About: "Highest price at any time of the day, in US dollars"},
-	"changes":                  {About: "How many times an endpoint's amounts changed"},
+	"PricePoint.max_price_usd": {About: "Highest counted price at any time of the day, in US dollars"},
+	"changes":                  {About: "How many times an active endpoint changed its amounts"},
 	"price_stability": {
 		About: "Share of the 30 days up to this day on which no price changed; null before the first price",
 		Max:   1,

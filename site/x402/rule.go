@@ -50,7 +50,7 @@ var rules = []Rule{
 		"Use the price field of the version in x402Version.",
 		everyRow(pricePresent)},
 	{"price_sane", "Price is plausible",
-		"The price is a string of digits in atomic units, above zero, at most $" + maxSaneUSD + " for assets pegged " +
+		"The price is a string of digits in atomic units, above zero, at most $" + MaxSaneUSD + " for assets pegged " +
 			"to the dollar.",
 		"Write the price in the token's smallest unit as a string: $0.01 of USDC is \"10000\".",
 		everyRow(priceSane)},
@@ -221,8 +221,8 @@ func pricePresent(r *exhibitRow) string {
 	return "`" + key + "` is missing"
 }
 
-// maxSaneUSD is the highest plausible price of one request. A higher price is probably a mistake in scale.
-const maxSaneUSD = "1000"
+// MaxSaneUSD is the highest plausible price of one request. A higher price is probably a mistake in scale.
+const MaxSaneUSD = "1000"
 
 var saneAmount = regexp.MustCompile(`^[1-9][0-9]{0,38}$`)
 
@@ -244,8 +244,8 @@ func priceSane(r *exhibitRow) string {
 	case !saneAmount.MatchString(text):
 		return mustBe(key, "a whole number of atomic units above zero", raw)
 	}
-	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, maxSaneUSD) {
-		return fmt.Sprintf("`%s` %s is $%s, more than $%s", key, show(raw), price, maxSaneUSD)
+	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, MaxSaneUSD) {
+		return fmt.Sprintf("`%s` %s is $%s, more than $%s", key, show(raw), price, MaxSaneUSD)
 	}
 	return ""
 }

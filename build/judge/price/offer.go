@@ -6,7 +6,10 @@
 package price
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -16,13 +19,14 @@ import (
 
 // Offer is what a service asks for now, over all rows of its active endpoints.
 type Offer struct {
-	Lowest, Highest *site.Decimal
-	Atomic          *string // amount of Lowest in atomic units
-	Asset           *string // of the lowest price, or else of the first row
-	Endpoints       int     // active ones
+	Lowest, Highest *site.Decimal // counted prices, nil without
+	Atomic          *string       // amount of Lowest in atomic units, or else of the first row
+	Asset           *string       // of Lowest, or else of the first row
+	Endpoints       int           // active ones
 
-	distinct             map[site.Decimal]bool
+	distinct             map[site.Decimal]bool // counted prices
 	rows, variable, test int
+	caveats              map[string]int // rows by the reason why they are not counted
 }
 
 // Add adds an active endpoint with the prices that it asks now. It fills in the endpoint's pricing.
@@ -38,18 +42,16 @@ func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
 			o.variable++
 			e.VariableAmount = true
 		}
-		if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
+		if entry.Testnet {
 			o.test++
 		}
-		if o.Asset == nil {
-			o.Asset = new(entry.AssetName)
+		if o.rows == 1 {
+			o.Asset, o.Atomic = new(entry.AssetName), new(entry.Price)
 		}
-		if entry.PriceUSD == nil {
+		usd, ok := entry.CountedUSD()
+		if !ok {
+			o.addCaveat(*entry.PriceCaveat)
 			continue
-		}
-		usd, err := site.ParseDecimal(*entry.PriceUSD)
-		if err != nil {
-			continue // impossible: PriceUSD returns plain decimals
 		}
 		if o.distinct == nil {
 			o.distinct = map[site.Decimal]bool{}
@@ -65,6 +67,27 @@ func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
 	}
 }
 
+func (o *Offer) addCaveat(reason string) {
+	if o.caveats == nil {
+		o.caveats = map[string]int{}
+	}
+	o.caveats[reason]++
+}
+
+// caveat returns how many rows are not counted and why, nil if all rows are counted.
+func (o *Offer) caveat() *string {
+	if len(o.caveats) == 0 {
+		return nil
+	}
+	left := 0
+	for _, n := range o.caveats {
+		left += n
+	}
+	text := fmt.Sprintf("%d of %d prices not counted in dollars: %s", left, o.rows,
+		strings.Join(slices.Sorted(maps.Keys(o.caveats)), "; "))
+	return &text
+}
+
 // isVariable reports whether every row's amount is a maximum.
 func (o *Offer) isVariable() bool { return o.rows > 0 && o.variable == o.rows }
 
@@ -73,16 +96,15 @@ func (o *Offer) IsTestnet() bool { return o.rows > 0 && o.test == o.rows }
 
 // newEntry returns the published form of a price.
 func newEntry(r x402.Requirement) site.PricingEntry {
+	v := valueOf(&r)
 	p := site.PricingEntry{
 		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
 		AssetName: r.AssetName,
-		Price:     r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+		Price:     r.Amount, PriceUSD: v.usd, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+		Testnet: v.testnet, PriceCaveat: v.caveat,
 	}
 	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
 		p.Network, p.NetworkCAIP2 = id, &id
-	}
-	if usd, ok := r.PriceUSD(); ok {
-		p.PriceUSD = &usd
 	}
 	return p
 }

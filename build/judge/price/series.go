@@ -1,71 +1,167 @@
 package price
 
 import (
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
 
-// span is a time in which the prices of an endpoint stayed the same.
+// History is the history of the prices of the endpoints that are active now. Charts, series and stability come from it.
+type History struct {
+	today   time.Time
+	spans   []span
+	changes []dayChanges // oldest first
+	first   time.Time    // first UTC day with a price, in dollars or not; zero without
+}
+
+// span is a time in which an endpoint asked counted prices in dollars.
 type span struct {
 	since, until    time.Time // until is zero for current prices
 	lowest, highest site.Decimal
 }
 
-// Points returns the days on which a service set prices, oldest first. Each has the lowest and highest price
-// that an active endpoint asked at any time of the day.
-func Points(f *postgres.ServiceFacts) []site.PricePoint {
-	spans := listSpans(f)
-	points := make([]site.PricePoint, len(f.PriceDays))
-	for i, d := range f.PriceDays {
-		begin, end := d.Day, d.Day.Add(24*time.Hour)
-		p := site.PricePoint{Date: d.Day.UTC().Format(time.DateOnly), Changes: d.Moved}
-		for _, s := range spans {
-			if !s.since.Before(end) || !s.until.IsZero() && !s.until.After(begin) {
-				continue
-			}
+// dayChanges is the number of times that endpoints changed amounts on a UTC day.
+type dayChanges struct {
+	day   time.Time
+	count int
+}
+
+// NewHistory returns the history of a service's prices.
+func NewHistory(f *postgres.ServiceFacts, now time.Time) *History {
+	active := make(map[uuid.UUID]bool, len(f.Endpoints))
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+			active[e.ID] = true
+		}
+	}
+	h := &History{today: dayOf(now)}
+	for i := range f.PriceSpans {
+		if p := &f.PriceSpans[i]; active[p.EndpointID] {
+			h.addSpan(p)
+		}
+	}
+	for _, d := range f.PriceDays {
+		if active[d.EndpointID] {
+			h.addChanges(d)
+		}
+	}
+	return h
+}
+
+// addSpan adds the counted amounts of a span.
+func (h *History) addSpan(p *postgres.PriceSpan) {
+	if day := dayOf(p.Since); h.first.IsZero() || day.Before(h.first) {
+		h.first = day
+	}
+	var counted []site.Decimal
+	for _, amount := range p.Amounts { // ascending
+		r := Requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount})
+		if v := valueOf(&r); v.counted != nil {
+			counted = append(counted, *v.counted)
+		}
+	}
+	if len(counted) == 0 {
+		return
+	}
+	s := span{since: p.Since, lowest: counted[0], highest: counted[len(counted)-1]}
+	if p.Until != nil {
+		s.until = *p.Until
+	}
+	h.spans = append(h.spans, s)
+}
+
+func (h *History) addChanges(d postgres.PriceDay) {
+	i, ok := slices.BinarySearchFunc(h.changes, d.Day, dayChanges.compare)
+	if !ok {
+		h.changes = slices.Insert(h.changes, i, dayChanges{day: d.Day})
+	}
+	h.changes[i].count += d.Moved
+}
+
+func (d dayChanges) compare(day time.Time) int { return d.day.Compare(day) }
+
+// Points returns the series of prices, oldest first. It has a point for each UTC day on which an amount changed, or
+// whose lowest or highest price, at any time of the day, is not that of the day before.
+func (h *History) Points() []site.PricePoint {
+	days := h.boundaries()
+	all := make([]site.PricePoint, len(days))
+	for i, day := range days {
+		all[i].Date = day.Format(time.DateOnly)
+	}
+	for i := range h.spans {
+		s := &h.spans[i]
+		first, _ := slices.BinarySearchFunc(days, dayOf(s.since), time.Time.Compare)
+		for at := first; at < len(days) && (s.until.IsZero() || days[at].Before(s.until)); at++ {
+			p := &all[at]
 			p.MinPriceUSD = minDecimal(p.MinPriceUSD, s.lowest)
 			if p.MaxPriceUSD == nil || s.highest.Compare(*p.MaxPriceUSD) > 0 {
 				p.MaxPriceUSD = &s.highest
 			}
 		}
-		points[i] = p
+	}
+	for _, c := range h.changes {
+		at, _ := slices.BinarySearchFunc(days, c.day, time.Time.Compare)
+		all[at].Changes = c.count
+	}
+	points := make([]site.PricePoint, 0, len(all))
+	var before site.PricePoint
+	for _, p := range all {
+		if p.Changes > 0 || !isEqual(p.MinPriceUSD, before.MinPriceUSD) || !isEqual(p.MaxPriceUSD, before.MaxPriceUSD) {
+			points = append(points, p)
+		}
+		before = p
 	}
 	return points
 }
 
-// listSpans returns the spans with prices of a known value in USD. A span without an end ends when its endpoint
-// becomes inactive.
-func listSpans(f *postgres.ServiceFacts) []span {
-	endpoints := make(map[[16]byte]*postgres.EndpointFacts, len(f.Endpoints))
-	for i := range f.Endpoints {
-		endpoints[f.Endpoints[i].ID] = &f.Endpoints[i]
-	}
-	var spans []span
-	for _, p := range f.PriceSpans {
-		lowest, ok := toUSD(p, p.Lowest)
-		highest, ok2 := toUSD(p, p.Highest)
-		if !ok || !ok2 {
+// boundaries returns the days up to today that may differ from the day before, oldest first.
+func (h *History) boundaries() []time.Time {
+	var days []time.Time
+	for i := range h.spans {
+		s := &h.spans[i]
+		days = append(days, dayOf(s.since))
+		if s.until.IsZero() {
 			continue
 		}
-		s := span{since: p.Since, lowest: lowest, highest: highest}
-		if p.Until != nil {
-			s.until = *p.Until
-		} else if e := endpoints[p.EndpointID]; e != nil {
-			s.until = site.ActiveUntil(e.FirstSeenAt, e.LastPaidAt)
+		after := dayOf(s.until)
+		if after.Before(s.until) {
+			after = after.AddDate(0, 0, 1)
 		}
-		spans = append(spans, s)
+		if !after.After(h.today) {
+			days = append(days, after)
+		}
 	}
-	return spans
+	for _, c := range h.changes {
+		days = append(days, c.day)
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	return slices.CompactFunc(days, time.Time.Equal)
 }
 
-// toUSD returns an amount of a span in dollars, and false if the asset has no known value.
-func toUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
-	usd, ok := Requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
-	if !ok {
-		return "", false
+// StabilityDays is the number of UTC days that price stability covers.
+const StabilityDays = 30
+
+// Stability returns the share of the StabilityDays UTC days that end with a day on which no amount changed. It returns
+// nil before the first price.
+func (h *History) Stability(day time.Time) *float64 {
+	if h.first.IsZero() || day.Before(h.first) {
+		return nil
 	}
-	d, err := site.ParseDecimal(usd)
-	return d, err == nil
+	from, _ := slices.BinarySearchFunc(h.changes, day.AddDate(0, 0, 1-StabilityDays), dayChanges.compare)
+	to, ok := slices.BinarySearchFunc(h.changes, day, dayChanges.compare)
+	if ok {
+		to++
+	}
+	s := site.Round2(float64(StabilityDays-(to-from)) / StabilityDays)
+	return &s
 }
+
+// dayOf returns the UTC day of a time.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// isEqual reports whether two prices are equal or both nil.
+func isEqual(a, b *site.Decimal) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -16,18 +16,28 @@ func dateOf(month time.Month, d int) time.Time {
 	return time.Date(2026, month, d, 0, 0, 0, 0, time.UTC)
 }
 
-func TestPoints(t *testing.T) {
-	t.Parallel()
-	one, two := uuid.UUID{1}, uuid.UUID{2}
-	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time, lowest,
-		highest string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
-			Until: until, Lowest: lowest, Highest: highest}
-	}
-	first := dateOf(9, 1).Add(time.Hour)
-	active := func(id uuid.UUID, last time.Time) postgres.EndpointFacts {
+// newHistoryFacts returns a service with endpoints 1, which is active, and 2, which is not.
+func newHistoryFacts(spans []postgres.PriceSpan, days ...postgres.PriceDay) *postgres.ServiceFacts {
+	first := dateOf(9, 1)
+	seen := func(id uuid.UUID, last time.Time) postgres.EndpointFacts {
 		return postgres.EndpointFacts{Endpoint: postgres.Endpoint{ID: id, FirstSeenAt: first, LastPaidAt: &last}}
 	}
+	return &postgres.ServiceFacts{
+		Endpoints: []postgres.EndpointFacts{seen(uuid.UUID{1}, *ago(time.Hour)), seen(uuid.UUID{2}, first)},
+		Facts:     checks.Facts{PriceSpans: spans, PriceDays: days},
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	one, two, first := uuid.UUID{1}, uuid.UUID{2}, dateOf(9, 1).Add(time.Hour)
+	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time,
+		amounts ...string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
+			Until: until, Amounts: amounts}
+	}
+	test := span(one, "0x036CbD53842c5426634e7929541eC2318f3dCF7e", first, nil, "1000000")
+	test.NetworkCAIP2 = new("eip155:84532")
 	point := func(date string, lowest, highest site.Decimal, changes int) site.PricePoint {
 		p := site.PricePoint{Date: date, Changes: changes}
 		if lowest != "" {
@@ -35,44 +45,64 @@ func TestPoints(t *testing.T) {
 		}
 		return p
 	}
+	fifth := dateOf(9, 5).Add(time.Hour)
 	for _, c := range []struct {
 		name string
-		f    postgres.ServiceFacts
+		f    *postgres.ServiceFacts
 		want []site.PricePoint
 	}{
-		{"nothing", postgres.ServiceFacts{}, []site.PricePoint{}},
-		{"an asset that nobody knows", postgres.ServiceFacts{
-			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, "0x1111111111111111111111111111111111111111", first, nil,
-					"1", "1")},
-				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}},
-			},
-		}, []site.PricePoint{point("2026-09-01", "", "", 0)}},
-		{"what held over midnight counts in the morning, what ended at midnight does not", postgres.ServiceFacts{
-			Endpoints: []postgres.EndpointFacts{active(one, dateOf(11, 20))},
-			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, new(dateOf(9, 5).Add(time.Hour)), "10000",
-					"10000"), span(one, usdc, dateOf(9, 5).Add(time.Hour), new(dateOf(9, 8)), "30000", "40000"),
-					span(one, usdc, dateOf(9, 8), nil, "5", "5")},
-				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}, {Day: dateOf(9, 5), Moved: 7},
-					{Day: dateOf(9, 8), Moved: 1}},
-			},
-		}, []site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7),
-			point("2026-09-08", "0.000005", "0.000005", 1)}},
-		{"an endpoint that fell silent counts for a fortnight", postgres.ServiceFacts{
-			Endpoints: []postgres.EndpointFacts{active(one, dateOf(9, 2)), active(two, dateOf(11, 20))},
-			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, nil, "1000000", "1000000"),
-					span(two, usdc, first, new(dateOf(9, 15).Add(time.Hour)), "2000000", "2000000"),
-					span(two, usdc, dateOf(9, 15).Add(time.Hour), nil, "3000000", "3000000")},
-				PriceDays: []postgres.PriceDay{{Day: dateOf(9, 1)}, {Day: dateOf(9, 15), Moved: 1},
-					{Day: dateOf(9, 16), Moved: 1}},
-			},
-		}, []site.PricePoint{point("2026-09-01", "1", "2", 0), point("2026-09-15", "1", "3", 1),
-			point("2026-09-16", "3", "3", 1)}},
+		{"nothing", newHistoryFacts(nil), []site.PricePoint{}},
+		{"an unknown asset has changes and no price", newHistoryFacts([]postgres.PriceSpan{
+			span(one, "0x1111111111111111111111111111111111111111", first, nil, "1")},
+			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 1}),
+			[]site.PricePoint{point("2026-09-03", "", "", 1)}},
+		{"a price before noon counts that day, a price until midnight does not count the next", newHistoryFacts(
+			[]postgres.PriceSpan{span(one, usdc, first, &fifth, "10000"),
+				span(one, usdc, fifth, new(dateOf(9, 8)), "30000", "40000"), span(one, usdc, dateOf(9, 8), nil, "5")},
+			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 5), Moved: 7},
+			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 8), Moved: 1}),
+			[]site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7),
+				point("2026-09-06", "0.03", "0.04", 0), point("2026-09-08", "0.000005", "0.000005", 1)}},
+		{"a price that nobody replaced ends with a point without prices",
+			newHistoryFacts([]postgres.PriceSpan{span(one, usdc, first, &fifth, "10000")}),
+			[]site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-06", "", "", 0)}},
+		{"inactive endpoints do not count", newHistoryFacts([]postgres.PriceSpan{span(two, usdc, first, nil, "5")},
+			postgres.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1}), []site.PricePoint{}},
+		{"test networks, zero and implausible amounts do not count", newHistoryFacts([]postgres.PriceSpan{test,
+			span(one, usdc, first, nil, "0", "10000", "1000000000", "1000000001")}),
+			[]site.PricePoint{point("2026-09-01", "0.01", "1000", 0)}},
 	} {
-		if diff := cmp.Diff(c.want, Points(&c.f)); diff != "" {
+		if diff := cmp.Diff(c.want, NewHistory(c.f, now).Points()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+func TestStability(t *testing.T) {
+	t.Parallel()
+	one, two := uuid.UUID{1}, uuid.UUID{2}
+	f := newHistoryFacts([]postgres.PriceSpan{{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc,
+		Since: dateOf(9, 2), Amounts: []string{"1"}}},
+		postgres.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
+		postgres.PriceDay{EndpointID: one, Day: dateOf(9, 4), Moved: 1},
+		postgres.PriceDay{EndpointID: two, Day: dateOf(9, 4), Moved: 1},
+		postgres.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1})
+	h := NewHistory(f, now)
+	for _, c := range []struct {
+		day  time.Time
+		want *float64
+	}{
+		{dateOf(9, 1), nil}, {dateOf(9, 2), new(1.0)}, {dateOf(9, 3), new(0.97)}, {dateOf(9, 4), new(0.93)},
+		{dateOf(10, 2), new(0.93)}, {dateOf(10, 3), new(0.97)}, {dateOf(10, 4), new(1.0)},
+	} {
+		if diff := cmp.Diff(c.want, h.Stability(c.day)); diff != "" {
+			t.Errorf("stability on %s (-want +got):\n%s", c.day.Format(time.DateOnly), diff)
+		}
+	}
+	if got := NewEconomics(f, &Offer{}, Rank{}, h, now).Stability; got != nil {
+		t.Errorf("stability without a current price = %v, want null", *got)
+	}
+	if got := NewEconomics(f, &Offer{rows: 1}, Rank{}, h, now).Stability; got == nil || *got != 1 {
+		t.Errorf("stability with a price that did not change for 30 days = %v, want 1", got)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"tollbook/site"
 )
 
-// Statistics returns the statistics of prices. They are exact except for the average, which has nine decimals.
+// Statistics returns the statistics of prices. The average and the median are rounded to nine
+// decimals.
 func Statistics(prices []site.Decimal) site.StatsPricing {
 	if len(prices) == 0 {
 		return site.StatsPricing{}
@@ -20,7 +21,7 @@ func Statistics(prices []site.Decimal) site.StatsPricing {
 	}
 }
 
-// averagePrice returns the mean of prices to nine decimals.
+// averagePrice returns the mean of prices, rounded to nine decimals. Halves are rounded up.
 func averagePrice(prices []site.Decimal) *site.Decimal {
 	sum := new(big.Rat)
 	for _, p := range prices {

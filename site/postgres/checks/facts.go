@@ -27,7 +27,7 @@ type Facts struct {
 	ChangeLogs []ChangeLogFacts // the log of all types first; none without records
 	Records    []Change         // of the open blocks and newest windows of ChangeLogs, oldest first
 	PriceSpans []PriceSpan      // by endpoint, then since
-	PriceDays  []PriceDay       // oldest first
+	PriceDays  []PriceDay       // by endpoint, then day
 }
 
 // EndpointPrices are the prices of an endpoint as ReadPrices returned them.

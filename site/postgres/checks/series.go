@@ -13,7 +13,7 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// PriceSpan is the range of amounts that an endpoint asked for in an asset over some time. A price that lasted over a
+// PriceSpan is the set of amounts that an endpoint asked for in an asset over some time. A price that lasted over a
 // midnight is one row of prices. Prices that started and ended on one UTC day are one span for that day.
 type PriceSpan struct {
 	EndpointID   uuid.UUID
@@ -21,23 +21,24 @@ type PriceSpan struct {
 	Asset        string
 	Since        time.Time
 	Until        *time.Time // nil for a current price
-	Lowest       string     // atomic units
-	Highest      string
+	Amounts      []string   // in atomic units, ascending, each once
 }
 
-// PriceDay is a UTC day on which a service asked for amounts that it did not ask for just before.
+// PriceDay is a UTC day on which an endpoint changed the amounts of a scheme, network and asset. Its first prices and
+// new ways to pay are no change.
 type PriceDay struct {
-	Day   time.Time
-	Moved int // how often an endpoint changed amounts; its first prices are no change
+	EndpointID uuid.UUID
+	Day        time.Time
+	Moved      int // number of changes
 }
 
 // priceRow is a row of prices with the columns that series need.
 type priceRow struct {
-	endpoint                       uuid.UUID
-	since                          time.Time
-	until                          *time.Time
-	scheme, network, asset, amount string
-	caip2                          *string
+	endpoint              uuid.UUID
+	since                 time.Time
+	until                 *time.Time
+	scheme, asset, amount string
+	caip2                 *string
 }
 
 // readSeries computes the series of prices of all time. Prices of the last 90 days are in the index; it reads the older
@@ -52,11 +53,11 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	var p priceRow
 	texts, old := rows.Intern{}, map[uuid.UUID][]priceRow{}
 	err := r.each(ctx, `
-		SELECT endpoint_id, since, until, scheme, network, asset, amount::text, network_caip2 FROM prices
+		SELECT endpoint_id, since, until, scheme, asset, amount::text, network_caip2 FROM prices
 		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
-		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.network, &p.asset, &p.amount, &p.caip2},
+		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.asset, &p.amount, &p.caip2},
 		func() {
-			p.scheme, p.network, p.asset = texts.String(p.scheme), texts.String(p.network), texts.String(p.asset)
+			p.scheme, p.asset = texts.String(p.scheme), texts.String(p.asset)
 			old[p.endpoint] = append(old[p.endpoint], p)
 		}, ids, oldestPrice(now))
 	if err != nil {
@@ -80,8 +81,7 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
-		rows = append(rows, priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount,
-			p.NetworkCAIP2})
+		rows = append(rows, priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Asset, p.Amount, p.NetworkCAIP2})
 	}
 	if older > 0 {
 		slices.SortStableFunc(rows, func(a, b priceRow) int { return a.since.Compare(b.since) })
@@ -114,7 +114,7 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(spans)
-			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.since, p.until, p.amount, p.amount}}
+			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.since, p.until, []string{p.amount}}}
 			if p.until != nil {
 				s.last = *p.until
 			}
@@ -130,7 +130,9 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		} else if p.until.After(*s.Until) {
 			s.Until = p.until
 		}
-		s.Lowest, s.Highest = lesser(s.Lowest, p.amount), greater(s.Highest, p.amount)
+		if i, ok := slices.BinarySearchFunc(s.Amounts, p.amount, compareAmounts); !ok {
+			s.Amounts = slices.Insert(s.Amounts, i, p.amount)
+		}
 	}
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
@@ -144,7 +146,8 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	return out
 }
 
-// priceDays returns the days of a service's rows, which are sorted by endpoint and since. It also sorts each set.
+// priceDays returns the days of a service's rows, which are sorted by endpoint and since, by endpoint and then day. It
+// also sorts each set.
 func priceDays(rows []priceRow) []PriceDay {
 	days := []PriceDay{}
 	var before []priceRow // the endpoint's previous set
@@ -158,19 +161,16 @@ func priceDays(rows []priceRow) []PriceDay {
 		slices.SortFunc(set, func(a, b priceRow) int {
 			return cmp.Or(compareWays(a, b), cmp.Compare(a.amount, b.amount))
 		})
-		if len(before) > 0 && before[0].endpoint != set[0].endpoint {
-			before = nil
-		}
-		if differs, moved := compareSets(before, set); differs {
-			day := dayOf(set[0].since)
-			i, ok := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int {
-				return d.Day.Compare(t)
-			})
-			if !ok {
-				days = slices.Insert(days, i, PriceDay{Day: day})
-			}
-			if moved {
-				days[i].Moved++
+		set = slices.CompactFunc(set, func(a, b priceRow) bool {
+			return compareWays(a, b) == 0 && a.amount == b.amount
+		})
+		if len(before) > 0 && before[0].endpoint == set[0].endpoint && amountsMoved(before, set) {
+			day := PriceDay{EndpointID: set[0].endpoint, Day: dayOf(set[0].since), Moved: 1}
+			if last := len(days) - 1; last >= 0 && days[last].EndpointID == day.EndpointID &&
+				days[last].Day.Equal(day.Day) {
+				days[last].Moved++
+			} else {
+				days = append(days, day)
 			}
 		}
 		before = set
@@ -178,22 +178,20 @@ func priceDays(rows []priceRow) []PriceDay {
 	return days
 }
 
-// compareSets reports whether a set contains anything that the one before did not, and whether it asks for other
-// amounts for the same scheme, network and asset. Both are sorted by these and by amount.
-func compareSets(before, set []priceRow) (differs, moved bool) {
+// amountsMoved reports whether a set asks for other amounts than the one before for a scheme, network and asset that
+// both have. Both are sorted by these and by amount.
+func amountsMoved(before, set []priceRow) bool {
 	for len(set) > 0 {
 		now := samePrefix(set, set[0])
 		i := slices.IndexFunc(before, func(p priceRow) bool { return compareWays(p, set[0]) == 0 })
-		if i < 0 {
-			differs = true
-		} else if !slices.EqualFunc(samePrefix(before[i:], set[0]), now, func(a, b priceRow) bool {
+		if i >= 0 && !slices.EqualFunc(samePrefix(before[i:], set[0]), now, func(a, b priceRow) bool {
 			return a.amount == b.amount
 		}) {
-			return true, true
+			return true
 		}
 		set = set[len(now):]
 	}
-	return differs, false
+	return false
 }
 
 // samePrefix returns the first rows that have the scheme, network and asset of p.
@@ -206,27 +204,13 @@ func samePrefix(rows []priceRow, p priceRow) []priceRow {
 }
 
 func compareWays(a, b priceRow) int {
-	return cmp.Or(cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.network, b.network), cmp.Compare(a.asset, b.asset))
+	return cmp.Or(cmp.Compare(a.scheme, b.scheme), nullsLast(a.caip2, b.caip2), cmp.Compare(a.asset, b.asset))
 }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // compareAmounts compares decimal integers without leading zeros.
 func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-
-func lesser(a, b string) string {
-	if compareAmounts(b, a) < 0 {
-		return b
-	}
-	return a
-}
-
-func greater(a, b string) string {
-	if compareAmounts(b, a) > 0 {
-		return b
-	}
-	return a
-}
 
 // untilLast compares times; the zero time is last.
 func untilLast(a, b time.Time) int {

@@ -256,10 +256,11 @@ func briefTags(b *strings.Builder, v *site.One[[]site.Tag]) {
 
 func briefStats(b *strings.Builder, v *site.One[site.AggregateStats]) {
 	s := &v.Data
-	fmt.Fprintf(b, "%s with %s on %s; %s checks an hour.\n",
+	fmt.Fprintf(b, "%s with %s on %s and %s; %s checks an hour.\n",
 		display.Plural(int64(s.TotalServices), "service", "services"),
 		display.Plural(int64(s.TotalEndpoints), "endpoint", "endpoints"),
-		display.Plural(int64(s.TotalNetworks), "network", "networks"), display.Rate(s.ChecksPerHour))
+		display.Plural(int64(s.TotalNetworks), "main network", "main networks"),
+		display.Plural(int64(s.TotalTestnets), "test network", "test networks"), display.Rate(s.ChecksPerHour))
 }
 
 func briefPrice(item *site.ServiceListItem) string {

@@ -1,0 +1,50 @@
+package price
+
+import (
+	"tollbook/site"
+	"tollbook/site/x402"
+)
+
+// value is what a row's amount is worth in dollars.
+type value struct {
+	usd     *string       // decimal text; nil on test networks and for assets without a known value
+	counted *site.Decimal // usd as a number; nil if figures do not count it
+	caveat  *string       // why they do not
+	testnet bool
+}
+
+// The reasons why a price is not counted in dollars.
+var (
+	onTestnet    = new("test network")
+	unknownValue = new("no known value in dollars")
+	zeroAmount   = new("the amount is 0")
+	implausible  = new("more than $" + x402.MaxSaneUSD + " a call")
+)
+
+// mostUSD is the highest price that is counted.
+var mostUSD = site.Decimal(x402.MaxSaneUSD)
+
+// valueOf returns the value of a row. Only prices above zero and up to x402.MaxSaneUSD are counted, as the check
+// price_sane demands of values. A number in place of text fails that check too, but its value is known and counts.
+func valueOf(r *x402.Requirement) value {
+	if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
+		return value{caveat: onTestnet, testnet: true}
+	}
+	text, ok := r.PriceUSD()
+	if !ok {
+		return value{caveat: unknownValue}
+	}
+	usd, err := site.ParseDecimal(text)
+	v := value{usd: &text}
+	switch {
+	case err != nil:
+		v.caveat = unknownValue // impossible: PriceUSD returns plain decimals
+	case usd == "0":
+		v.caveat = zeroAmount
+	case usd.Compare(mostUSD) > 0:
+		v.caveat = implausible
+	default:
+		v.counted = &usd
+	}
+	return v
+}
