@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
@@ -97,6 +98,61 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		if classes[of] == 0 {
 			t.Errorf("no endpoint shows class %s: %v", of, classes)
 		}
+	}
+}
+
+// TestPricesHaveEvidence builds the sample directory before the first visit. Each service with a price must publish the
+// response that asked for it.
+func TestPricesHaveEvidence(t *testing.T) {
+	t.Parallel()
+	db, dir := openSample(t), tempDir(t)
+	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	var index site.Index
+	readJSON(t, z, site.IndexFile, &index)
+	priced := 0
+	for _, slug := range index.Slugs {
+		var service site.One[site.ServiceDetail]
+		readJSON(t, z, "v1/services/"+slug+".json", &service)
+		var evidence site.One[site.Evidence]
+		readJSON(t, z, "v1/services/"+slug+"/evidence.json", &evidence)
+		captured := map[string]bool{}
+		for _, e := range evidence.Data.Endpoints {
+			captured[e.ID] = e.Captured != nil && (e.Answer != nil || e.Terms != nil)
+			if e.Verdict == nil && e.Inconclusive == nil {
+				t.Errorf("%s %s: no response", slug, e.Path)
+			}
+		}
+		price := service.Data.MinPriceUSD
+		for _, e := range service.Data.Endpoints {
+			if e.IsActive && len(e.Pricing) > 0 && !captured[e.ID] {
+				t.Errorf("%s %s: a price without the response that asked for it", slug, e.Path)
+			}
+		}
+		if price != nil {
+			priced++
+			if at := service.Data.Assessment.Compliance.Staleness.EnvelopeCapturedAt; at == nil {
+				t.Errorf("%s: a price of %s without an envelope", slug, *price)
+			}
+		}
+	}
+	if priced < 40 {
+		t.Errorf("%d services with a price, want 40", priced)
+	}
+}
+
+// readJSON reads a JSON file of a snapshot.
+func readJSON(t *testing.T, z *archive.ZipFile, name string, v any) {
+	t.Helper()
+	data, err := z.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 }
 

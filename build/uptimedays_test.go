@@ -1,7 +1,6 @@
 package build_test
 
 import (
-	"encoding/json"
 	"math"
 	"path/filepath"
 	"testing"
@@ -20,25 +19,16 @@ func TestUptimeMatchesItsDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	read := func(name string, v any) {
-		data, err := z.ReadFile(name)
-		if err == nil {
-			err = json.Unmarshal(data, v)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
 	var index site.Index
-	read(site.IndexFile, &index)
+	readJSON(t, z, site.IndexFile, &index)
 	counted := 0
 	for _, slug := range index.Slugs {
 		var days site.One[[]site.UptimeDataPoint]
-		read("v1/services/"+slug+"/uptime/period=30d.json", &days)
+		readJSON(t, z, "v1/services/"+slug+"/uptime/period=30d.json", &days)
 		var service site.One[struct {
 			Uptime map[string]any `json:"uptime"`
 		}]
-		read("v1/services/"+slug+".json", &service)
+		readJSON(t, z, "v1/services/"+slug+".json", &service)
 		good, all := int64(0), int64(0)
 		for _, d := range days.Data {
 			good, all = good+d.SuccessfulChecks, all+d.TotalChecks

@@ -10,28 +10,20 @@ import (
 	"tollbook/site"
 )
 
-// checkSettled checks that the sample facilitators have settled the sample services' revenue, and the real ones
-// nothing. Unknown values must be reported, and the chain must continue.
+// checkSettled checks that only sample facilitators are listed, and that they have settled the sample services'
+// revenue. Unknown values must be reported, and the chain must continue.
 func checkSettled(t *testing.T, base string) {
 	ranked := decode[struct{ Data []site.FacilitatorListItem }](t,
 		get(t, base+"/v1/facilitators?timeframe=30d&per_page=100").body).Data
-	measured := 0
 	for i, f := range ranked {
-		sample := strings.HasPrefix(f.FacilitatorID, "sample-")
-		if sample && f.Verification != site.VerificationOnChain || sample != (f.TxCountAll > 0) ||
-			!sample && f.VolumeUSDAll != "0" {
+		if !strings.HasPrefix(f.FacilitatorID, "sample-") || f.Verification != site.VerificationOnChain ||
+			f.TxCountAll == 0 {
 			t.Errorf("%s, number %d: %s, %d settlements of %s dollars", f.FacilitatorID, i+1, f.Verification,
 				f.TxCountAll, f.VolumeUSDAll)
 		}
-		if sample {
-			measured++
-		}
-		if (i < measured) != sample {
-			t.Errorf("%s stands at %d, among those that have settled more or less", f.FacilitatorID, i+1)
-		}
 	}
-	if measured < 5 || len(ranked) < 90 {
-		t.Errorf("%d facilitators, %d of them sample ones; want the shipped list and five", len(ranked), measured)
+	if len(ranked) < 5 {
+		t.Errorf("%d facilitators, want five at least", len(ranked))
 	}
 
 	traction := func(slug string) site.Traction {
@@ -57,7 +49,7 @@ func checkSettled(t *testing.T, base string) {
 
 	coverage := func(a answer) site.CoverageReport { return decode[struct{ Data site.CoverageReport }](t, a.body).Data }
 	report := coverage(get(t, base+"/v1/coverage"))
-	measured = 0
+	measured := 0
 	for _, n := range report.Networks {
 		if !n.Measured {
 			continue

@@ -219,8 +219,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/x402", "site/x402/address", "site/postgres", "site/postgres/ledger",
-			"site/postgres/load"},
+		ours: []string{"site", "site/x402", "site/x402/address", "site/postgres", "site/postgres/checks",
+			"site/postgres/ledger", "site/postgres/load"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",

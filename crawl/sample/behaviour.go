@@ -209,10 +209,12 @@ func disabled(scene) reply {
 
 func flapping(c scene) reply {
 	if flapsDown(c.now) {
-		return text(http.StatusBadGateway, "bad gateway\n")
+		return badGateway()
 	}
 	return standard(c.v2())
 }
+
+func badGateway() reply { return text(http.StatusBadGateway, "bad gateway\n") }
 
 func rateLimited(scene) reply {
 	a := jsonReply(http.StatusTooManyRequests, `{"error":"too many requests"}`)

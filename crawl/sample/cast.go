@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,14 @@ type endpoint struct {
 }
 
 func (e endpoint) key() string { return e.method + " " + e.path }
+
+// sampleBody returns the body that a visitor sends, nil for none.
+func (e endpoint) sampleBody() []byte {
+	if e.method == http.MethodGet {
+		return nil
+	}
+	return []byte("{}")
+}
 
 // revision has the former values of something that changed Days before the start.
 type revision struct {

@@ -26,11 +26,12 @@ const (
 // finding is what a visitor finds out about an endpoint at a time in the past.
 type finding struct {
 	verdict
+	class    string // of package probe
 	status   int    // 0 without an answer
-	class    string // of an inconclusive answer, as package probe names it
 	reason   string
 	delay    time.Duration  // to the response headers
 	envelope *x402.Envelope // the payment terms, payable or not; nil for none
+	answer   reply          // zero without one
 }
 
 // slowLimit is the median response time above which a service is degraded.
@@ -41,56 +42,61 @@ const slowLimit = 5 * time.Second
 func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	switch b := behaviours[behaviour]; {
 	case b.deaf:
-		return finding{verdict: failed, reason: "connection refused"}
+		return unreachable("connection refused")
 	case b.expired:
-		return finding{verdict: failed, reason: "TLS: certificate has expired or is not yet valid"}
+		return unreachable("TLS: certificate has expired or is not yet valid")
 	}
-	r := request{method: e.method, host: s.Slug + "." + Domain, path: e.path}
-	if e.method != http.MethodGet {
-		r.body = []byte("{}")
-	}
+	r := request{method: e.method, host: s.Slug + "." + Domain, path: e.path, body: e.sampleBody()}
 	a := s.answer(behaviour, r, t)
 	if a.hang {
-		return finding{verdict: failed, reason: "timed out after 15 s"}
+		return unreachable("timed out after 15 s")
 	}
 	// A refusal such as 404 takes the service's response time, too.
-	f := finding{status: a.status, delay: max(a.delay, s.responseTime(t)),
+	f := finding{status: a.status, delay: max(a.delay, s.responseTime(t)), answer: a,
 		reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
 	switch {
 	case a.status == http.StatusPaymentRequired:
 		f.read402(s, e, a)
 	case a.status < 300:
-		f.verdict, f.reason = open, f.reason+" without asking for payment"
+		f.verdict, f.class, f.reason = open, "open", f.reason+" without asking for payment"
 	case a.status == http.StatusForbidden:
-		f.verdict, f.class = inconclusive, "challenge"
-		f.reason = "a bot filter answered in the service's place (status 403)"
+		f.verdict, f.class, f.reason = inconclusive, "challenge",
+			"a bot filter answered in the service's place (status 403)"
 	case a.status == http.StatusTooManyRequests:
 		f.verdict, f.class = inconclusive, "rate_limited"
+	case a.status == http.StatusNotFound:
+		f.verdict, f.class = failed, "gone"
 	default:
-		f.verdict = failed
+		f.verdict, f.class = failed, "server_error"
 	}
 	return f
+}
+
+// unreachable returns the finding of a request without an answer.
+func unreachable(reason string) finding {
+	return finding{verdict: failed, class: "unreachable", reason: reason}
 }
 
 func (f *finding) read402(s *service, e endpoint, a reply) {
 	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
 	switch {
 	case c.Platform:
-		f.verdict, f.reason = failed,
+		f.verdict, f.class, f.reason = failed, "host_disabled",
 			"the hosting platform answers 402 in the service's place: the deployment is disabled"
 	case c.Envelope == nil && len(c.Protocols) > 0:
-		f.verdict, f.reason = broken, "asks for payment by another protocol ("+strings.Join(c.Protocols, ", ")+
-			"), not x402"
+		f.verdict, f.class = broken, "other_402"
+		f.reason = "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") + "), not x402"
 	case c.Envelope == nil:
-		f.verdict, f.reason = broken, "answers 402 without readable payment requirements"
+		f.verdict, f.class, f.reason = broken, "paid_unreadable", "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
-		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
+		f.verdict, f.class, f.reason = broken, "paid_unreadable",
+			"states its payment requirements only inside an HTML page"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
-		f.verdict, f.reason = broken,
+		f.verdict, f.class, f.reason = broken, "paid_broken",
 			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme "+
 				"and network"
 	default:
-		f.verdict, f.reason = paid, "asks for payment"
+		f.verdict, f.class, f.reason = paid, "paid_ok", "asks for payment"
 	}
 	f.envelope = c.Envelope
 }

@@ -41,6 +41,7 @@ type past struct {
 	incidents []incident
 	seen      map[lookKey]finding
 	terms     *terms
+	evidence  *evidence
 
 	visits int
 	last   *string // status of the last conclusive visit
@@ -77,7 +78,7 @@ func (s *service) history(start time.Time, raw int) load.History {
 	start = p.start
 	p.raw = p.today.Add(-time.Duration(raw) * day)
 	created := s.created(start)
-	p.terms = newTerms(s, created)
+	p.terms, p.evidence = newTerms(s, created), newEvidence(s)
 	r := rand.New(rand.NewPCG(s.seed, 2))
 	first := p.today.Add(-(historyDays - 1) * day)
 	if created.After(first) {
@@ -94,6 +95,7 @@ func (s *service) history(start time.Time, raw int) load.History {
 		p.visit(t)
 	}
 	p.h.Prices, p.h.Endpoints, p.h.Changes = p.terms.result()
+	p.h.Responses = p.evidence.visits()
 	return p.h
 }
 
@@ -124,6 +126,7 @@ func (p *past) visit(t time.Time) {
 			}
 		}
 		p.terms.observe(endpoints[j], f, t)
+		p.evidence.observe(endpoints[j], f, t)
 		findings[i] = f
 	}
 	p.terms.report(t)

@@ -50,15 +50,17 @@ func (s *service) incidents(start time.Time) []incident {
 func (x incident) afflict(f finding, i, n int) finding {
 	switch {
 	case x.kind == "bad-gateway", x.kind == "partial" && i == 0 && n > 1:
-		return finding{verdict: failed, status: http.StatusBadGateway, reason: "answers 502 Bad Gateway",
-			delay: f.delay / 2}
+		return finding{verdict: failed, class: "server_error", status: http.StatusBadGateway,
+			reason: "answers 502 Bad Gateway", delay: f.delay / 2, answer: badGateway()}
 	case x.kind == "unreachable":
-		return finding{verdict: failed, reason: "connection refused"}
+		return unreachable("connection refused")
 	case x.kind == "timeout":
-		return finding{verdict: failed, reason: "timed out after 15 s"}
+		return unreachable("timed out after 15 s")
 	case x.kind == "busy":
-		return finding{verdict: inconclusive, class: "unavailable", status: http.StatusServiceUnavailable,
-			reason: "answers 503 Service Unavailable and says when to come back", delay: f.delay / 2}
+		busy := text(http.StatusServiceUnavailable, "busy\n")
+		busy.header.Set("Retry-After", "60")
+		return finding{verdict: inconclusive, class: "unavailable", status: busy.status,
+			reason: "answers 503 Service Unavailable and says when to come back", delay: f.delay / 2, answer: busy}
 	case x.kind == "sluggish":
 		f.delay += slowLimit
 	}

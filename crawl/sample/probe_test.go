@@ -5,9 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
 )
 
@@ -18,6 +22,7 @@ type visit struct {
 	reason     string
 	conclusive bool
 	evidence   []x402.Evidence
+	results    []probe.Result
 }
 
 func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
@@ -34,6 +39,7 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 			v.reason = cmp.Or(v.reason, r.Reason)
 		}
 		v.conclusive = v.conclusive || r.Verdict != probe.Inconclusive
+		v.results = append(v.results, r)
 		v.evidence = append(v.evidence, x402.Evidence{
 			Endpoint: r.Method + " " + e.Path, URL: r.FinalURL, TLSVerified: r.TLSVerified,
 			Inconclusive: r.Verdict == probe.Inconclusive, Captured: r.Captured,
@@ -93,10 +99,47 @@ func TestHistoryAgreesWithProber(t *testing.T) {
 		if status != got.status || (last.ErrorMessage == nil) != (got.reason == "") {
 			t.Errorf("%s: answers %d, %q; history ends with %+v", l.Slug, got.status, got.reason, last)
 		}
+		compareResponses(t, l, got.results, histories[i])
 		assessed := x402.Assess(got.evidence)
 		if want := cmp.Or(grades[l.Slug], "A"); assessed.Grade != want {
 			t.Errorf("%s: grade %s (%d of %d), want %s: %+v", l.Slug, assessed.Grade, assessed.Passed, assessed.Total,
 				want, failures(assessed))
+		}
+	}
+}
+
+// compareResponses checks that the last responses of a service's history are what the real prober receives.
+func compareResponses(t *testing.T, l postgres.Listing, results []probe.Result, history load.History) {
+	t.Helper()
+	last := map[uuid.UUID]checks.EndpointVisit{}
+	for _, list := range history.Responses {
+		for _, v := range list {
+			if v.ProbedAt.After(last[v.ID].ProbedAt) {
+				last[v.ID] = v
+			}
+		}
+	}
+	if len(last) != len(l.Endpoints) {
+		t.Errorf("%s: responses of %d endpoints, want %d", l.Slug, len(last), len(l.Endpoints))
+	}
+	for i, e := range l.Endpoints {
+		r, v := results[i], last[postgres.EndpointID(l.Slug, e.Method, e.Path)]
+		verdict := string(probe.Inconclusive)
+		if v.Verdict != nil {
+			verdict = *v.Verdict
+		}
+		if verdict != string(r.Verdict) || v.Class != r.Class || (v.Envelope == nil) != (r.Captured.Envelope == nil) {
+			t.Errorf("%s %s: %s, %s; history ends with %s, %s", l.Slug, e.Path, r.Verdict, r.Class, verdict, v.Class)
+		}
+		// The price of one service and the recipient of another change all the time.
+		if v.Envelope == nil || l.Slug == "firefly-embeddings" || l.Slug == "saltmarsh-yields" {
+			continue
+		}
+		got := x402.Capture(x402.Answer{Status: v.Envelope.StatusCode, Header: v.Envelope.Header,
+			Body: v.Envelope.Body, URL: v.Envelope.URL}).Envelope
+		if got.Fingerprint() != r.Captured.Envelope.Fingerprint() || *v.Fingerprint != got.Fingerprint() ||
+			v.Envelope.TLSVerified != r.TLSVerified {
+			t.Errorf("%s %s: the stored envelope differs from the received one", l.Slug, e.Path)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"tollbook/cmd/tollbook/version"
@@ -27,24 +26,10 @@ func (d *Demo) probeOptions(world *sample.World) probe.Options {
 	}
 }
 
-// newCrawler returns a crawler of the sample services. visited is closed after most of the services that are due now
-// were visited.
-func (d *Demo) newCrawler(world *sample.World, due int) (c *crawl.Crawler, visited <-chan struct{}) {
-	var left atomic.Int64 // visits until most services were visited
-	left.Store(int64(due * 8 / 10))
-	most := make(chan struct{})
-	if left.Load() == 0 {
-		close(most)
-	}
-	changed := func(visits []postgres.Visit) { // several goroutines call it
-		n := int64(len(visits))
-		if now := left.Add(-n); now <= 0 && now+n > 0 {
-			close(most)
-		}
-		d.markChanged()
-	}
-	return crawl.New(d.db.DB, crawl.Options{HostGap: hostGap, Hourly: -1, Logger: d.logger, Changed: changed},
-		d.probeOptions(world)), most
+// newCrawler returns a crawler of the sample services, which requests a build after each visit.
+func (d *Demo) newCrawler(world *sample.World) *crawl.Crawler {
+	return crawl.New(d.db.DB, crawl.Options{HostGap: hostGap, Hourly: -1, Logger: d.logger,
+		Changed: func([]postgres.Visit) { d.markChanged() }}, d.probeOptions(world))
 }
 
 // newIndexer returns a reader of the sample chain, which requests a build after each payment.

@@ -35,7 +35,6 @@ const (
 	buildPauseMax    = 30 * time.Second // but no longer than this
 	logDelay         = 2 * time.Second  // from a check to its entry in the logs
 	stopLimit        = 1500 * time.Millisecond
-	firstVisitsLimit = 5 * time.Second // how long the first build waits for the first visits
 )
 
 // Options are the settings of a demo.
@@ -104,11 +103,7 @@ func (d *Demo) startWorld(ctx context.Context) (*sample.World, error) {
 	} else {
 		d.printf("Continuing with the sample data of the last run")
 	}
-	err = crawl.ImportShippedFacilitators(ctx, d.db.DB)
-	if err == nil {
-		err = sample.Write(ctx, d.db.DB, world, began, fresh, d.o.Interval)
-	}
-	if err != nil {
+	if err := sample.Write(ctx, d.db.DB, world, began, fresh, d.o.Interval); err != nil {
 		world.Close()
 		return nil, err
 	}
@@ -122,11 +117,7 @@ func (d *Demo) public() string { return filepath.Join(d.o.Database.Data, "public
 
 // run visits, builds and serves until ctx ends or one of the parts fails.
 func (d *Demo) run(ctx context.Context, l net.Listener, world *sample.World) error {
-	due, err := d.db.CountDue(ctx, time.Now())
-	if err != nil {
-		return err
-	}
-	c, visited := d.newCrawler(world, due)
+	c := d.newCrawler(world)
 	defer c.Close()
 	index, err := d.newIndexer(world)
 	if err != nil {
@@ -146,12 +137,6 @@ func (d *Demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 	start(c.Run)
 	start(index)
 	start(func(ctx context.Context) error {
-		// A service that was never visited has no prices, and so the worst grade.
-		select {
-		case <-visited:
-		case <-time.After(firstVisitsLimit):
-		case <-ctx.Done():
-		}
 		if err := d.buildFirst(ctx); err != nil {
 			return err
 		}

@@ -15,6 +15,10 @@ type History struct {
 	Checks    []Check  // oldest first; their ServiceID is set by AddHistories
 	Prices    []Price  // closed ones (Until set) and current ones
 	Changes   []Change // oldest first
+
+	// The newest responses of the endpoints, oldest first. Each list has an endpoint at most once. Prices are not among
+	// them.
+	Responses [][]EndpointVisit
 }
 
 // AddHistories stores histories of services. The logs start at the oldest check. The days of the checks have partitions
@@ -47,7 +51,13 @@ func AddHistories(ctx context.Context, tx pgx.Tx, histories []History) error {
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("store prices and changes: %w", err)
 	}
-	return nil
+	var visits []*Visit
+	for _, h := range histories {
+		for _, list := range h.Responses {
+			visits = append(visits, &Visit{Check: Check{ServiceID: h.ServiceID}, Endpoints: list})
+		}
+	}
+	return recordFindings(ctx, tx, visits)
 }
 
 // addCheckDays adds days of a service to those that are stored.

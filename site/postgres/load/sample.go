@@ -20,7 +20,8 @@ type History struct {
 	// closed ones (Until set) and current ones; EndpointID from postgres.EndpointID(slug, method, path)
 	Prices    []checks.Price
 	Endpoints []EndpointHistory
-	Changes   []checks.Change // oldest first
+	Changes   []checks.Change          // oldest first
+	Responses [][]checks.EndpointVisit // as in checks.History
 }
 
 // EndpointHistory is what an endpoint last was in a History.
@@ -66,7 +67,8 @@ func addSample(ctx context.Context, tx pgx.Tx, source string, listings []postgre
 		if !ok {
 			return fmt.Errorf("store history of %s: it is not among the listings", h.Slug)
 		}
-		stored[i] = checks.History{ServiceID: id, Days: h.Days, Checks: h.Checks, Prices: h.Prices, Changes: h.Changes}
+		stored[i] = checks.History{ServiceID: id, Days: h.Days, Checks: h.Checks, Prices: h.Prices, Changes: h.Changes,
+			Responses: h.Responses}
 	}
 	if err := checks.AddHistories(ctx, tx, stored); err != nil {
 		return err
@@ -86,8 +88,9 @@ func addSample(ctx context.Context, tx pgx.Tx, source string, listings []postgre
 func queueStates(b *pgx.Batch, id int64, h History) {
 	for _, e := range h.Endpoints {
 		b.Queue(`
-			UPDATE endpoints SET first_seen_at = $2, last_paid_at = $3, last_probed_at = $3, fingerprint = $4,
-				verdict = CASE WHEN $3::timestamptz IS NULL THEN NULL ELSE 'paid' END, verdict_at = $3
+			UPDATE endpoints SET first_seen_at = $2, last_paid_at = $3, fingerprint = $4,
+				last_probed_at = coalesce(last_probed_at, $3), verdict_at = coalesce(verdict_at, $3),
+				verdict = CASE WHEN verdict IS NOT NULL OR $3::timestamptz IS NULL THEN verdict ELSE 'paid' END
 			WHERE id = $1`,
 			postgres.EndpointID(h.Slug, e.Method, e.Path), e.FirstSeenAt, e.LastPaidAt, e.Fingerprint)
 	}
