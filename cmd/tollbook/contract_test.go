@@ -136,6 +136,7 @@ var contract = map[string]string{
 		total_checks integer`,
 	"Compliance": `
 		grade string
+		grade_reason string
 		passed integer
 		total integer
 		checks ComplianceCheck[]

@@ -85,7 +85,8 @@ func TestExtraHasWhatTheSchemeNeeds(t *testing.T) {
 		"exact solana":       `{"feePayer":"8ys275XU2RyYiEoVDDt3gb7DEGD987vuCH1QqBbdoX16"}`,
 		"upto base": `{"assetTransferMethod":"permit2","facilitatorAddress":"` +
 			facilitatorAddress(t, "upto base") + `","name":"USD Coin","version":"2"}`,
-		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` + facilitatorAddress(t, "exact_cosmos_authz noble") +
+		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` +
+			facilitatorAddress(t, "exact_cosmos_authz noble") +
 			`"}`,
 	} {
 		r, err := parseRail(rail)

@@ -171,8 +171,9 @@ func examine(list []Evidence) []exhibit {
 			for i, r := range env.Accepts {
 				e.rows[i] = exhibitRow{
 					Requirement: r, members: r.members, extra: r.extra(),
-					payToFault: address.Check(r.NetworkCAIP2, r.PayTo), assetFault: address.CheckAsset(r.NetworkCAIP2, r.Asset),
-					version: env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
+					payToFault: address.Check(r.NetworkCAIP2, r.PayTo),
+					assetFault: address.CheckAsset(r.NetworkCAIP2, r.Asset),
+					version:    env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
 				}
 			}
 			captured = append(captured, e)
