@@ -25,6 +25,7 @@ type Evidence struct {
 	// the active endpoints (all, if none is active) and the unprobeable ones; by path, then method
 	Endpoints   []EndpointEvidence `json:"endpoints"`
 	GradeReason string             `json:"grade_reason"` // the same as in Compliance
+	Input       string             `json:"input"`        // document of which the assessment's input_hash is the SHA-256
 }
 
 // EvidenceCheck is the result of one compliance check, with its reason.

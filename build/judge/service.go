@@ -56,7 +56,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
 	captures := activeCaptures(f, now)
 	result := judgeCompliance(f, captures)
-	d.Assessment = newAssessment(b, &d, captures, result, now)
+	input := modelInput(f, captures, now)
+	d.Assessment = newAssessment(b, &d, input, result, now)
 	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
 		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, listReasons(f, captures, result, now), now),
 		ServiceFiles: &site.ServiceFiles{
@@ -66,6 +67,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 			Settlements: b.Settlements,
 		},
 	}}
+	l.Evidence.Input = input
 	if b.OlderVolume.any() {
 		l.OlderVolume = b.OlderVolume.points
 	}
@@ -135,8 +137,9 @@ func statusAfterCheck(check string, consecutiveFailures int) string {
 	return site.StatusOnline
 }
 
-// newAssessment returns the assessment of a service. UpdatedAt is the time of the newest fact behind it.
-func newAssessment(b *serviceInput, d *site.ServiceDetail, captures []x402.Evidence, result complianceResult,
+// newAssessment returns the assessment of a service. UpdatedAt is the time of the newest fact behind it. input is by
+// modelInput.
+func newAssessment(b *serviceInput, d *site.ServiceDetail, input string, result complianceResult,
 	now time.Time) site.Assessment {
 	f := b.Facts
 	a := site.Assessment{
@@ -153,7 +156,7 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, captures []x402.Evide
 		Economics:  price.NewEconomics(f, &b.Offer.prices, b.Rank, b.History, now),
 		Traction:   b.Traction,
 	}
-	addSynthesis(f, &a, captures, now)
+	addSynthesis(f, &a, input)
 	a.Risk = newRisk(b, d, a, now)
 	return a
 }
@@ -180,21 +183,27 @@ func timeOrNull(t *time.Time) *site.Time {
 	return site.TimeOrNull(*t)
 }
 
-// addSynthesis adds the hash of the model's input to an assessment. It adds the model's answer if that belongs to the
-// same hash: an answer about former texts is outdated. captures are those of the active endpoints.
-func addSynthesis(f *postgres.ServiceFacts, a *site.Assessment, captures []x402.Evidence, now time.Time) {
+// modelInput returns the document that a language model gets about a service. captures are those of the active
+// endpoints.
+func modelInput(f *postgres.ServiceFacts, captures []x402.Evidence, now time.Time) string {
 	read := make(map[*postgres.EndpointFacts]x402.Captured, len(captures))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; len(read) < len(captures) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			read[e] = captures[len(read)].Captured
 		}
 	}
-	a.InputHash = synthesis.InputOf(f, func(e *postgres.EndpointFacts) x402.Captured {
+	return synthesis.InputOf(f, func(e *postgres.EndpointFacts) x402.Captured {
 		if captured, ok := read[e]; ok {
 			return captured
 		}
 		return synthesis.Capture(e)
-	}).Hash()
+	}).Document()
+}
+
+// addSynthesis adds the hash of the model's input to an assessment. It adds the model's answer if that belongs to the
+// same hash: an answer about former texts is outdated.
+func addSynthesis(f *postgres.ServiceFacts, a *site.Assessment, input string) {
+	a.InputHash = synthesis.HashDocument(input)
 	if s := f.Synthesis; s != nil && s.InputHash == a.InputHash {
 		if at := site.TimeOrNull(s.AskedAt); a.UpdatedAt == nil || s.AskedAt.After(a.UpdatedAt.Time) {
 			a.UpdatedAt = at

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +35,10 @@ func TestSynthesisBelongsToInputHash(t *testing.T) {
 	}
 	if want := synthesis.InputOf(&plain, synthesis.Capture).Hash(); bare.InputHash != want {
 		t.Errorf("input_hash %s, want that of the question, %s", bare.InputHash, want)
+	}
+	evidence := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{plain}}, now).Services[0].Evidence
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(evidence.Input))); got != bare.InputHash {
+		t.Errorf("the SHA-256 of the published input is %s, want input_hash, %s", got, bare.InputHash)
 	}
 	answer := site.Synthesis{Category: site.SynthesisText{Value: "AI", Confidence: 1, Source: "ai"},
 		CapabilityTags: site.SynthesisList{Value: []string{"a"}, Source: "ai"}}

@@ -146,8 +146,11 @@ func (in Input) Document() string { return string(encode(in)) }
 
 // Hash returns the SHA-256 of the document in hex. A reply belongs to one hash. The question is sent again only if the
 // hash, the model or the prompt changed.
-func (in Input) Hash() string {
-	sum := sha256.Sum256(encode(in))
+func (in Input) Hash() string { return HashDocument(in.Document()) }
+
+// HashDocument returns the Hash of the input with this document.
+func HashDocument(document string) string {
+	sum := sha256.Sum256([]byte(document))
 	return hex.EncodeToString(sum[:])
 }
 

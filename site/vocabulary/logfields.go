@@ -131,6 +131,9 @@ var logFields = map[string]Field{
 	"inconclusive":           {About: "A later answer that says nothing about the endpoint"},
 	"EndpointEvidence.terms": {About: "The older answer whose terms are graded; null if that is answer itself"},
 	"protocols":              {About: "Other payment protocols that the response suggests"},
+	"Evidence.input": {
+		About: "JSON document that a language model gets about the service; its SHA-256 is input_hash",
+	},
 	"head_free":              {About: "Whether HEAD is served without payment; null if unknown"},
 	"head_asked_at":          {About: "When the last HEAD request was sent; null before the first"},
 	"declared_price":         {About: "Price in the service's OpenAPI document; null if it declares none"},

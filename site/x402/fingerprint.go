@@ -16,6 +16,9 @@ import (
 var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp",
 	"validUntil"}
 
+// VolatileExtra returns the names of the members of extra that a fingerprint leaves out.
+func VolatileExtra() []string { return slices.Clone(volatileExtra) }
+
 // Fingerprint returns an identifier of an envelope's terms: the SHA-256, in hex, of the version and the set of rows in
 // normalised form. It does not depend on the order of rows, repeated rows, the channel, the error text, the resource's
 // description, extensions, or members of extra that change with every response.
