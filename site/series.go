@@ -12,8 +12,8 @@ var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 // Series is the framing of a series by UTC day: its points, oldest first, and a caveat about what they leave out.
 var Series = encode.Framing{Rows: "data", Meta: "caveat"}
 
-// PricePoint is a UTC day on which a service changed amounts, or whose lowest or highest price is not that of the day
-// before. Days without a point are like the last point before them.
+// PricePoint is the first UTC day with a price, a day on which a service changed amounts, or a day whose lowest or
+// highest price is not that of the day before. Days without a point are like the last point before them.
 type PricePoint struct {
 	Date        string   `json:"date"`          // "2026-11-20"; first, because lines are cut by their beginning
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest at any time of the day; null without a price in USD

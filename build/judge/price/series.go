@@ -84,8 +84,9 @@ func (h *History) addChanges(d postgres.PriceDay) {
 
 func (d dayChanges) compare(day time.Time) int { return d.day.Compare(day) }
 
-// Points returns the series of prices, oldest first. It has a point for each UTC day on which an amount changed, or
-// whose lowest or highest price, at any time of the day, is not that of the day before.
+// Points returns the series of prices, oldest first. It has a point for the first UTC day with a price, in dollars or
+// not, for each day on which an amount changed, and for each day whose lowest or highest price, at any time of the day,
+// is not that of the day before.
 func (h *History) Points() []site.PricePoint {
 	days := h.boundaries()
 	all := make([]site.PricePoint, len(days))
@@ -109,8 +110,8 @@ func (h *History) Points() []site.PricePoint {
 	}
 	points := make([]site.PricePoint, 0, len(all))
 	var before site.PricePoint
-	for _, p := range all {
-		if p.Changes > 0 || !isEqual(p.MinPriceUSD, before.MinPriceUSD) || !isEqual(p.MaxPriceUSD, before.MaxPriceUSD) {
+	for i, p := range all {
+		if i == 0 || p.Changes > 0 || !isEqual(p.MinPriceUSD, before.MinPriceUSD) || !isEqual(p.MaxPriceUSD, before.MaxPriceUSD) {
 			points = append(points, p)
 		}
 		before = p
@@ -120,7 +121,10 @@ func (h *History) Points() []site.PricePoint {
 
 // boundaries returns the days up to today that may differ from the day before, oldest first.
 func (h *History) boundaries() []time.Time {
-	var days []time.Time
+	if h.first.IsZero() {
+		return nil
+	}
+	days := []time.Time{h.first}
 	for i := range h.spans {
 		s := &h.spans[i]
 		days = append(days, dayOf(s.since))

@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 		{"an unknown asset has changes and no price", newHistoryFacts([]postgres.PriceSpan{
 			span(one, "0x1111111111111111111111111111111111111111", first, nil, "1")},
 			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 1}),
-			[]site.PricePoint{point("2026-09-03", "", "", 1)}},
+			[]site.PricePoint{point("2026-09-01", "", "", 0), point("2026-09-03", "", "", 1)}},
 		{"a price before noon counts that day, a price until midnight does not count the next", newHistoryFacts(
 			[]postgres.PriceSpan{span(one, usdc, first, &fifth, "10000"),
 				span(one, usdc, fifth, new(dateOf(9, 8)), "30000", "40000"), span(one, usdc, dateOf(9, 8), nil, "5")},
