@@ -260,7 +260,7 @@ func TestDirDamage(t *testing.T) {
 	}
 }
 
-// TestGzipBodies checks that a file that becomes smaller has a gzip body beside it, which is linked as the file is.
+// TestGzipBodies checks that each file that gzip makes smaller is also written in gzip, and linked like the file.
 func TestGzipBodies(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

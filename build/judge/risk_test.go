@@ -9,7 +9,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestRiskFlags checks each flag at its limit and beside it.
+// TestRiskFlags checks each flag at its limit, and next to the limit.
 func TestRiskFlags(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

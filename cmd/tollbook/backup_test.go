@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tollbook/build"
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
@@ -138,8 +139,8 @@ func TestPrivateBackup(t *testing.T) {
 		testgate.Missing(t, "no tar for a back-up")
 	}
 	ctx := t.Context()
-	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}
-	in := func(o dataOptions, f func(*postgres.DB)) {
+	mine, other := cli.DataOptions{Data: memoryDir(t)}, cli.DataOptions{Data: memoryDir(t)}
+	in := func(o cli.DataOptions, f func(*postgres.DB)) {
 		t.Helper()
 		db, err := database.Open(ctx, database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data,
 			Say: func(line string) { t.Log(line) }})
@@ -156,8 +157,8 @@ func TestPrivateBackup(t *testing.T) {
 	tool(t, "tar", "--create", "--dereference", "--file="+packed, "--directory="+mine.Data, "postgres")
 	tool(t, "tar", "--extract", "--file="+packed, "--directory="+other.Data)
 	var want, got string
-	in(mine, func(db *postgres.DB) { want = builtAt(t, db, mine.public(), backupMoment) })
-	in(other, func(db *postgres.DB) { got = builtAt(t, db, other.public(), backupMoment) })
+	in(mine, func(db *postgres.DB) { want = builtAt(t, db, mine.Public(), backupMoment) })
+	in(other, func(db *postgres.DB) { got = builtAt(t, db, other.Public(), backupMoment) })
 	if got != want {
 		t.Errorf("unpacked, its digest is %s, want %s", got, want)
 	}

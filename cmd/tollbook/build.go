@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
@@ -18,7 +19,7 @@ import (
 
 // buildOptions are the flags of build.
 type buildOptions struct {
-	dataOptions
+	cli.DataOptions
 	siteOptions
 	keyOptions
 	freeHostOptions
@@ -30,7 +31,7 @@ type buildOptions struct {
 
 // AddFlags adds the flags of build.
 func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
@@ -72,7 +73,7 @@ EXIT STATUS
 
 0 if the snapshot is published, 1 if not.`,
 		Example: "  tollbook build\n  tollbook build --site-title \"Acme Directory\" --site-pages pages/",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -85,11 +86,11 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	folder, err := o.openPublic()
+	folder, err := o.OpenPublic()
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/settings"
 )
@@ -24,7 +25,7 @@ EXIT STATUS
 
 0 if the settings are printed, 2 for a configuration that every command refuses.`,
 		Example: "  tollbook config\n  tollbook config --json --serve-listen 127.0.0.1:8080",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settings.CheckVariables(os.Environ()); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
@@ -20,7 +21,7 @@ import (
 
 // crawlOptions are the flags of crawl.
 type crawlOptions struct {
-	dataOptions
+	cli.DataOptions
 	visitOptions
 	paceOptions
 	freeHostOptions
@@ -31,7 +32,7 @@ type crawlOptions struct {
 
 // AddFlags adds the flags of crawl.
 func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
@@ -71,7 +72,7 @@ EXIT STATUS
 
 0 if every due service was visited, whatever its state; 1 if the crawl itself failed.`,
 		Example: "  tollbook crawl --once",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -88,8 +89,8 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
+	logger := cli.NewLogger(slog.LevelInfo)
+	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/demo"
 	"tollbook/cmd/tollbook/usage"
@@ -17,7 +18,7 @@ import (
 
 // demoOptions are the flags of demo.
 type demoOptions struct {
-	dataOptions
+	cli.DataOptions
 	listenOptions
 	appearanceOptions
 	Interval time.Duration
@@ -32,7 +33,7 @@ const demoRateLimit = 6000
 
 // AddFlags adds the flags of demo.
 func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.listenOptions.AddFlags(f, "127.0.0.1:4020", demoRateLimit)
 	o.appearanceOptions.AddFlags(f)
 	f.DurationVar(&o.Interval, "interval", 15*time.Second, "`time` between two visits to a sample service")
@@ -65,7 +66,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if something failed.`,
 		Example: "  tollbook demo\n  tollbook demo --listen 127.0.0.1:8080 --site-templates templates/",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.isDefaultFolder = !cmd.Flags().Changed("data")

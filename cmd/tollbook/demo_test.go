@@ -22,6 +22,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -298,7 +299,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not parallel: each demo needs the 
 	var offset atomic.Int64
 	began := time.Now()
 	o := demoOptions{
-		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
+		DataOptions: cli.DataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
 		Interval:  time.Second,
 		now:       func() time.Time { return began.Add(time.Duration(offset.Load())) }, // it never advances by itself
 		stopLimit: time.Minute,

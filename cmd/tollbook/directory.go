@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/publication"
@@ -22,7 +23,7 @@ import (
 
 // directoryOptions are the flags of the commands that run a directory on a schedule: up and work.
 type directoryOptions struct {
-	dataOptions
+	cli.DataOptions
 	siteOptions
 	keyOptions
 	visitOptions
@@ -37,7 +38,7 @@ type directoryOptions struct {
 
 // AddFlags adds the flags that up and work share.
 func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
@@ -66,7 +67,7 @@ func (o *directoryOptions) validate() error {
 	if _, ok := publication.Expansions[o.Expand]; !ok {
 		return usage.Errorf("--expand %q: use all, contract or none", o.Expand)
 	}
-	if o.To != "" && objects.SameFolder(o.To, o.public()) {
+	if o.To != "" && objects.SameFolder(o.To, o.Public()) {
 		return usage.Errorf("--publish-to %s: builds are published to this folder already", o.To)
 	}
 	for _, d := range []struct {
@@ -128,11 +129,11 @@ func (o *directoryOptions) newWorker(
 }
 
 func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
-	if to.Folder, err = o.openPublic(); err != nil {
+	if to.Folder, err = o.OpenPublic(); err != nil {
 		return err
 	}
 	b := buildOptions{
-		dataOptions: o.dataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
+		DataOptions: o.DataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
 		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
 	}
 	if to.Builder, err = b.newBuilder(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/doctor"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
@@ -22,7 +23,7 @@ import (
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	dataOptions
+	cli.DataOptions
 	keyOptions
 	networkOptions
 	To      string
@@ -33,7 +34,7 @@ type doctorOptions struct {
 
 // AddFlags adds the flags of doctor.
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
 	settings.AddFlag(f, "site.base_url", &o.BaseURL)
@@ -73,7 +74,7 @@ EXIT STATUS
 
 0 without a fault, 1 with one, 2 for a configuration that every command refuses.`,
 		Example: "  tollbook doctor\n  tollbook doctor --json --timeout 5s",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.Timeout < time.Second {
 				return usage.Errorf("--timeout %s: use 1s or more", o.Timeout)
@@ -129,11 +130,11 @@ func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, e
 		baseURL = "" // not configured
 	}
 	return doctor.Options{
-		Data: o.Data, Public: o.public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: baseURL, Key: key,
+		Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: baseURL, Key: key,
 		RPC: rpc, Configuration: func() (string, error) {
 			return cmp.Or(c.Path, "no file, only variables"), settings.CheckVariables(os.Environ())
 		},
-		Getenv: os.Getenv, Logger: newLogger(slog.LevelInfo),
+		Getenv: os.Getenv, Logger: cli.NewLogger(slog.LevelInfo),
 	}, nil
 }
 

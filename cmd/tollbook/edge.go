@@ -10,18 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/serve/edge"
 )
 
 func newEdgeCommand() *cobra.Command {
-	return newGroup(&cobra.Command{
+	return cli.NewGroup(&cobra.Command{
 		Use:   "edge",
 		Short: "Generate a configuration for nginx, Cloudflare or CloudFront",
 		Long: `Edge prints a program or configuration with which another server answers readers as tollbook serve does.
 It is complete and commented, and generated from the same table of routes. Its first lines list what that server
-can't do. Generate it again after an upgrade.` + groupStatus,
+can't do. Generate it again after an upgrade.` + cli.GroupStatus,
 	}, newEdgeNginxCommand(), newEdgeCloudflareCommand(), newEdgeCloudFrontCommand())
 }
 
@@ -60,14 +61,14 @@ func newEdgeNginxCommand() *cobra.Command {
 		Short: "Generate a configuration for nginx",
 		Long: `Nginx prints a configuration for nginx 1.18 or newer, for its http context. Nginx sends the files that
 build or publish expands into a folder, and follows the link "current" without a reload. It forwards all other
-requests to a tollbook serve beside it: windows, searches, logs, look-ups, earlier snapshots, submissions, and
-unusual spellings of a request.
+requests to "tollbook serve": lists with a page or size other than the default, searches, logs, look-ups, requests
+for earlier snapshots, submissions, and unusual spellings of a request.
 
 EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge nginx --server-name tollbook.example > /etc/nginx/conf.d/tollbook.conf && nginx -t",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainWords.MatchString(o.Listen) || !plainWords.MatchString(o.ServerName) {
 				return usage.Errorf(
@@ -121,7 +122,7 @@ EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge cloudflare > worker.js && npx wrangler deploy",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			for _, name := range []string{o.Bucket, o.Limiter, o.Serve} {
 				if !plainName.MatchString(name) {
@@ -164,7 +165,7 @@ EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge cloudfront --bucket tollbook-bucket --serve tollbook-serve > function.js",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainID.MatchString(o.Bucket) || !plainID.MatchString(o.Serve) || o.Bucket == o.Serve {
 				return usage.Errorf("--bucket %q, --serve %q: give the ids of two different origins", o.Bucket, o.Serve)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
@@ -23,7 +24,7 @@ import (
 
 // importOptions are the flags of services import.
 type importOptions struct {
-	dataOptions
+	cli.DataOptions
 	visitOptions
 	HostGap time.Duration
 	DryRun  bool
@@ -32,7 +33,7 @@ type importOptions struct {
 
 // AddFlags adds the flags of services import.
 func (o *importOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
 	f.BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
@@ -72,7 +73,7 @@ EXIT STATUS
 0 if every service is listed, or with --dry-run would be; 1 if none is.`,
 		Example: "  tollbook services import services.toml\n" +
 			"  tollbook services import --dry-run https://facilitator.example/discovery/resources",
-		Args: arguments("FILE"),
+		Args: cli.Arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], "https://") || strings.HasPrefix(args[0], "http://") {
 				return runImportURL(cmd.Context(), o, args[0], cmd.OutOrStdout())
@@ -95,7 +96,7 @@ func runServicesImport(ctx context.Context, o importOptions, path string, stdout
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
 	var before []postgres.Service
-	err = withDatabase(ctx, o.dataOptions, func(db *database.DB) error {
+	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
 		if err := db.RefuseSample(ctx); err != nil {
 			return err
 		}
@@ -127,8 +128,8 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	if err := checkHostGap(o.HostGap); err != nil {
 		return err
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, logger)
+	logger := cli.NewLogger(slog.LevelInfo)
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,16 @@ package main
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook":            {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render"}},
+	"cmd/tollbook/cli": {
+		ours:    []string{"cmd/tollbook/database", "cmd/tollbook/usage", "output", "site/listing"},
+		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	},
+	"cmd/tollbook/decisions": {
+		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/usage",
+			"crawl",
+			"site", "site/listing", "site/postgres", "site/postgres/ledger"},
+		modules: []string{"github.com/google/uuid", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	},
 	"cmd/tollbook/completion": {
 		ours:    []string{"cmd/tollbook/usage", "output", "output/archive", "site", "site/x402"},
 		modules: []string{"github.com/spf13/cobra"},
@@ -16,6 +26,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/tollbook/appearance",
 			"cmd/tollbook/database",
 			"cmd/tollbook/publication",
+			"cmd/tollbook/report",
 			"cmd/tollbook/server",
 			"cmd/tollbook/version",
 			"crawl",

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
@@ -36,7 +37,7 @@ func (o *networkOptions) AddFlags(f *pflag.FlagSet) {
 
 // indexOptions are the flags of index.
 type indexOptions struct {
-	dataOptions
+	cli.DataOptions
 	networkOptions
 	Once    bool
 	JSON    bool
@@ -45,7 +46,7 @@ type indexOptions struct {
 
 // AddFlags adds the flags of index.
 func (o *indexOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.networkOptions.AddFlags(f)
 	f.BoolVar(&o.Once, "once", false, "read up to the newest final block of each network, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report of --once as JSON")
@@ -87,7 +88,7 @@ EXIT STATUS
 0 if every network was read up to its head, or index was stopped; 1 if a network failed, or --once was stopped
 early; 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook index --once --rpc base=https://base.example/rpc",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.Networks.Read(c.Networks)
 			if err != nil {
@@ -101,13 +102,13 @@ early; 2 for an error in the command line or the configuration.`,
 }
 
 func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
+	logger := cli.NewLogger(slog.LevelInfo)
 	port, err := server.OpenMetrics("--metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
+	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
 	if err != nil {
 		return err
 	}

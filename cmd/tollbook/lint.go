@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/lint"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl/probe"
@@ -78,7 +79,7 @@ response that is no 402 (or 412) of the service itself; and for an error in the 
 
     tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,
-		Args:    arguments("URL"),
+		Args:    cli.Arguments("URL"),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLint(cmd.Context(), o, args[0], cmd.OutOrStdout())

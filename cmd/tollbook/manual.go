@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/manual"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
@@ -25,7 +26,7 @@ EXIT STATUS
 
 0 if the pages are written, 1 if not.`,
 		Example: "  tollbook man man1 && man -l man1/tollbook-serve.1",
-		Args:    arguments("FOLDER"),
+		Args:    cli.Arguments("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date := ""
 			if s := os.Getenv("SOURCE_DATE_EPOCH"); s != "" {

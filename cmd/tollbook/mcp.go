@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
@@ -82,7 +83,7 @@ EXIT STATUS
 0 if the client left or the program was stopped, 1 if it could not listen or read or the client's messages were
 invalid, 2 for an error in the command line.`,
 		Example: "  tollbook mcp --from /srv/tollbook/public\n  tollbook mcp --http --hosts mcp.tollbook.example",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runMCP(cmd.Context(), o, os.Stdin, os.Stdout)
@@ -94,7 +95,7 @@ invalid, 2 for an error in the command line.`,
 
 // runMCP answers until ctx ends or, without --http, until stdin ends. Then only the client's messages go to stdout.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
-	logger := newLogger(slog.LevelInfo)
+	logger := cli.NewLogger(slog.LevelInfo)
 	trusted, err := o.trusted()
 	if err != nil {
 		return err

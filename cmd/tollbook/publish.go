@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
@@ -20,7 +21,7 @@ import (
 
 // targetOptions say which place is changed.
 type targetOptions struct {
-	dataOptions
+	cli.DataOptions
 	keyOptions
 	To     string
 	Expand string
@@ -31,7 +32,7 @@ type targetOptions struct {
 
 // AddFlags adds the flags of all commands that change a place.
 func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
@@ -81,7 +82,7 @@ EXIT STATUS
 0 if the place has the snapshot and every object, 1 if not, for example because another publisher was running.`,
 		Example: "  tollbook publish --publish-to s3://bucket/directory\n" +
 			"  tollbook publish --publish-to /srv/www --expand contract",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPublish(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -108,15 +109,15 @@ EXIT STATUS
 
 0 if the place has the snapshot and every object, 1 if not.`,
 		Example: "  tollbook rollback 20261120T000000Z-0123ab",
-		Args:    arguments("SNAPSHOT"),
+		Args:    cli.Arguments("SNAPSHOT"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.To == "" {
-				o.To = o.public()
+				o.To = o.Public()
 			}
 			return o.validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if objects.SameFolder(o.To, o.public()) {
+			if objects.SameFolder(o.To, o.Public()) {
 				return runLocalRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
 			return runRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
@@ -144,7 +145,7 @@ EXIT STATUS
 
 0 if everything old is deleted, 1 if not; then run it again.`,
 		Example: "  tollbook prune --publish-to s3://bucket/directory",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -177,7 +178,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	folder, err := o.openPublic()
+	folder, err := o.OpenPublic()
 	if err != nil {
 		return err
 	}
@@ -206,18 +207,18 @@ func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 func (o *targetOptions) withPublisher(
 	ctx context.Context, do func(*output.Publisher, *output.Folder) error,
 ) error {
-	if objects.SameFolder(o.To, o.public()) {
+	if objects.SameFolder(o.To, o.Public()) {
 		return fmt.Errorf("publish to %s: builds are published to this folder already", o.To)
 	}
 	key, err := o.signingKey()
 	if err != nil {
 		return err
 	}
-	folder, err := o.openPublic()
+	folder, err := o.OpenPublic()
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/usage"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ EXIT STATUS
 
 0 for a response with status 200, 1 for any other or none, 2 for an error in the command line.`,
 		Example: "  tollbook ready http://127.0.0.1:4020/readyz",
-		Args:    arguments("URL"),
+		Args:    cli.Arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.HasPrefix(args[0], "http://") && !strings.HasPrefix(args[0], "https://") {
 				return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", args[0])

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/completion"
+	"tollbook/cmd/tollbook/decisions"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
@@ -23,7 +23,7 @@ func exitStatus(err error) int {
 	return 1
 }
 
-// explain returns the text of an error for whoever typed the command.
+// explain returns the text of an error for the person who ran the command.
 func explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "interrupted"
@@ -33,7 +33,7 @@ func explain(ctx context.Context, err error) string {
 
 func newRootCommand() *cobra.Command {
 	c := &settings.Configuration{} // read before a command runs
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.NewGroup(&cobra.Command{
 		Use:   "tollbook",
 		Short: "Run a directory of network services that charge per request over HTTP 402",
 		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a
@@ -55,11 +55,12 @@ EXIT STATUS
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	},
-		newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(),
-		newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
+		newDemoCommand(), newServicesCommand(), decisions.NewSubmissions(), decisions.NewFacilitators(),
+		newCrawlCommand(), newIndexCommand(c),
+		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
 		newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
-		newExportCommand(), newImportCommand(), newConfigCommand(c), newCompletionCommand())
+		decisions.NewExport(), decisions.NewImport(), newConfigCommand(c), newCompletionCommand())
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() {
@@ -75,59 +76,6 @@ EXIT STATUS
 	return cmd
 }
 
-// newGroup makes cmd a command that contains others. Alone it prints its help; an unknown name is an error.
-func newGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		hint := "see " + cmd.CommandPath() + " --help"
-		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-			hint = "did you mean " + strings.Join(similar, " or ") + "?"
-		}
-		return usage.Errorf("unknown command %q for %s; %s", args[0], cmd.CommandPath(), hint)
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(commands...)
-	return cmd
-}
-
-// groupStatus is the last part of the help of a group.
-const groupStatus = `
-
-EXIT STATUS
-
-That of the subcommand: 0 for success, 1 for a failure, 2 for an error in the command line.`
-
-// arguments accepts exactly the named arguments, such as "FILE".
-func arguments(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return usage.Errorf("%s is missing; see %s --help", names[len(args)], cmd.CommandPath())
-		case len(args) > len(names):
-			return usage.Errorf("unexpected argument %q; see %s --help", args[len(names)], cmd.CommandPath())
-		}
-		return nil
-	}
-}
-
-// optionalArgument accepts one argument or none.
-func optionalArgument(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return arguments(name)(cmd, args)
-	}
-}
-
-// newLogger returns a logger to stderr. Results go to stdout.
-func newLogger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
 func newCompletionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -139,7 +87,7 @@ EXIT STATUS
 
 0 if the script is printed, 2 for an unknown shell.`,
 		Example:   "  source <(tollbook completion bash)\n  tollbook completion zsh > \"${fpath[1]}/_tollbook\"",
-		Args:      arguments("SHELL"),
+		Args:      cli.Arguments("SHELL"),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 	}
 	plain := cmd.Flags().Bool("no-descriptions", false, "leave out the descriptions of commands and flags")

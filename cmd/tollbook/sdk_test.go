@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/cmd/tollbook/appearance"
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
@@ -48,7 +49,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	var peer seller
 	startNode(t, "testdata/sdk", &peer)
 	t.Setenv("DATABASE_URL", postgrestest.NewDatabase(t))
-	data := dataOptions{Data: t.TempDir()}
+	data := cli.DataOptions{Data: t.TempDir()}
 	address := fmt.Sprintf("127.0.0.1:%d", peer.Port)
 
 	var listed []string
@@ -67,12 +68,12 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	if err := os.WriteFile(file, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := runServicesImport(t.Context(), importOptions{dataOptions: data}, file, io.Discard); err != nil {
+	if err := runServicesImport(t.Context(), importOptions{DataOptions: data}, file, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var report bytes.Buffer
 	crawl := crawlOptions{
-		dataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
+		DataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
 		visitOptions: visitOptions{AllowPrivate: []string{address}, Contact: "https://tollbook.example/bot"},
 	}
 	if err := runCrawl(t.Context(), crawl, &report); err != nil {
@@ -82,7 +83,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 		t.Errorf("the crawl says %s, want one service online", report.String())
 	}
 	build := buildOptions{
-		dataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
+		DataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
 		siteOptions: siteOptions{
 			appearanceOptions: appearanceOptions{appearance.Options{Title: "Tollbook"}},
 			BaseURL:           "http://127.0.0.1:4020",
@@ -228,9 +229,9 @@ func summary(d site.ServiceDetail) serviceSummary {
 }
 
 // read sends a request to the handler that serve runs.
-func read(t *testing.T, o dataOptions, target string, into any) {
+func read(t *testing.T, o cli.DataOptions, target string, into any) {
 	t.Helper()
-	source, err := output.OpenSource(o.public(), slog.New(slog.DiscardHandler))
+	source, err := output.OpenSource(o.Public(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

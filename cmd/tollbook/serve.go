@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/version"
@@ -23,7 +24,7 @@ import (
 type serveOptions struct {
 	listenOptions
 	proxyOptions
-	dataOptions
+	cli.DataOptions
 	freeHostOptions
 	fromOptions
 	downloadLimit
@@ -36,7 +37,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddServeFlags(f)
 	o.proxyOptions.AddServeFlags(f)
 	o.fromOptions.AddFlags(f)
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
@@ -82,7 +83,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if it could not listen or read.`,
 		Example: "  tollbook serve --serve-listen :8080\n  tollbook serve --from s3://bucket/directory",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -91,7 +92,7 @@ EXIT STATUS
 }
 
 func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
+	logger := cli.NewLogger(slog.LevelInfo)
 	l, err := o.listen()
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (o *serveOptions) receiveSubmissions(ctx context.Context, to *serve.Options
 		return nil, err
 	}
 	logger := to.Logger
-	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
+	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
 	if err != nil {
 		return nil, err
 	}

@@ -9,16 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/site/postgres"
 )
 
 func newServicesCommand() *cobra.Command {
-	return newGroup(&cobra.Command{
+	return cli.NewGroup(&cobra.Command{
 		Use:   "services",
 		Short: "Add, list, show, verify and remove services",
-		Long:  `Services changes and shows which services the directory lists.` + groupStatus,
+		Long:  `Services changes and shows which services the directory lists.` + cli.GroupStatus,
 	},
 		newServicesImportCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesVerifyCommand(),
 		newServicesRemoveCommand())
@@ -30,7 +31,7 @@ func errNoService(slug string) error {
 }
 
 func newServicesListCommand() *cobra.Command {
-	var o dataOptions
+	var o cli.DataOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -43,7 +44,7 @@ EXIT STATUS
 0 if they are printed, 1 if the database could not be read.`,
 		Example: "  tollbook services list\n  tollbook services list --json | jq '.[] | select(.state == " +
 			"\"offline\") | .slug'",
-		Args: arguments(),
+		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServicesList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},
@@ -53,9 +54,9 @@ EXIT STATUS
 	return cmd
 }
 
-func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
+func runServicesList(ctx context.Context, o cli.DataOptions, asJSON bool, stdout io.Writer) error {
 	var services []postgres.Service
-	err := withDatabase(ctx, o, func(db *database.DB) (err error) {
+	err := cli.WithDatabase(ctx, o, func(db *database.DB) (err error) {
 		services, err = db.Services(ctx)
 		return err
 	})
@@ -66,7 +67,7 @@ func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.
 }
 
 func newServicesShowCommand() *cobra.Command {
-	var o dataOptions
+	var o cli.DataOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show SLUG",
@@ -79,7 +80,7 @@ EXIT STATUS
 
 0 if it is printed, 1 if there is no such service.`,
 		Example: "  tollbook services show acme-quotes",
-		Args:    arguments("SLUG"),
+		Args:    cli.Arguments("SLUG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServicesShow(cmd.Context(), o, args[0], asJSON, cmd.OutOrStdout())
 		},
@@ -89,9 +90,9 @@ EXIT STATUS
 	return cmd
 }
 
-func runServicesShow(ctx context.Context, o dataOptions, slug string, asJSON bool, stdout io.Writer) error {
+func runServicesShow(ctx context.Context, o cli.DataOptions, slug string, asJSON bool, stdout io.Writer) error {
 	var r report.Service
-	err := withDatabase(ctx, o, func(db *database.DB) error {
+	err := cli.WithDatabase(ctx, o, func(db *database.DB) error {
 		s, err := db.ServiceBySlug(ctx, slug)
 		if err != nil {
 			return err
@@ -113,7 +114,7 @@ func runServicesShow(ctx context.Context, o dataOptions, slug string, asJSON boo
 }
 
 func newServicesRemoveCommand() *cobra.Command {
-	var o dataOptions
+	var o cli.DataOptions
 	cmd := &cobra.Command{
 		Use:   "remove SLUG",
 		Short: "Remove a service and erase everything stored about it",
@@ -129,7 +130,7 @@ EXIT STATUS
 
 0 if it is erased, 1 if there is no such service.`,
 		Example: "  tollbook services remove acme-quotes && tollbook build",
-		Args:    arguments("SLUG"),
+		Args:    cli.Arguments("SLUG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServicesRemove(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -138,8 +139,8 @@ EXIT STATUS
 	return cmd
 }
 
-func runServicesRemove(ctx context.Context, o dataOptions, slug string, stdout io.Writer) error {
-	err := withDatabase(ctx, o, func(db *database.DB) error { return db.EraseService(ctx, slug, time.Now()) })
+func runServicesRemove(ctx context.Context, o cli.DataOptions, slug string, stdout io.Writer) error {
+	err := cli.WithDatabase(ctx, o, func(db *database.DB) error { return db.EraseService(ctx, slug, time.Now()) })
 	if errors.Is(err, postgres.ErrNotFound) {
 		return errNoService(slug)
 	}

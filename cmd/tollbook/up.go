@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/server"
@@ -76,7 +77,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if something failed, 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook up\n  tollbook up --schedule-build 5m --publish-to s3://bucket/directory",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.networks(c.Networks)
@@ -95,7 +96,7 @@ EXIT STATUS
 }
 
 func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
+	logger := cli.NewLogger(slog.LevelInfo)
 	l, err := o.listen() // first, because a used port must stop up before it starts anything
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 	if o.BaseURL == settings.DefaultBaseURL {
 		o.BaseURL = server.URL(l.Addr())
 	}
-	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(list)), logger)
+	db, err := cli.OpenDirectory(ctx, o.DataOptions, o.connections(len(list)), logger)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 		return err
 	}
 	defer w.Close()
-	source, err := output.OpenSource(o.public(), logger)
+	source, err := output.OpenSource(o.Public(), logger)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.public(), l.Addr())
+	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.Public(), l.Addr())
 	port.Announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { db.KeepRunning(ctx, logger); return nil })

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/build"
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -53,7 +54,7 @@ EXIT STATUS
 
 0 if everything is intact, 1 if something is damaged or could not be read.`,
 		Example: "  tollbook verify https://tollbook.example --key tollbook-key.pem",
-		Args:    arguments("URL"),
+		Args:    cli.Arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerify(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl/facts"
@@ -19,8 +20,8 @@ import (
 
 // verifyOwnerOptions are the flags of services verify.
 type verifyOwnerOptions struct {
-	dataOptions
-	actorOptions
+	cli.DataOptions
+	cli.ActorOptions
 	visitOptions
 	All  bool
 	JSON bool
@@ -28,8 +29,8 @@ type verifyOwnerOptions struct {
 
 // AddFlags adds the flags of services verify.
 func (o *verifyOwnerOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
-	o.actorOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
+	o.ActorOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	f.BoolVar(&o.All, "all", false, "check every service that has a token")
 	f.BoolVar(&o.JSON, "json", false, "print the result as JSON")
@@ -52,11 +53,11 @@ EXIT STATUS
 		Example: "  tollbook services verify acme-quotes\n  tollbook services verify --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.All {
-				return arguments()(cmd, args)
+				return cli.Arguments()(cmd, args)
 			}
-			return arguments("SLUG")(cmd, args)
+			return cli.Arguments("SLUG")(cmd, args)
 		},
-		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServicesVerify(cmd.Context(), o, args, cmd.OutOrStdout())
 		},
@@ -70,7 +71,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, newLogger(slog.LevelInfo))
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}

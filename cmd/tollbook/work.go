@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/settings"
@@ -71,7 +72,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if it could not start, 2 for an error in the command line or the configuration.`,
 		Example: "  DATABASE_URL=postgres://db.example/tollbook tollbook work",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.networks(c.Networks)
@@ -86,13 +87,13 @@ EXIT STATUS
 }
 
 func runWork(ctx context.Context, o workOptions, list []networks.Network, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
+	logger := cli.NewLogger(slog.LevelInfo)
 	port, err := server.OpenMetrics("--serve-metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(list)), logger)
+	db, err := cli.OpenDirectory(ctx, o.DataOptions, o.connections(len(list)), logger)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func Link(s string) string {
 }
 
 // Short returns an address without its middle, which is enough to distinguish two. The caller puts the whole address
-// into a title beside it.
+// into the title attribute.
 func Short(address string) string {
 	address = Line(address, MaxLine)
 	r := []rune(address)

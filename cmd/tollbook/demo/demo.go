@@ -19,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/appearance"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/crawl"
@@ -185,24 +186,25 @@ func (d *Demo) build(ctx context.Context) (build.Report, error) {
 	}
 	s.Sample = true
 	now := time.Now()
-	report, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
+	built, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
 		Now: now, Every: buildInterval, LogDelay: logDelay, Expand: output.ExpandAll,
 		Site: s, Program: version.ProgramSum(),
 	})
 	if err != nil {
-		return report, err
+		return built, err
 	}
-	return report, publication.Prune(d.folder, now, report.Needed)
+	return built, publication.Prune(d.folder, now, built.Needed)
 }
 
 // buildFirst makes the first snapshot of this run and prints where it is.
 func (d *Demo) buildFirst(ctx context.Context) error {
-	report, err := d.build(ctx)
+	built, err := d.build(ctx)
 	if err != nil {
 		return err
 	}
-	d.printf("Built %d services: %d files, %.1f MB, in %.1f s", report.Services, report.Files,
-		float64(report.Bytes)/1e6, report.Took.Seconds())
+	if err := report.Build(d.o.Stdout, built, false); err != nil {
+		return err
+	}
 	d.printf("")
 	d.printf("  Pages   %s/", d.baseURL)
 	d.printf("  API     %s/v1/services", d.baseURL)

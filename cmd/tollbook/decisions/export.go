@@ -1,4 +1,4 @@
-package main
+package decisions
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/crawl"
 	"tollbook/site/postgres"
@@ -20,17 +21,18 @@ import (
 
 // exportOptions are the flags of export.
 type exportOptions struct {
-	dataOptions
+	cli.DataOptions
 	Contacts bool
 }
 
 // AddFlags adds the flags of export.
 func (o *exportOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
 	f.BoolVar(&o.Contacts, "with-contacts", false, "include the e-mail addresses and notes of submissions")
 }
 
-func newExportCommand() *cobra.Command {
+// NewExport returns the command export.
+func NewExport() *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
@@ -52,7 +54,7 @@ EXIT STATUS
 
 0 if everything is written, 1 if not.`,
 		Example: "  tollbook export directory.jsonl",
-		Args:    optionalArgument("FILE"),
+		Args:    cli.OptionalArgument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExport(cmd.Context(), o, args, cmd.OutOrStdout())
 		},
@@ -63,7 +65,7 @@ EXIT STATUS
 
 func runExport(ctx context.Context, o exportOptions, args []string, stdout io.Writer) error {
 	var d postgres.Directory
-	err := withDatabase(ctx, o.dataOptions, func(db *database.DB) (err error) {
+	err := cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) (err error) {
 		d, err = db.Directory(ctx)
 		return err
 	})
@@ -108,8 +110,9 @@ func replaceFile(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-func newImportCommand() *cobra.Command {
-	var o dataOptions
+// NewImport returns the command import.
+func NewImport() *cobra.Command {
+	var o cli.DataOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Restore an export into an empty directory",
@@ -124,7 +127,7 @@ EXIT STATUS
 
 0 if everything is restored, 1 if nothing is.`,
 		Example: "  tollbook import directory.jsonl",
-		Args:    arguments("FILE"),
+		Args:    cli.Arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -133,7 +136,7 @@ EXIT STATUS
 	return cmd
 }
 
-func runImport(ctx context.Context, o dataOptions, path string, stdout io.Writer) error {
+func runImport(ctx context.Context, o cli.DataOptions, path string, stdout io.Writer) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
@@ -143,7 +146,7 @@ func runImport(ctx context.Context, o dataOptions, path string, stdout io.Writer
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
-	err = withDatabase(ctx, o, func(db *database.DB) error {
+	err = cli.WithDatabase(ctx, o, func(db *database.DB) error {
 		if err := db.RefuseSample(ctx); err != nil {
 			return err
 		}

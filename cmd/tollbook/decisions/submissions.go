@@ -1,20 +1,20 @@
-package main
+// Package decisions contains the commands on what people decide: submissions, facilitators, and the export and import
+// of all decisions. It must never contain a rule about them: the database and package crawl have those.
+package decisions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/usage"
@@ -23,38 +23,21 @@ import (
 	"tollbook/site/postgres"
 )
 
-// actorOptions say who decides.
-type actorOptions struct {
-	As string
-}
-
-// AddFlags adds --as.
-func (o *actorOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.As, "as", os.Getenv("USER"), "`name` of the person who decides, for the audit trail")
-}
-
-func (o *actorOptions) validate() error {
-	o.As = cmp.Or(o.As, "operator") // if $USER is not set
-	if utf8.RuneCountInString(o.As) > listing.MaxName || listing.CheckText(o.As, listing.MaxName) != nil {
-		return usage.Errorf("--as: give a name of at most %d characters", listing.MaxName)
-	}
-	return nil
-}
-
-func newSubmissionsCommand() *cobra.Command {
-	return newGroup(&cobra.Command{
+// NewSubmissions returns the command submissions with its subcommands.
+func NewSubmissions() *cobra.Command {
+	return cli.NewGroup(&cobra.Command{
 		Use:   "submissions",
 		Short: "Review services that owners submitted",
 		Long: `Submissions shows what owners sent to "tollbook serve --serve-submissions", and approves or rejects it.
-No service is listed before somebody approves it.` + groupStatus,
+No service is listed before somebody approves it.` + cli.GroupStatus,
 	},
-		newSubmissionsListCommand(), newSubmissionsShowCommand(), newSubmissionsApproveCommand(),
-		newSubmissionsRejectCommand())
+		newList(), newShow(), newApprove(),
+		newReject())
 }
 
 // reviewOptions are the flags of the commands that show submissions.
 type reviewOptions struct {
-	dataOptions
+	cli.DataOptions
 	State string
 	JSON  bool
 }
@@ -62,7 +45,7 @@ type reviewOptions struct {
 // allStates is the value of --state for submissions in any state.
 const allStates = "all"
 
-func newSubmissionsListCommand() *cobra.Command {
+func newList() *cobra.Command {
 	var o reviewOptions
 	states := []string{site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected, allStates}
 	cmd := &cobra.Command{
@@ -75,7 +58,7 @@ EXIT STATUS
 
 0 if they are printed, 1 if the database could not be read.`,
 		Example: "  tollbook submissions list\n  tollbook submissions list --state rejected --json",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !slices.Contains(states, o.State) {
 				return usage.Errorf("--state %q: use pending, approved, rejected or all", o.State)
@@ -86,7 +69,7 @@ EXIT STATUS
 			return runSubmissionsList(cmd.Context(), o, cmd.OutOrStdout())
 		},
 	}
-	o.dataOptions.AddFlags(cmd.Flags())
+	o.DataOptions.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.State, "state", site.SubmissionPending,
 		"`state` of the submissions: pending, approved, rejected or all")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print a JSON list")
@@ -99,7 +82,7 @@ func runSubmissionsList(ctx context.Context, o reviewOptions, stdout io.Writer) 
 		state = ""
 	}
 	var list []postgres.ReviewedSubmission
-	err := withDatabase(ctx, o.dataOptions, func(db *database.DB) (err error) {
+	err := cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) (err error) {
 		list, err = db.Submissions(ctx, state)
 		return err
 	})
@@ -109,7 +92,7 @@ func runSubmissionsList(ctx context.Context, o reviewOptions, stdout io.Writer) 
 	return report.Submissions(stdout, list, o.JSON)
 }
 
-func newSubmissionsShowCommand() *cobra.Command {
+func newShow() *cobra.Command {
 	var o reviewOptions
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -121,12 +104,12 @@ EXIT STATUS
 
 0 if it is printed, 1 if there is no submission with this id.`,
 		Example: "  tollbook submissions show 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
-		Args:    arguments("ID"),
+		Args:    cli.Arguments("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSubmissionsShow(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
 	}
-	o.dataOptions.AddFlags(cmd.Flags())
+	o.DataOptions.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	return cmd
 }
@@ -137,7 +120,7 @@ func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout 
 		return err
 	}
 	var r report.Submission
-	err = withDatabase(ctx, o.dataOptions, func(db *database.DB) error {
+	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
 		s, trail, err := db.Submission(ctx, key)
 		if err != nil {
 			return explainReview(err, id)
@@ -160,20 +143,20 @@ func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout 
 
 // decideOptions are the flags of the commands that decide.
 type decideOptions struct {
-	dataOptions
-	actorOptions
+	cli.DataOptions
+	cli.ActorOptions
 	Reason string
 	JSON   bool
 }
 
 // AddFlags adds the flags that approve and reject share.
 func (o *decideOptions) AddFlags(f *pflag.FlagSet) {
-	o.dataOptions.AddFlags(f)
-	o.actorOptions.AddFlags(f)
+	o.DataOptions.AddFlags(f)
+	o.ActorOptions.AddFlags(f)
 	f.BoolVar(&o.JSON, "json", false, "print the result as JSON")
 }
 
-func newSubmissionsApproveCommand() *cobra.Command {
+func newApprove() *cobra.Command {
 	var o decideOptions
 	cmd := &cobra.Command{
 		Use:   "approve ID",
@@ -185,8 +168,8 @@ EXIT STATUS
 
 0 if the service is listed, 1 if the submission was decided before or its address is listed already.`,
 		Example: "  tollbook submissions approve 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
-		Args:    arguments("ID"),
-		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		Args:    cli.Arguments("ID"),
+		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return runDecide(ctx, o, args[0], cmd.OutOrStdout(),
@@ -203,7 +186,7 @@ EXIT STATUS
 // maxReason is the largest length of a reason in characters.
 const maxReason = 500
 
-func newSubmissionsRejectCommand() *cobra.Command {
+func newReject() *cobra.Command {
 	var o decideOptions
 	cmd := &cobra.Command{
 		Use:   "reject ID",
@@ -216,12 +199,12 @@ EXIT STATUS
 0 if it is rejected, 1 if the submission was decided before.`,
 		Example: "  tollbook submissions reject 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55 --reason \"No endpoint " +
 			"asked for payment.\"",
-		Args: arguments("ID"),
+		Args: cli.Arguments("ID"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if err := listing.CheckText(o.Reason, maxReason); err != nil {
 				return usage.Errorf("--reason %w; the submitter reads it", err)
 			}
-			return o.validate()
+			return o.Validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -246,7 +229,7 @@ func runDecide(ctx context.Context, o decideOptions, id string, stdout io.Writer
 		return err
 	}
 	var d report.Decision
-	err = withDatabase(ctx, o.dataOptions, func(db *database.DB) (err error) {
+	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) (err error) {
 		if err := db.RefuseSample(ctx); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package decisions
 
 import (
 	"context"
@@ -8,24 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl"
 	"tollbook/site/postgres/ledger"
 )
 
-func newFacilitatorsCommand() *cobra.Command {
-	return newGroup(&cobra.Command{
+// NewFacilitators returns the command facilitators with its subcommands.
+func NewFacilitators() *cobra.Command {
+	return cli.NewGroup(&cobra.Command{
 		Use:   "facilitators",
 		Short: "Add and list facilitators, which settle payments on chain",
 		Long: `Facilitators changes and shows who settles payments, and which accounts on chain identify their
 settlements.` +
-			groupStatus,
-	}, newFacilitatorsImportCommand(), newFacilitatorsListCommand(), newFacilitatorsTrustCommand())
+			cli.GroupStatus,
+	}, newFacilitatorsImport(), newFacilitatorsList(), newFacilitatorsTrust())
 }
 
-func newFacilitatorsImportCommand() *cobra.Command {
-	var o dataOptions
+func newFacilitatorsImport() *cobra.Command {
+	var o cli.DataOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
@@ -53,7 +55,7 @@ EXIT STATUS
 
 0 if the whole list is stored, 1 if none of it is.`,
 		Example: "  tollbook facilitators import\n  tollbook facilitators import own.json",
-		Args:    optionalArgument("FILE"),
+		Args:    cli.OptionalArgument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFacilitatorsImport(cmd.Context(), o, args, asJSON, cmd.OutOrStdout())
 		},
@@ -76,13 +78,13 @@ func readFacilitators(args []string) ([]ledger.Facilitator, error) {
 	return crawl.ReadFacilitators(args[0], f)
 }
 
-func runFacilitatorsImport(ctx context.Context, o dataOptions, args []string, asJSON bool, stdout io.Writer) error {
+func runFacilitatorsImport(ctx context.Context, o cli.DataOptions, args []string, asJSON bool, stdout io.Writer) error {
 	list, err := readFacilitators(args)
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
 	var r ledger.ImportReport
-	err = withDatabase(ctx, o, func(db *database.DB) (err error) {
+	err = cli.WithDatabase(ctx, o, func(db *database.DB) (err error) {
 		r, err = db.ImportFacilitators(ctx, list)
 		return err
 	})
@@ -92,8 +94,8 @@ func runFacilitatorsImport(ctx context.Context, o dataOptions, args []string, as
 	return report.FacilitatorImport(stdout, r, asJSON)
 }
 
-func newFacilitatorsListCommand() *cobra.Command {
-	var o dataOptions
+func newFacilitatorsList() *cobra.Command {
+	var o cli.DataOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -104,7 +106,7 @@ EXIT STATUS
 
 0 if they are printed, 1 if the database could not be read.`,
 		Example: "  tollbook facilitators list --json > own.json",
-		Args:    arguments(),
+		Args:    cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFacilitatorsList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},
@@ -114,9 +116,9 @@ EXIT STATUS
 	return cmd
 }
 
-func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
+func runFacilitatorsList(ctx context.Context, o cli.DataOptions, asJSON bool, stdout io.Writer) error {
 	var list []ledger.Facilitator
-	err := withDatabase(ctx, o, func(db *database.DB) (err error) {
+	err := cli.WithDatabase(ctx, o, func(db *database.DB) (err error) {
 		list, err = db.Facilitators(ctx)
 		return err
 	})
@@ -126,8 +128,8 @@ func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout
 	return report.Facilitators(stdout, list, asJSON)
 }
 
-func newFacilitatorsTrustCommand() *cobra.Command {
-	var o dataOptions
+func newFacilitatorsTrust() *cobra.Command {
+	var o cli.DataOptions
 	var withdraw bool
 	cmd := &cobra.Command{
 		Use:   "trust ID",
@@ -140,7 +142,7 @@ EXIT STATUS
 
 0 if the decision is stored, 1 if there is no such facilitator or the database could not be written.`,
 		Example: "  tollbook facilitators trust acme\n  tollbook facilitators trust acme --withdraw",
-		Args:    arguments("ID"),
+		Args:    cli.Arguments("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFacilitatorsTrust(cmd.Context(), o, args[0], !withdraw, cmd.OutOrStdout())
 		},
@@ -150,8 +152,8 @@ EXIT STATUS
 	return cmd
 }
 
-func runFacilitatorsTrust(ctx context.Context, o dataOptions, id string, trusted bool, stdout io.Writer) error {
-	err := withDatabase(ctx, o, func(db *database.DB) error { return db.TrustFacilitator(ctx, id, trusted) })
+func runFacilitatorsTrust(ctx context.Context, o cli.DataOptions, id string, trusted bool, stdout io.Writer) error {
+	err := cli.WithDatabase(ctx, o, func(db *database.DB) error { return db.TrustFacilitator(ctx, id, trusted) })
 	if err != nil {
 		return err
 	}

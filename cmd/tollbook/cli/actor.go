@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"cmp"
+	"os"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/site/listing"
+)
+
+// ActorOptions say who decides.
+type ActorOptions struct {
+	As string
+}
+
+// AddFlags adds --as.
+func (o *ActorOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.As, "as", os.Getenv("USER"), "`name` of the person who decides, for the audit trail")
+}
+
+func (o *ActorOptions) Validate() error {
+	o.As = cmp.Or(o.As, "operator") // if $USER is not set
+	if utf8.RuneCountInString(o.As) > listing.MaxName || listing.CheckText(o.As, listing.MaxName) != nil {
+		return usage.Errorf("--as: give a name of at most %d characters", listing.MaxName)
+	}
+	return nil
+}

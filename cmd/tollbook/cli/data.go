@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/database"
+	"tollbook/output"
+)
+
+// DataOptions say which folder contains a directory's data.
+type DataOptions struct {
+	Data string
+}
+
+// AddFlags adds --data.
+func (o *DataOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Data, "data", "tollbook-data",
+		"`folder` of this directory: its private Postgres and, in public, what is published")
+}
+
+// Public returns the folder that snapshots are published to.
+func (o *DataOptions) Public() string { return filepath.Join(o.Data, "public") }
+
+// OpenPublic opens the folder that snapshots are published to, and creates it if it is missing.
+func (o *DataOptions) OpenPublic() (*output.Folder, error) {
+	folder, err := output.OpenFolder(o.Public())
+	if err != nil {
+		return nil, fmt.Errorf("open the published folder: %w", err)
+	}
+	return folder, nil
+}
+
+// Database returns the options of DATABASE_URL or the folder's private Postgres. Steps that take long are logged.
+func (o *DataOptions) Database(logger *slog.Logger) database.Options {
+	return database.Options{
+		URL: os.Getenv("DATABASE_URL"), Data: o.Data, Say: func(line string) { logger.Info(line) },
+	}
+}
+
+// OpenDatabase opens the database, that of a demo too.
+func OpenDatabase(ctx context.Context, o DataOptions, logger *slog.Logger) (*database.DB, error) {
+	return database.Open(ctx, o.Database(logger))
+}
+
+// OpenDirectory opens the database of a real directory and refuses that of a demo. The program uses up to so many
+// connections at once; 0 is the default.
+func OpenDirectory(
+	ctx context.Context, o DataOptions, connections int32, logger *slog.Logger,
+) (*database.DB, error) {
+	options := o.Database(logger)
+	options.Connections = connections
+	db, err := database.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.RefuseSample(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// WithDatabase opens the database for the time of do.
+func WithDatabase(ctx context.Context, o DataOptions, do func(*database.DB) error) error {
+	db, err := OpenDatabase(ctx, o, NewLogger(slog.LevelInfo))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return do(db)
+}
