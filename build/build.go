@@ -108,11 +108,13 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	judged := judge.New(facts, judge.Options{
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts,
 	})
-	lookups, catalogue := newLookups(judged.Snapshot), &catalogue{}
+	lookups, catalogue := newLookups(judged.Snapshot), newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, of) }
-	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint) {
+	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {
 		lookups.count(i, endpoints)
-		catalogue.count(endpoints)
+		if isStable {
+			catalogue.count(i, endpoints)
+		}
 	})
 	if err != nil {
 		return Report{}, err
@@ -166,7 +168,7 @@ const surveyedServices = 500
 
 // survey surveys all services, some at a time. It drops their endpoints, which are read again for their files.
 func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
-	each func(i int, endpoints []site.Endpoint)) error {
+	each func(i int, endpoints []site.Endpoint, isStable bool)) error {
 	for from := 0; from < len(facts.Services); from += surveyedServices {
 		part := facts.Services[from:min(from+surveyedServices, len(facts.Services))]
 		if err := read(part); err != nil {

@@ -135,12 +135,15 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 	})
 	complete := func([]postgres.ServiceFacts) error { return nil } // the facts have everything
 	w := &snapshotWriter{
-		facts: facts, judged: judged, now: now, lookups: newLookups(judged.Snapshot), catalogue: &catalogue{}, to: zip,
+		facts: facts, judged: judged, now: now, lookups: newLookups(judged.Snapshot), catalogue: newCatalogue(),
+		to:        zip,
 		endpoints: complete, details: func(int, int) error { return nil },
 	}
-	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint) {
+	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint, isStable bool) {
 		w.lookups.count(i, endpoints)
-		w.catalogue.count(endpoints)
+		if isStable {
+			w.catalogue.count(i, endpoints)
+		}
 	})
 	judged.Prepare()
 	judged.Snapshot.Assets = tables.New(nil, listing.FreeHosts{})

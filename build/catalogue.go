@@ -14,17 +14,22 @@ const (
 	catalogueTimeout = 60 // seconds; the default of the protocol's reference server, for prices without one
 )
 
-// catalogue is the list /discovery/resources: each active endpoint with a price, in the order of services. Files are
-// written as soon as they are full, because all rows together would take much memory.
+// catalogue is the list /discovery/resources: each active endpoint with a price, in the order of services. A service
+// whose recipient keeps changing is left out, because the list would name a former one. Files are written as soon as
+// they are full, because all rows together would take much memory.
 type catalogue struct {
-	total int      // rows of the list
-	file  int      // number of the next file
-	rows  [][]byte // of the next file
-	add   addFunc
+	total   int          // rows of the list
+	counted map[int]bool // places of the services in the list
+	file    int          // number of the next file
+	rows    [][]byte     // of the next file
+	add     addFunc
 }
 
-// count counts the rows of a service. All services must be counted before the first is added.
-func (c *catalogue) count(endpoints []site.Endpoint) {
+func newCatalogue() *catalogue { return &catalogue{counted: map[int]bool{}} }
+
+// count counts the rows of the service at a place. All services must be counted before the first is added.
+func (c *catalogue) count(place int, endpoints []site.Endpoint) {
+	c.counted[place] = true
 	for i := range endpoints {
 		if isInCatalogue(&endpoints[i]) {
 			c.total++
@@ -38,8 +43,12 @@ func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing
 // hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
 func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
-// addService adds the rows of a service. Services must be added in the order of slugs.
-func (c *catalogue) addService(l *site.Listing) error {
+// addService adds the rows of the service at a place, if they were counted. Services must be added in the order of
+// slugs.
+func (c *catalogue) addService(place int, l *site.Listing) error {
+	if !c.counted[place] {
+		return nil
+	}
 	for i := range l.Detail.Endpoints {
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
 			continue

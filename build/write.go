@@ -114,7 +114,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 		if err := w.lookups.add(i, l); err != nil {
 			return fmt.Errorf("add look-ups: %w", err)
 		}
-		if err := w.catalogue.addService(l); err != nil {
+		if err := w.catalogue.addService(i, l); err != nil {
 			return fmt.Errorf("write catalogue: %w", err)
 		}
 		return nil

@@ -230,6 +230,43 @@ func TestPayExamples(t *testing.T) {
 	expect(t, servicePage(newRenderer(t, world()), manyEndpoints()), Count(".endpoint", 100), Count(".paid", 50))
 }
 
+// TestRiskComesFirst checks that a page calls no service payment ready whose payments may be lost, and that its risk
+// comes before its other facts.
+func TestRiskComesFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*site.ServiceDetail)
+		ready  bool
+	}{
+		{"ready", func(*site.ServiceDetail) {}, true},
+		{"not ready", func(d *site.ServiceDetail) { d.PaymentReady = false }, false},
+		{"offline", func(d *site.ServiceDetail) { d.Status = site.StatusOffline }, false},
+		{"in danger", func(d *site.ServiceDetail) { d.Assessment.Risk.Level = site.RiskDanger }, false},
+	} {
+		l := acme()
+		c.change(&l.Detail)
+		e := newRenderer(t, world())
+		data, err := servicePage(e, l)()
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(string(data), "<h2")
+		risk, status := strings.Index(head, `class="flag`), strings.Index(head, `class="now"`)
+		if got := strings.Contains(head, "payment ready"); got != c.ready || risk < 0 || risk > status {
+			t.Errorf("%s: payment ready %v, want %v; the risk is at byte %d, the status at %d", c.name, got, c.ready,
+				risk, status)
+		}
+		text := string(e.ServiceMarkdown(e.DescribeService(&l)).Bytes)
+		if strings.Index(text, "- Risk: ") > strings.Index(text, "- Price from: ") {
+			t.Errorf("%s: the Markdown page has the price before the risk", c.name)
+		}
+	}
+	l := acme()
+	l.Terms[0].Payable = false
+	expect(t, servicePage(newRenderer(t, world()), l), NotIn(".paid"))
+}
+
 // TestServiceMarkdown checks that the Markdown page has the facts of the page, and that no text of a stranger begins
 // markup or leaves its quotes or its row.
 func TestServiceMarkdown(t *testing.T) {
@@ -243,7 +280,7 @@ func TestServiceMarkdown(t *testing.T) {
 			"- Price from: $0.0025\n", ", not known over 90 days\n",
 			"| “GET /quote” | $0.0025 | Base | USDC | “exact” | “" + payTo + "” |\n",
 			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |",
-			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
+			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- Not encrypted (warning): “an endpoint"}},
 		{unchecked(), []string{"- Status: unknown, last checked not known\n", "No endpoint has a usable payment " +
 			"option now.\n",
 			"- Price from: not known\n"}},

@@ -203,7 +203,7 @@ func TestCompare(t *testing.T) {
 		"Status": {"online", "unknown"}, "Price from": {"$0.0025", "— not known"},
 		"Uptime, 90 days": {"— not known", "— not known"}, "Networks": {"Base Solana most", "— not known"},
 		"Volume": {"$1,234.57", "— not known"}, "Conformance": {"A: 13 of 14 checks pass", "— not known"},
-		"Risk": {"pay to changed plain http", "— not known"},
+		"Flags": {"warning: Recipient changed warning: Not encrypted", "— not known"},
 	} {
 		if diff := cmp.Diff(want, pair.Rows[label]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", label, diff)

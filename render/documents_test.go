@@ -249,8 +249,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 			t.Errorf("%s is not required", c.field)
 		}
 	}
-	if len(item.Required) != len(item.Properties) || len(item.Properties) != 15 {
-		t.Errorf("ServiceListItem has %d fields, %d required; want 15", len(item.Properties), len(item.Required))
+	if len(item.Required) != len(item.Properties) || len(item.Properties) != 17 {
+		t.Errorf("ServiceListItem has %d fields, %d required; want 17", len(item.Properties), len(item.Required))
 	}
 	divergence := d.Components.Schemas["Endpoint"].Properties["pay_to_divergence"]
 	if len(divergence.AnyOf) != 2 || divergence.AnyOf[0].Ref != "#/components/schemas/PayToDivergence" ||

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"html/template"
-	"strings"
 
 	"tollbook/render/chart"
 	"tollbook/site/display"
@@ -56,8 +55,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"link":        display.Link,
 		"name":        display.Name,
 		"reason":      display.Reason,
+		"risk":        display.Risk,
 		"short":       display.Short,
-		"spaced":      func(code string) string { return strings.ReplaceAll(code, "_", " ") },
 		"spans":       spans,
 
 		"address":     p.address,

@@ -108,6 +108,9 @@ func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
 	if d.LastCheckedAt != nil {
 		about["dateModified"] = d.LastCheckedAt.String()
 	}
+	if !d.IsAdvised() {
+		return []entity{about} // without an offer
+	}
 	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
 		about["offers"] = entity{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
 			"offerCount": d.EndpointCount}

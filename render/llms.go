@@ -115,7 +115,7 @@ func (e *Renderer) llmsList(b *strings.Builder) {
 		if text := display.Markdown(item.Description, display.MaxBlurb); text != "" {
 			fmt.Fprintf(b, ", \"%s\"", text)
 		}
-		fmt.Fprintf(b, " (%s%s)\n", display.Status(item.Status), llmsPrice(item))
+		fmt.Fprintf(b, " (%s%s%s)\n", markdownRisk(item), display.Status(item.Status), llmsPrice(item))
 	}
 }
 

@@ -71,18 +71,17 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 		fmt.Fprintf(b, "\n> %s\n", quoteMarkdown(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
-		"\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: %s over 24 "+
-			"hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time, 24 hours: %s\n"+
-			"- Conformance: %s, %d of "+
-			"%d "+
-			"checks\n- Risk: %s\n",
-		display.Status(d.Status), orUnknown(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
+		"\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: "+
+			"%s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time, 24 hours: %s\n"+
+			"- Conformance: %s\n- Checks: %d of %d pass\n",
+		orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
+		orUnknown(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
 		quoteMarkdown(d.Category, display.MaxCode), orUnknown(display.DollarsOrNull(d.MinPriceUSD)),
 		orUnknown(display.Percent(d.Uptime.H24)), orUnknown(display.Percent(d.Uptime.D7)),
 		orUnknown(display.Percent(d.Uptime.D30)), orUnknown(display.Percent(d.Uptime.D90)),
 		orUnknown(display.Millis(d.AvgResponseTimeMS)),
-		orUnknown(display.Markdown(d.Assessment.Compliance.Grade, display.MaxCode)), d.Assessment.Compliance.Passed,
-		d.Assessment.Compliance.Total, orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)))
+		orUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
+		d.Assessment.Compliance.Passed, d.Assessment.Compliance.Total)
 	fmt.Fprintf(b, "- JSON: %s\n- Evidence: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
 	e.writeMarkdownEndpoints(b, d)
@@ -154,7 +153,7 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 	if flags := l.Detail.Assessment.Risk.Flags; len(flags) > 0 {
 		b.WriteString("\n## Risk\n\n")
 		for _, f := range flags {
-			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(strings.ReplaceAll(f.Code, "_", " "), display.MaxCode),
+			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(f.Title, display.MaxName),
 				display.Markdown(f.Level, display.MaxCode), quoteMarkdown(f.Evidence, display.MaxLine))
 		}
 	}

@@ -18,10 +18,18 @@ const (
 
 // writeServiceLine writes a service in a list.
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s over 24 hours\n", item.Slug,
+	fmt.Fprintf(b, "- [%s](%s) %s: %s%s, price from %s, uptime %s over 24 hours\n", item.Slug,
 		e.address(markdownKey(serviceKey(item.Slug))), quoteMarkdown(item.Name, display.MaxName),
-		display.Status(item.Status),
+		markdownRisk(item), display.Status(item.Status),
 		orUnknown(display.DollarsOrNull(item.MinPriceUSD)), orUnknown(display.Percent(item.Uptime24h)))
+}
+
+// markdownRisk returns the risk of a service before the other facts of its line, "" without one.
+func markdownRisk(item *site.ServiceListItem) string {
+	if risk := display.Risk(item.RiskLevel, item.RiskReason); risk != "" {
+		return display.Markdown(risk, display.MaxLine) + "; "
+	}
+	return ""
 }
 
 // homeMarkdown returns the figures of the directory and links to its pages.
@@ -165,7 +173,9 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 		}
 	}
 	if len(f.Settlers) > 0 {
-		b.WriteString("\n## Settlement accounts\n\n")
+		fmt.Fprintf(b,
+			"\n## Settlement accounts\n\n%s; one on several networks is listed for each and counts once.\n\n",
+			display.Plural(int64(f.SettlerCount), "account", "accounts"))
 		for _, s := range f.Settlers[:min(markdownAccounts, len(f.Settlers))] {
 			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine),
 				display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))

@@ -17,7 +17,7 @@ const (
 	serviceMoves   = 25
 	openEndpoints  = 3 // a page with at most so many endpoints shows them unfolded
 
-	payExamples = 50 // endpoints with a program that pays them, the first ones
+	payExamples = 50 // endpoints that may have a program that pays them, the first ones
 
 	fullEndpoints = 100  // endpoints with all details
 	pageEndpoints = 1000 // all endpoints; those above fullEndpoints have a row with their price
@@ -25,6 +25,7 @@ const (
 
 type service struct {
 	site.ServiceDetail
+	IsAdvised     bool // see site.ServiceDetail.IsAdvised
 	Chips         []chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
@@ -100,7 +101,7 @@ func (e *ServiceRenderer) ServicePage(t *ServiceText, peers []Peer) ([]byte, err
 func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
+		ServiceDetail: *d, IsAdvised: d.IsAdvised(), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
 		Strip:         chart.NewStrip(l.Uptime, e.calendar),
 		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
@@ -128,7 +129,8 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 				From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
-		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i], i < payExamples))
+		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i],
+			i < payExamples && i < len(l.Terms) && l.Terms[i].Payable))
 	}
 	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
 		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})

@@ -85,7 +85,7 @@ func acme() site.Listing {
 		Description: "Prices of stocks, currencies and metals, by the quote, with a minute's delay.",
 		BaseURL:     "https://api.acme.test", WebsiteURL: ptr("https://acme.test/about"), Category: "Finance",
 		Source: "submitted",
-		Status: site.StatusOnline, Verified: true, LastCheckedAt: ptr(ago(4 * time.Minute)),
+		Status: site.StatusOnline, Verified: true, PaymentReady: true, LastCheckedAt: ptr(ago(4 * time.Minute)),
 		LastSuccessAt: ptr(ago(4 * time.Minute)),
 		CreatedAt:     ago(200 * dayTime), CheckIntervalMinutes: 15, EndpointCount: 3,
 		MinPriceUSD: ptr(site.Decimal("0.0025")),
@@ -133,8 +133,10 @@ func acme() site.Listing {
 			{ID: "price_sane", Label: "Prices are plausible", Pass: false},
 			{ID: "transport_https", Label: "It is reached over HTTPS", Pass: true}}}
 	d.Assessment.Risk = site.Risk{Level: site.RiskWarning, Flags: []site.RiskFlag{
-		{Level: site.RiskWarning, Code: "pay_to_changed", Evidence: "the recipient on Base moved 60 days ago"},
-		{Level: site.RiskDanger, Code: "plain_http", Evidence: "an endpoint answers over http"}}}
+		{Level: site.RiskWarning, Code: "pay_to_changed", Title: "Recipient changed",
+			Evidence: "the recipient on Base moved 60 days ago"},
+		{Level: site.RiskWarning, Code: "plain_http", Title: "Not encrypted",
+			Evidence: "an endpoint answers over http"}}}
 	d.Assessment.Traction = site.Traction{
 		Status: site.TractionMeasured, VolumeUSD30d: ptr(site.Decimal("1234.567891")), TxCount30d: ptr(int64(6012)),
 		UniqueBuyers30d:  ptr(int64(41)),
@@ -151,6 +153,7 @@ func acme() site.Listing {
 	}
 	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
 		ServiceFiles: &site.ServiceFiles{Uptime: history(3), Volume: volumes(80)}}}
+	l.Terms = []site.Terms{{Payable: true}, {Payable: true}, {Payable: true}}
 	l.Evidence = site.Evidence{
 		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
 			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"),
@@ -241,7 +244,7 @@ func nasty() site.Listing {
 			Attribution: hostile},
 	}
 	d.Assessment.Risk = site.Risk{Level: site.RiskDanger,
-		Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
+		Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Title: hostile, Evidence: hostile}}}
 	d.Assessment.Compliance = site.Compliance{Grade: "F", GradeReason: "F: " + hostile, Total: 14,
 		Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
 	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
@@ -289,7 +292,16 @@ func itemOf(d *site.ServiceDetail) site.ServiceListItem {
 		WebsiteURL: d.WebsiteURL, Category: d.Category,
 		Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount, MinPriceUSD: d.MinPriceUSD,
 		Networks: d.Networks, Uptime24h: d.Uptime24h,
-		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt}
+		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		RiskLevel: d.Assessment.Risk.Level, RiskReason: riskReason(d)}
+}
+
+// riskReason returns the title of the first flag, nil without flags.
+func riskReason(d *site.ServiceDetail) *string {
+	if len(d.Assessment.Risk.Flags) == 0 {
+		return nil
+	}
+	return &d.Assessment.Risk.Flags[0].Title
 }
 
 func record(d *site.ServiceDetail, kind string, before time.Duration, summary any) site.ChangeRecord {
@@ -308,7 +320,7 @@ func manyEndpoints() site.Listing {
 	for i := range 1000 {
 		e := model
 		e.ID, e.Path = fmt.Sprint(i), fmt.Sprintf("/quote/%d", i)
-		l.Detail.Endpoints = append(l.Detail.Endpoints, e)
+		l.Detail.Endpoints, l.Terms = append(l.Detail.Endpoints, e), append(l.Terms, site.Terms{Payable: true})
 	}
 	return l
 }

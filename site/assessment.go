@@ -113,6 +113,7 @@ type RiskFlag struct {
 	Level    string `json:"level"`
 	Code     string `json:"code"`
 	Evidence string `json:"evidence"`
+	Title    string `json:"title"` // the code in words
 }
 
 // Synthesis is a language model's summary of a service's own texts. It is null until the model has summarised the

@@ -130,6 +130,7 @@ const MaxLookup = 2 << 10
 type Terms struct {
 	Signable bool           // a standard client could sign a payment
 	Reason   string         // why it could not; "" if Signable
+	Payable  bool           // pages may show how to pay it: no known fact says that the money would be lost
 	Prices   []PricingTerms // one for each entry of the endpoint's Pricing
 }
 

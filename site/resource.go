@@ -19,6 +19,8 @@ type ServiceListItem struct {
 	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
 	LastCheckedAt     *Time    `json:"last_checked_at"`
 	CreatedAt         Time     `json:"created_at"`
+	RiskLevel         string   `json:"risk_level"`
+	RiskReason        *string  `json:"risk_reason"` // the most serious flag in words; null without one
 }
 
 // ServiceDetail is the data of /v1/services/{slug}.
@@ -53,6 +55,11 @@ type ServiceDetail struct {
 	PayToChanges         []PayToChange `json:"pay_to_changes"`
 	Assessment           Assessment    `json:"assessment"`
 	Provenance           Provenance    `json:"provenance"`
+}
+
+// IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger.
+func (d *ServiceDetail) IsAdvised() bool {
+	return d.PaymentReady && d.Status != StatusOffline && d.Assessment.Risk.Level != RiskDanger
 }
 
 // UptimeWindows are percentages of counted checks; null if a window contains none.

@@ -37,6 +37,14 @@
 	// function that returns the number to compare, a direction (-1: lowest is best, 1: highest is best) and the word
 	// for the best value.
 	const rows = [
+		["Risk", [
+			["Flags", (s) => list(s.assessment.risk.flags).length
+				? make("ul", {}, ...list(s.assessment.risk.flags)
+					.map((f) => make("li", {}, words(f.level, 32) + ": " + words(f.title, 100))))
+				: s.assessment.risk.level === "clean" ? "no flags" : unknown(),
+			(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length
+				? ["clean", "warning", "danger"].indexOf(s.assessment.risk.level) : null, -1, "lowest risk"],
+		]],
 		["Availability", [
 			["Status", (s) => state(s.status)],
 			["Uptime, 24 hours", (s) => percent(known(s.uptime["24h"])), (s) => s.uptime["24h"], 1, "highest"],
@@ -66,12 +74,6 @@
 				? text(s.assessment.compliance.grade_reason.replaceAll("`", ""), 300) : unknown(),
 			(s) => { const rank = "ABCDF".indexOf(s.assessment.compliance.grade); return rank < 0 ? null : rank; },
 				-1, "best grade"],
-			["Risk", (s) => list(s.assessment.risk.flags).length
-				? make("ul", {}, ...list(s.assessment.risk.flags)
-					.map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " "))))
-				: s.assessment.risk.level === "clean" ? "no flags" : unknown(),
-			(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length
-				? list(s.assessment.risk.flags).length : null, -1, "fewest flags"],
 			["Recipient changes, 90 days", (s) => count(list(s.pay_to_changes).length),
 				(s) => list(s.pay_to_changes).length, -1, "fewest"],
 			["Owner verified", (s) => s.verified ? "yes" : "no"],

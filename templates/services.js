@@ -23,6 +23,8 @@
 		const href = categories.get(s.category);
 		lead.append(make(href ? "a" : "span", href ? { class: "tag", href } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));
+		if (s.risk_reason) lead.append(" ", make("strong", { class: "risk risk-" + s.risk_level },
+			s.risk_level + ": " + words(s.risk_reason, 100)));
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		const cell = (label, kind, value) =>

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
@@ -19,7 +18,7 @@ const lowerBoundCaveat = "Volumes count only USDC settlements through measured f
 func unmeasuredCaveat(status string, off []string) string {
 	switch status {
 	case site.TractionNoPayTo:
-		return "The service names no recipient, so no settlement can be attributed to it."
+		return "No usable payment option of the service names a recipient, so no settlement can be attributed to it."
 	case site.TractionUnresponsive:
 		return "The service has not answered for 7 days and shares its recipient with others, so " +
 			"settlements there count for the others."
@@ -50,8 +49,8 @@ func measuredCaveat(off []string, sharedWith int) string {
 			others = fmt.Sprintf("%d other services", sharedWith)
 		}
 		text += " The service shares a recipient with " + others +
-			": volume is divided among them; counts, buyers and " +
-			"shares are of all settlements at the recipient."
+			": volume is divided among them; counts, buyers, shares, the median, the maximum and the trend are of " +
+			"all settlements at the recipient."
 	}
 	return text
 }
@@ -63,7 +62,7 @@ func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	}
 	var since []string
 	for _, id := range on {
-		since = append(since, networkName(id)+" since "+chains[id].MeasuredSince.UTC().Format(time.DateOnly))
+		since = append(since, networkName(id)+" since "+dayOf(site.NewTime(*chains[id].MeasuredSince)))
 	}
 	return "Measured on " + strings.Join(since, ", ") +
 		", at recipients that the service named within the last 90 days. Earlier settlements and other recipients " +

@@ -57,16 +57,18 @@ func New(f *postgres.Facts, o Options) *Directory {
 }
 
 // Survey judges the rows, prices and recipients of the services from one place up to another, whose facts must have
-// their endpoints. It calls each, unless that is nil, with the active endpoints of each service.
-func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpoint)) {
+// their endpoints. It calls each, unless that is nil, with the active endpoints of each service, and with whether none
+// of its recipients keeps changing.
+func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpoint, isStable bool)) {
 	for i := from; i < to; i++ {
 		f := &d.facts.Services[i]
+		dropUnpayable(f)
 		o := newOffer(f, d.options.Now)
 		d.Snapshot.Services[i].Item, _ = newItem(f, &o, &d.hours.services[i], d.options.Now)
 		d.market.Add(f.Category, &o.prices)
 		d.claims[i] = listClaims(f, d.options.Now)
 		if each != nil {
-			each(i, o.endpoints)
+			each(i, o.endpoints, findUnstable(findPayToChanges(f), d.options.Now) == "")
 		}
 	}
 }
@@ -104,12 +106,13 @@ func (d *Directory) Prepare() {
 // once.
 func (d *Directory) Service(i int) site.Listing { return judgeService(d.input(i), d.options.Now) }
 
-// Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend and,
-// for the feed of changes, the prices.
+// Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
+// risk and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.add(l)
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
+	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
 	if d.inFeed[l.Item.Slug] {
 		detail := site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}
 		row.ListingDetail = &site.ListingDetail{Detail: detail}
@@ -133,5 +136,6 @@ func (d *Directory) Finish() {
 
 // Endpoints judges the active endpoints of a service.
 func Endpoints(f *postgres.ServiceFacts, now time.Time) []site.Endpoint {
+	dropUnpayable(f)
 	return newOffer(f, now).endpoints
 }

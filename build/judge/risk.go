@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,31 +11,71 @@ import (
 	"tollbook/site"
 )
 
-// newRisk collects the risk flags of a service. Its level is the worst level of a flag. A flag of level clean is a hint
-// and does not count.
-func newRisk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time.Time) site.Risk {
+// riskTitles has a few words for each code of a risk flag. The methodology defines the same codes in the same words.
+var riskTitles = map[string]string{
+	"concentrated_volume": "Few buyers pay nearly everything",
+	"free_host":           "Free hosting or tunnel",
+	"pay_to_changed":      "Recipient changed",
+	"pay_to_divergence":   "Endpoints name different recipients",
+	"pay_to_unstable":     "Recipient keeps changing",
+	"plain_http":          "Not encrypted",
+	"price_outlier":       "Unusually high price",
+	"probe_failing":       "Offline",
+	"testnet_only":        "Test networks only",
+	"unpayable_recipient": "Money sent would be lost",
+	"young_domain":        "New domain",
+}
+
+// levelOrder lists the risk levels, the most serious first.
+var levelOrder = []string{site.RiskDanger, site.RiskWarning, site.RiskClean}
+
+// newRisk collects the risk flags of a service, the most serious first. Its level is that of the first flag. A flag of
+// level clean is a hint and does not change it.
+func newRisk(b *serviceInput, d *site.ServiceDetail, pay payability, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
+		flagUnpayable(pay), flagUnstable(pay),
 		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints),
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
-		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(&b.Offer.prices), flagConcentrated(&a.Traction),
+		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(&b.Offer.prices), flagConcentrated(&b.Traction),
+		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)
 		}
 	}
-	r.Flags = append(r.Flags, domainFlags(b.Facts, a.Domain)...)
-	for _, g := range r.Flags {
-		if g.Level == site.RiskDanger || r.Level == site.RiskClean {
-			r.Level = g.Level
-		}
+	slices.SortStableFunc(r.Flags, func(a, b site.RiskFlag) int {
+		return cmp.Compare(slices.Index(levelOrder, a.Level), slices.Index(levelOrder, b.Level))
+	})
+	if len(r.Flags) > 0 {
+		r.Level = r.Flags[0].Level
 	}
 	return r
 }
 
 // newFlag returns a flag with evidence in words.
 func newFlag(level, code, evidence string, args ...any) *site.RiskFlag {
-	return &site.RiskFlag{Level: level, Code: code, Evidence: fmt.Sprintf(evidence, args...)}
+	return &site.RiskFlag{Level: level, Code: code, Evidence: fmt.Sprintf(evidence, args...), Title: riskTitles[code]}
+}
+
+// flagUnpayable flags rows whose recipients are unpayable. The evidence names the first.
+func flagUnpayable(pay payability) *site.RiskFlag {
+	if len(pay.unpayable) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(pay.unpayable) - 1; n > 0 {
+		more = "; and " + plural(n, "more row", "more rows")
+	}
+	return newFlag(site.RiskDanger, "unpayable_recipient", "%s%s", pay.unpayable[0], more)
+}
+
+// flagUnstable flags a recipient that keeps changing.
+func flagUnstable(pay payability) *site.RiskFlag {
+	if pay.unstable == "" {
+		return nil
+	}
+	return newFlag(site.RiskDanger, "pay_to_unstable", "%s", pay.unstable)
 }
 
 // A changed recipient is a danger for changedDangerDays, then a warning until changedWarningDays.
@@ -55,8 +97,8 @@ func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag 
 	case !now.Before(c.ObservedAt.Add(changedDangerDays * 24 * time.Hour)):
 		level = site.RiskWarning
 	}
-	return newFlag(level, "pay_to_changed", "the recipient of %s changed to %s at %s; it was %s",
-		c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
+	return newFlag(level, "pay_to_changed", "the recipient of %s on %s changed to %s on %s; it was %s", c.Endpoint,
+		networkName(c.NetworkCAIP2), c.NewPayTo, minuteOf(c.ObservedAt), c.OldPayTo)
 }
 
 // flagDivergence flags the first endpoint that pays another recipient than most endpoints of its service (see
@@ -86,8 +128,7 @@ func flagFailing(d *site.ServiceDetail) *site.RiskFlag {
 	if d.Status != site.StatusOffline {
 		return nil
 	}
-	return newFlag(site.RiskWarning, "probe_failing", "%d visits in a row failed",
-		d.ConsecutiveFailures)
+	return newFlag(site.RiskWarning, "probe_failing", "%d visits in a row failed", d.ConsecutiveFailures)
 }
 
 // flagPlainHTTP flags a base URL without encryption.

@@ -37,6 +37,7 @@ type serviceInput struct {
 // input collects what the ith service is judged by. Its facts must be complete.
 func (d *Directory) input(i int) *serviceInput {
 	f := &d.facts.Services[i]
+	dropUnpayable(f)
 	o := newOffer(f, d.options.Now)
 	b := &serviceInput{
 		Source: d.facts.Source, BaseURL: d.options.BaseURL, Facts: f, Day: &d.hours.services[i], Offer: &o,
@@ -57,9 +58,17 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	captures := activeCaptures(f, now)
 	result := judgeCompliance(f, captures)
 	input := modelInput(f, captures, now)
+	pay := newPayability(result.captures, d.PayToChanges, now)
+	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
+	d.Assessment.Risk = newRisk(b, &d, pay, now)
+	if risk := &d.Assessment.Risk; risk.Level != site.RiskClean {
+		b.Item.RiskReason = &risk.Flags[0].Title
+	}
+	b.Item.RiskLevel = d.Assessment.Risk.Level
 	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
-		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, listReasons(f, captures, result, now), now),
+		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, listReasons(f, captures, result, now),
+			d.IsAdvised(), now),
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
@@ -137,8 +146,8 @@ func statusAfterCheck(check string, consecutiveFailures int) string {
 	return site.StatusOnline
 }
 
-// newAssessment returns the assessment of a service. UpdatedAt is the time of the newest fact behind it. input is by
-// modelInput.
+// newAssessment returns the assessment of a service without its risk. UpdatedAt is the time of the newest fact behind
+// it. input is by modelInput.
 func newAssessment(b *serviceInput, d *site.ServiceDetail, input string, result complianceResult,
 	now time.Time) site.Assessment {
 	f := b.Facts
@@ -157,7 +166,6 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, input string, result 
 		Traction:   b.Traction,
 	}
 	addSynthesis(f, &a, input)
-	a.Risk = newRisk(b, d, a, now)
 	return a
 }
 

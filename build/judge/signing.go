@@ -46,8 +46,10 @@ func listReasons(f *postgres.ServiceFacts, captures []x402.Evidence, result comp
 	return list
 }
 
-// newTerms returns, for each active endpoint, what is known of its payment beyond the contract.
-func newTerms(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.Terms {
+// newTerms returns, for each active endpoint, what is known of its payment beyond the contract. isAdvised says that
+// nothing about the service as a whole speaks against paying it.
+func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []string, isAdvised bool,
+	now time.Time) []site.Terms {
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
@@ -56,6 +58,8 @@ func newTerms(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}
 		t.Signable = t.Reason == ""
+		unpayable, _ := judgeRows(&captures[len(terms)])
+		t.Payable = isAdvised && len(unpayable) == 0 && e.Verdict != nil && *e.Verdict == "paid"
 		for _, p := range price.Current(e.Prices) {
 			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: priceExtra(p)})
 		}
@@ -84,11 +88,14 @@ func unsignableReason(e *postgres.EndpointFacts, capture *x402.Evidence, allPass
 		return capture.Endpoint + ": not asked yet"
 	case *e.Verdict != "paid":
 		return capture.Endpoint + ": its latest answer was " + *e.Verdict
-	case len(price.Current(e.Prices)) == 0:
-		return capture.Endpoint + ": no price is known"
 	}
-	if v := capture.Captured.Envelope; allPass && v != nil && len(v.Accepts) > 0 {
+	hasPrice := len(price.Current(e.Prices)) > 0
+	if v := capture.Captured.Envelope; hasPrice && allPass && v != nil && len(v.Accepts) > 0 {
 		return "" // checks look at each endpoint separately, and none failed
 	}
-	return x402.FirstFailure(*capture, signingChecks)
+	if reason := x402.FirstFailure(*capture, signingChecks); hasPrice ||
+		reason != "" && capture.Captured.Envelope != nil {
+		return reason
+	}
+	return capture.Endpoint + ": no price is known"
 }

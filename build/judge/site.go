@@ -1,10 +1,11 @@
 package judge
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/postgres"
 )
 
@@ -39,27 +40,37 @@ func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site
 // youngDays is the age in days below which a domain is young.
 const youngDays = 30
 
-// domainFlags returns the risk flags of a service's domain: it is younger than youngDays, or it is on the list of free
-// hosts. A name below a public suffix of another owner is a hint.
-func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
-	var flags []site.RiskFlag
-	host := hostname(f.BaseURL)
-	if d.AgeDays != nil && *d.AgeDays < youngDays {
-		flags = append(flags, site.RiskFlag{Level: site.RiskWarning, Code: "young_domain",
-			Evidence: fmt.Sprintf("%s was registered %d days ago, on %s", f.Domain.Domain, *d.AgeDays,
-				d.CreatedDate.Format(time.DateOnly))})
+// flagYoung flags a domain that is younger than youngDays.
+func flagYoung(f *postgres.ServiceFacts, d site.DomainFacts) *site.RiskFlag {
+	if d.AgeDays == nil || *d.AgeDays >= youngDays {
+		return nil
 	}
+	return newFlag(site.RiskWarning, "young_domain", "%s was registered %s ago, on %s", f.Domain.Domain,
+		plural(*d.AgeDays, "day", "days"), dayOf(*d.CreatedDate))
+}
+
+// flagFreeHost flags a host on the list of free hosts. A name below a public suffix of another owner is a hint.
+func flagFreeHost(f *postgres.ServiceFacts, d site.DomainFacts) *site.RiskFlag {
 	switch {
 	case d.FreeHost:
-		flags = append(flags, site.RiskFlag{Level: site.RiskWarning, Code: "free_host",
-			Evidence: fmt.Sprintf("%s is on a free-hosting or tunnel domain", host)})
+		return newFlag(site.RiskWarning, "free_host", "%s is on a free-hosting or tunnel domain", hostname(f.BaseURL))
 	case f.Domain != nil && f.Domain.Suffix != nil:
-		flags = append(flags, site.RiskFlag{Level: site.RiskClean, Code: "free_host",
-			Evidence: fmt.Sprintf("the owner of %s gives away or sells names under it",
-				*f.Domain.Suffix)})
+		return newFlag(site.RiskClean, "free_host", "the owner of %s gives away or sells names under it",
+			*f.Domain.Suffix)
 	}
-	return flags
+	return nil
 }
+
+// plural returns a count with its noun.
+func plural(n int, one, many string) string {
+	return strings.ReplaceAll(display.Plural(int64(n), one, many), display.NBSP, " ")
+}
+
+// dayOf returns the UTC day of an instant as pages show it.
+func dayOf(t site.Time) string { return t.UTC().Format(display.DayLayout) }
+
+// minuteOf returns an instant to the minute as pages show it.
+func minuteOf(t site.Time) string { return t.UTC().Format(display.MinuteLayout) + " UTC" }
 
 // newestFact returns the time of the newest fact behind an assessment, nil without facts.
 func newestFact(f *postgres.ServiceFacts, t *site.Traction) *time.Time {

@@ -186,7 +186,9 @@ func (t *revenueIndex) traction(i int) site.Traction {
 	out.VolumeUSD30d, out.TxCount30d, out.UniqueBuyers30d = new(e.share30.decimal()), &e.count30, &of.Buyers30d
 	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.shareAll.decimal()), &e.countAll
 	out.FirstSettlementAt, out.LastSettlementAt = site.TimeOrNull(e.first), site.TimeOrNull(e.last)
-	out.Trend7dVs30d = trend(e.total7, e.total30)
+	if t.coversTrend(on, e.first) {
+		out.Trend7dVs30d = trend(e.total7, e.total30)
+	}
 	out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
 	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.total30)
 	out.ConcentratedVolume = isConcentrated(of.TopUSD, e.total30, e.count30)
@@ -207,8 +209,21 @@ func (t *revenueIndex) release(i int) {
 	}
 }
 
-// trend returns the daily rate of 7 UTC days divided by that of 30, both including today: (v7 / 7) / (v30 / 30). It
-// returns nil if nothing was settled in 30 days.
+// trendAge is the least age of a service's first settlement, and of the measuring of each of its networks, from which
+// its trend is known. In a shorter time the rate of 30 days is too low, and everything seems to grow.
+const trendAge = 30 * 24 * time.Hour
+
+// coversTrend reports whether the whole window of 30 days is after the first settlement and after measuring began on
+// each network.
+func (t *revenueIndex) coversTrend(networks []string, first time.Time) bool {
+	isYoung := func(since time.Time) bool { return t.now.Sub(since) < trendAge }
+	return !first.IsZero() && !isYoung(first) && !slices.ContainsFunc(networks, func(id string) bool {
+		return isYoung(*t.chains[id].MeasuredSince)
+	})
+}
+
+// trend returns the daily rate of 7 UTC days divided by that of 30, both including today: (v7 / 7) / (v30 / 30). The
+// volume is that of the service's recipients, not divided. It returns nil if nothing was settled in 30 days.
 func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
 
 // sumLargest returns what the n largest buyers paid.
@@ -271,9 +286,9 @@ func flagConcentrated(t *site.Traction) *site.RiskFlag {
 	if !t.ConcentratedVolume {
 		return nil
 	}
-	return &site.RiskFlag{Level: site.RiskWarning, Code: "concentrated_volume", Evidence: fmt.Sprintf(
+	return newFlag(site.RiskWarning, "concentrated_volume",
 		"the three largest buyers paid %s%% of 30 days' volume; %d settlements by %d buyers",
-		formatPercent(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
+		formatPercent(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)
 }
 
 // formatPercent returns a share as a percentage, rounded down to one decimal.

@@ -346,8 +346,18 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid"},
 	},
 	"build/judge": {
-		ours: []string{"build/judge/price", "site", "site/listing", "site/postgres", "site/postgres/ledger",
-			"site/postgres/statement", "site/synthesis", "site/x402", "site/x402/address"},
+		ours: []string{
+			"build/judge/price",
+			"site",
+			"site/display",
+			"site/listing",
+			"site/postgres",
+			"site/postgres/ledger",
+			"site/postgres/statement",
+			"site/synthesis",
+			"site/x402",
+			"site/x402/address",
+		},
 	},
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},

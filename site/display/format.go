@@ -119,17 +119,17 @@ func Age(seconds *int64) string {
 type Moment struct{ ISO, Text string }
 
 const (
-	minuteLayout = "2 Jan 2006, 15:04"
+	MinuteLayout = "2 Jan 2006, 15:04"
 	SecondLayout = "2 Jan, 15:04:05"
 	DayLayout    = "2 Jan 2006"
 )
 
 // When returns a time to the minute, with its zone. It takes a site.Time or a pointer to one, and returns nil for nil
 // and for the zero time.
-func When(v any) (*Moment, error) { return moment(v, minuteLayout, " UTC") }
+func When(v any) (*Moment, error) { return moment(v, MinuteLayout, " UTC") }
 
 // At returns a time to the minute, without its zone, for a column whose heading says UTC.
-func At(v any) (*Moment, error) { return moment(v, minuteLayout, "") }
+func At(v any) (*Moment, error) { return moment(v, MinuteLayout, "") }
 
 // Second returns a time to the second, without year and zone, for recent times in a column whose heading says UTC.
 func Second(v any) (*Moment, error) { return moment(v, SecondLayout, "") }

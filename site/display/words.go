@@ -35,6 +35,14 @@ func Line(s string, limit int) string {
 // Markdown shows as code.
 func Reason(s string) string { return Line(strings.ReplaceAll(s, "`", ""), MaxLine) }
 
+// Risk returns a risk level with its reason, as in "danger: Recipient changed", or "" without a reason.
+func Risk(level string, reason *string) string {
+	if reason == nil {
+		return ""
+	}
+	return Line(level, MaxCode) + ": " + Line(*reason, MaxName)
+}
+
 // IsInvisible reports whether a character is not displayed, or changes how others are displayed. It returns false for
 // the joiners that emoji and Indic scripts need.
 func IsInvisible(r rune) bool {

@@ -49,9 +49,17 @@ var serviceFields = map[string]Field{
 	"last_checked_at": {About: "Time of the last counted check"},
 	"last_success_at": {About: "Time of the last check that received a usable payment request"},
 	"created_at":      {About: "When the service was listed"},
-	"payment_ready":   {About: "Whether a check received a usable payment request in the last 7 days"},
+	"payment_ready": {
+		About: "Whether a check received a usable payment request in the last 7 days, and no known fact says that " +
+			"money sent would be lost: some row has a recipient that can be paid, and no recipient keeps changing",
+	},
 	"payment_ready_until": {
-		About: "Time of the last successful check plus 7 days; null if no check ever succeeded",
+		About: "Time of the last successful check plus 7 days, also if payment_ready is false for another reason; " +
+			"null if no check ever succeeded",
+	},
+	"risk_level": {About: "Risk level of the service; from low to high: clean, warning, danger", Values: riskTexts},
+	"risk_reason": {
+		About: "Title of the most serious risk flag; null if the level is clean",
 	},
 	"consecutive_failures":         {About: "Number of consecutive checks that ended offline"},
 	"check_interval_minutes":       {About: "Minutes between two checks"},
@@ -264,6 +272,7 @@ var serviceFields = map[string]Field{
 	"flags":                   {About: "Reasons for the level, the most serious first"},
 	"code":                    {About: "Code of the reason"},
 	"evidence":                {About: "The observation that the flag is based on"},
+	"RiskFlag.title":          {About: "The code in words"},
 	"summary":                 {About: "Summary of what the service does"},
 	"capability_tags":         {About: "Capabilities, as tags"},
 	"Synthesis.category":      {About: "Category that the model suggests"},
@@ -278,14 +287,18 @@ var serviceFields = map[string]Field{
 		About:  "Whether settlements could be measured, or why not",
 		Values: []string{"measured", "no-payto", "unmeasured-network", "unresponsive"},
 	},
-	"volume_usd_30d":            {About: "Volume settled in 30 days, in US dollars"},
-	"tx_count_30d":              {About: "Number of settlements in 30 days"},
-	"unique_buyers_30d":         {About: "Number of different payers in 30 days"},
-	"last_settlement_at":        {About: "Time of the newest settlement"},
-	"top_buyer_share_30d":       {About: "Share of the 30-day volume that the largest payer paid", Max: 1},
-	"top_3_buyers_share_30d":    {About: "Share of the 30-day volume that the three largest payers paid", Max: 1},
-	"concentrated_volume":       {About: "Whether three payers account for nearly all of the volume"},
-	"trend_7d_vs_30d":           {About: "Average daily volume of the last 7 days divided by that of the last 30 days"},
+	"volume_usd_30d":         {About: "Volume settled in 30 days, in US dollars"},
+	"tx_count_30d":           {About: "Number of settlements in 30 days"},
+	"unique_buyers_30d":      {About: "Number of different payers in 30 days"},
+	"last_settlement_at":     {About: "Time of the newest settlement"},
+	"top_buyer_share_30d":    {About: "Share of the 30-day volume that the largest payer paid", Max: 1},
+	"top_3_buyers_share_30d": {About: "Share of the 30-day volume that the three largest payers paid", Max: 1},
+	"concentrated_volume":    {About: "Whether three payers account for nearly all of the volume"},
+	"trend_7d_vs_30d": {
+		About: "Average daily volume of the last 7 days divided by that of the last 30 days, of all settlements at " +
+			"the recipients, not divided among services that share them; null without volume in 30 days, and until " +
+			"the first settlement and the measuring of its networks are 30 days old",
+	},
 	"shared_payout":             {About: "Whether other services use the same recipient address"},
 	"shared_with":               {About: "Number of other services that use it"},
 	"measured_networks":         {About: "CAIP-2 ids of the networks whose settlements are counted"},

@@ -105,9 +105,17 @@ func briefServices(b *strings.Builder, v *site.List[site.ServiceListItem, site.P
 		if s.Description != "" {
 			b.WriteString(", " + quote(s.Description, display.MaxBlurb))
 		}
-		fmt.Fprintf(b, " (%s%s%s%s)", display.Status(s.Status), briefPrice(s), briefUptime(s.Uptime24h),
-			briefNames(s.Networks))
+		fmt.Fprintf(b, " (%s%s%s%s%s)", briefRisk(s), display.Status(s.Status), briefPrice(s),
+			briefUptime(s.Uptime24h), briefNames(s.Networks))
 	})
+}
+
+// briefRisk returns the risk of a service, which comes before its other facts.
+func briefRisk(s *site.ServiceListItem) string {
+	if risk := display.Risk(s.RiskLevel, s.RiskReason); risk != "" {
+		return quote(risk, display.MaxLine) + "; "
+	}
+	return ""
 }
 
 func briefUptime(f *float64) string {
@@ -132,9 +140,16 @@ func briefNames(names []string) string {
 func briefService(b *strings.Builder, v *site.One[site.ServiceDetail]) {
 	s := &v.Data
 	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, display.MaxName), quote(s.Description, display.MaxBlurb))
-	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", display.Status(s.Status),
-		briefUptime(s.Uptime24h),
-		term(s.Assessment.Risk.Level), quote(s.Assessment.Compliance.GradeReason, display.MaxLine), place(s.BaseURL))
+	risk := &s.Assessment.Risk
+	fmt.Fprintf(b, "Risk %s.\n", term(risk.Level))
+	briefList(b, risk.Flags, func(f *site.RiskFlag) {
+		fmt.Fprintf(b, "%s: %s, %s", term(f.Level), quote(f.Title, display.MaxName), quote(f.Evidence, display.MaxLine))
+	})
+	if !s.IsAdvised() {
+		b.WriteString("Do not pay it now: it is in danger, offline or not payment ready.\n")
+	}
+	fmt.Fprintf(b, "State %s%s; conformance grade %s; asked at %s.\n", display.Status(s.Status),
+		briefUptime(s.Uptime24h), quote(s.Assessment.Compliance.GradeReason, display.MaxLine), place(s.BaseURL))
 	fmt.Fprintf(b, "%s:\n", display.Plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
 	briefList(b, s.Endpoints, func(e *site.Endpoint) {
 		fmt.Fprintf(b, "%s %s", term(e.Method), place(e.Path))
@@ -149,6 +164,9 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup]) {
 	a := &v.Data
 	fmt.Fprintf(b, "%s belongs to ", place(a.URL))
 	briefLookup(b, &a.Service)
+	if a.Service.Risk == site.RiskDanger {
+		b.WriteString("\nDo not pay it now: its risk level is danger. The record of the service says why.")
+	}
 	if b.WriteString("\nA standard client can sign a payment for it: "); a.Signable {
 		b.WriteString("yes.\n")
 	} else {

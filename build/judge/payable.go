@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/build/judge/price"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+	"tollbook/site/x402/address"
+)
+
+// A service is not payment ready while the recipient of an endpoint on a network changed unstableChanges times within
+// unstableDays.
+const (
+	unstableChanges = 2
+	unstableDays    = 7
+)
+
+// unpayableReason returns why money sent to the recipient of a row would be lost, "" if it would not. Nobody can spend
+// from the recipient, or it is no address of the network, or it is the token's own contract.
+func unpayableReason(r *x402.Requirement) string {
+	if r.PayTo == "" {
+		return ""
+	}
+	switch err := address.Check(r.NetworkCAIP2, r.PayTo); {
+	case errors.Is(err, address.ErrBurn):
+		return "is an address that nobody can spend from"
+	case errors.Is(err, address.ErrShape):
+		return "is not an address of the network"
+	}
+	if isCredit := strings.HasPrefix(r.NetworkCAIP2, "cloudflare:"); !isCredit && r.AssetNorm != "" &&
+		address.Normalize(r.NetworkCAIP2, r.PayTo) == r.AssetNorm {
+		return "is the token's own contract"
+	}
+	return ""
+}
+
+// dropUnpayable drops the stored prices of a service whose recipients are unpayable. A crawl stores none, but earlier
+// versions did.
+func dropUnpayable(f *postgres.ServiceFacts) {
+	isUnpayable := func(p postgres.Price) bool {
+		r := price.Requirement(&p)
+		return unpayableReason(&r) != ""
+	}
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; slices.ContainsFunc(e.Prices, isUnpayable) {
+			e.Prices = slices.DeleteFunc(slices.Clone(e.Prices), isUnpayable)
+		}
+	}
+}
+
+// payability says whether money sent to a service arrives, as far as its recorded terms show.
+type payability struct {
+	unpayable []string // rows with an unpayable recipient, in words
+	usable    bool     // at least one row can be paid
+	unstable  string   // the recipient that keeps changing, in words; "" if there is none
+}
+
+// newPayability judges the rows of the newest recorded terms, and the changes of recipients.
+func newPayability(captures []x402.Evidence, changes []site.PayToChange, now time.Time) payability {
+	p := payability{unstable: findUnstable(changes, now)}
+	for i := range captures {
+		unpayable, usable := judgeRows(&captures[i])
+		p.unpayable, p.usable = append(p.unpayable, unpayable...), p.usable || usable
+	}
+	return p
+}
+
+// judgeRows returns the rows of one endpoint's terms with an unpayable recipient, in words, and whether another row can
+// be paid.
+func judgeRows(capture *x402.Evidence) (unpayable []string, usable bool) {
+	if capture.Captured.Envelope == nil {
+		return nil, false
+	}
+	rows := capture.Captured.Envelope.Accepts
+	for i := range rows {
+		if why := unpayableReason(&rows[i]); why != "" {
+			unpayable = append(unpayable, fmt.Sprintf("%s, row %d: the recipient %s on %s %s", capture.Endpoint, i+1,
+				replaceInvisible(rows[i].PayTo), networkName(rows[i].NetworkCAIP2), why))
+		} else if rows[i].Usable() {
+			usable = true
+		}
+	}
+	return unpayable, usable
+}
+
+// isLost reports whether no row can be paid because of its recipient.
+func (p *payability) isLost() bool { return len(p.unpayable) > 0 && !p.usable }
+
+// findUnstable returns in words which endpoint's recipient on a network changed at unstableChanges different times
+// within unstableDays, "" if none did.
+func findUnstable(changes []site.PayToChange, now time.Time) string {
+	type place struct{ endpoint, network string }
+	times := map[place][]time.Time{}
+	for _, c := range changes { // newest first
+		if !now.Before(c.ObservedAt.Add(unstableDays * 24 * time.Hour)) {
+			break
+		}
+		at := place{c.Endpoint, c.NetworkCAIP2}
+		if !slices.ContainsFunc(times[at], c.ObservedAt.Equal) {
+			times[at] = append(times[at], c.ObservedAt.Time)
+		}
+	}
+	for _, c := range changes {
+		if n := len(times[place{c.Endpoint, c.NetworkCAIP2}]); n >= unstableChanges {
+			return fmt.Sprintf("the recipient of %s on %s changed %d times in %d days", c.Endpoint,
+				networkName(c.NetworkCAIP2), n, unstableDays)
+		}
+	}
+	return ""
+}
