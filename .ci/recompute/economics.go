@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +19,8 @@ type offer struct {
 	highest        *big.Rat // nil without a price in dollars
 	distinct       map[string]bool
 	networks       []string // CAIP-2
+	left           int      // rows that do not count
+	reasons        []string // why they do not
 }
 
 // price returns the lowest price in dollars, nil without one.
@@ -34,8 +39,12 @@ func newOffer(s *service) offer {
 			if id := p.get("network_caip2").text(); id != "" && !slices.Contains(o.networks, id) {
 				o.networks = append(o.networks, id)
 			}
-			usd := p.get("price_usd").number()
+			usd := counted(p)
 			if usd == nil {
+				o.left++
+				if reason := p.get("price_caveat").text(); !slices.Contains(o.reasons, reason) {
+					o.reasons = append(o.reasons, reason)
+				}
 				continue
 			}
 			o.distinct[usd.RatString()] = true
@@ -48,6 +57,24 @@ func newOffer(s *service) offer {
 		}
 	}
 	return o
+}
+
+// counted returns the price of a payment option in dollars, nil if it does not count.
+func counted(p node) *big.Rat {
+	usd := p.get("price_usd").number()
+	if usd == nil || p.get("testnet").bool() || usd.Sign() == 0 || usd.Cmp(big.NewRat(1000, 1)) > 0 {
+		return nil
+	}
+	return usd
+}
+
+// caveat says how many payment options do not count, nil if all do.
+func (o *offer) caveat() any {
+	if o.left == 0 {
+		return nil
+	}
+	slices.Sort(o.reasons)
+	return fmt.Sprintf("%d of %d prices not counted in dollars: %s", o.left, o.rows, strings.Join(o.reasons, "; "))
 }
 
 // isVariable reports whether the amount of a payment option is a maximum.
@@ -88,6 +115,7 @@ func recomputeEconomics(d *directory, r *report) {
 		r.figure(economicsRule, e.get("category_percentile"), percentile(lowest, o.price()))
 		r.figure(economicsRule, e.get("category_percentile_max"), percentile(highest, o.highest))
 		r.figure(economicsRule, e.get("distinct_price_count"), len(o.distinct))
+		r.figure(economicsRule, e.get("price_caveat"), o.caveat())
 		r.figure(economicsRule, e.get("endpoint_count"), len(detail.get("endpoints").items()))
 		r.figure(economicsRule, detail.get("endpoint_count"), len(detail.get("endpoints").items()))
 		var stable *big.Rat
@@ -102,17 +130,20 @@ func recomputeEconomics(d *directory, r *report) {
 
 // figureNetworks compares the networks of a service or of an endpoint.
 func figureNetworks(r *report, n node, ids []string) {
-	ids = slices.Sorted(slices.Values(ids))
+	name := func(id string) string {
+		if network, ok := lookupNetwork(id); ok {
+			return network.Abbreviation
+		}
+		return id
+	}
+	ids = slices.SortedFunc(slices.Values(ids), func(a, b string) int { return cmp.Compare(name(a), name(b)) })
 	short := []string{}
 	for _, id := range ids {
-		if network, ok := lookupNetwork(id); ok {
-			short = append(short, network.Abbreviation)
-		}
+		short = append(short, name(id))
 	}
-	slices.Sort(short)
 	r.figure(economicsRule, n.get("networks"), short)
 	if n.get("networks_caip2").exists() {
-		r.figure(economicsRule, n.get("networks_caip2"), ids)
+		r.figure(economicsRule, n.get("networks_caip2"), append([]string{}, ids...))
 	}
 }
 
@@ -125,7 +156,7 @@ func figureEndpoint(d *directory, r *report, s *service, e node) {
 	variable := 0
 	rows := e.get("pricing").items()
 	for _, p := range rows {
-		if usd := p.get("price_usd").number(); usd != nil && (least == nil || usd.Cmp(least) < 0) {
+		if usd := counted(p); usd != nil && (least == nil || usd.Cmp(least) < 0) {
 			least = usd
 		}
 		if id := p.get("network_caip2").text(); id != "" && !slices.Contains(ids, id) {
@@ -170,12 +201,24 @@ func newPricing(row *row) map[string]any {
 	p := map[string]any{
 		"scheme": row.scheme, "network": row.network, "network_caip2": row.network, "asset_address": row.asset,
 		"asset_address_norm": row.assetNorm(), "asset_name": "UNKNOWN", "price": row.amount, "price_usd": nil,
-		"pay_to": row.payTo, "max_timeout_seconds": nil,
+		"pay_to": row.payTo, "max_timeout_seconds": nil, "testnet": false, "price_caveat": nil,
 	}
 	if asset, ok := lookupAsset(row); ok {
 		p["asset_name"] = asset.Symbol
 	}
-	if usd := row.dollars(); usd != nil {
+	network, _ := lookupNetwork(row.network)
+	usd := row.dollars()
+	switch {
+	case network.ID != "" && !network.Mainnet:
+		p["testnet"], p["price_caveat"] = true, "test network"
+	case usd == nil:
+		p["price_caveat"] = "no known value in dollars"
+	case usd.Sign() == 0:
+		p["price_caveat"] = "the amount is 0"
+	case usd.Cmp(big.NewRat(1000, 1)) > 0:
+		p["price_caveat"] = "more than $1000 a call"
+	}
+	if usd != nil && p["testnet"] == false {
 		p["price_usd"] = decimalText(usd)
 	}
 	if row.timeout != nil {

@@ -28,20 +28,8 @@ func comparePricing(r *report, endpoint node, rows []row) {
 			continue
 		}
 		variable = variable || row.variable()
-		entry := map[string]any{
-			"scheme": row.scheme, "network": row.networkKey(), "network_caip2": row.network, "asset_address": row.asset,
-			"asset_address_norm": row.assetNorm(), "asset_name": "UNKNOWN", "price": row.amount, "price_usd": nil,
-			"pay_to": row.payTo, "max_timeout_seconds": nil,
-		}
-		if asset, ok := lookupAsset(row); ok {
-			entry["asset_name"] = asset.Symbol
-		}
-		if dollars := row.dollars(); dollars != nil {
-			entry["price_usd"] = decimalText(dollars)
-		}
-		if row.timeout != nil {
-			entry["max_timeout_seconds"] = *row.timeout
-		}
+		entry := newPricing(row)
+		entry["network"] = row.networkKey()
 		list = append(list, entry)
 	}
 	r.figure(rule, endpoint.get("pricing"), list)

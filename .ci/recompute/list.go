@@ -262,6 +262,7 @@ func groupBy(d *directory, r *report) {
 		groups[g.name] = g
 	}
 	networks := d.snap.json("v1/networks.json").get("data")
+	byNetwork = slices.DeleteFunc(byNetwork, func(g *group) bool { return strings.Contains(g.name, ":") }) // CAIP-2
 	if n := len(networks.items()); n != len(byNetwork) {
 		r.compare(listRule, networks, "list of "+strconv.Itoa(n), "list of "+strconv.Itoa(len(byNetwork)))
 	}
@@ -325,7 +326,14 @@ func recomputeStats(d *directory, r *report) {
 	r.figure(economicsRule, pricing.get("median_price_usd"), median)
 
 	networks := d.snap.json("v1/networks.json").get("data").items()
-	r.figure(listRule, stats.get("total_networks"), len(networks))
+	mainnets := 0
+	for _, n := range networks {
+		if network, ok := lookupNetwork(n.get("id").text()); ok && network.Mainnet {
+			mainnets++
+		}
+	}
+	r.figure(listRule, stats.get("total_networks"), mainnets)
+	r.figure(listRule, stats.get("total_testnets"), len(networks)-mainnets)
 	slices.SortFunc(networks, func(a, b node) int {
 		return cmp.Compare(a.get("abbreviation").text(), b.get("abbreviation").text())
 	})

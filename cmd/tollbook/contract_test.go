@@ -102,7 +102,9 @@ var contract = map[string]string{
 		price string
 		price_usd string|null
 		pay_to string
-		max_timeout_seconds integer|null`,
+		max_timeout_seconds integer|null
+		testnet boolean
+		price_caveat string|null`,
 	"Divergence": `
 		network_caip2 string
 		expected string[]
@@ -189,7 +191,8 @@ var contract = map[string]string{
 		price_max_usd number|null
 		category_percentile_max number|null
 		endpoint_count integer
-		distinct_price_count integer`,
+		distinct_price_count integer
+		price_caveat string|null`,
 	"Risk": `
 		level string
 		flags RiskFlag[]`,
@@ -288,7 +291,8 @@ var contract = map[string]string{
 		is_mainnet boolean
 		explorer_url uri|null
 		service_count integer
-		avg_uptime number|null`,
+		avg_uptime number|null
+		testnet boolean`,
 	"Tag": `
 		tag string
 		service_count integer`,
@@ -301,7 +305,8 @@ var contract = map[string]string{
 		avg_response_time_ms number|null
 		checks_per_hour number
 		pricing AggregatePricing
-		networks NetworkStats[]`,
+		networks NetworkStats[]
+		total_testnets integer`,
 	"AggregatePricing": `
 		avg_price_usd number|null
 		min_price_usd number|null
@@ -374,7 +379,8 @@ var contract = map[string]string{
 	"NetworkStats": `
 		abbreviation string
 		service_count integer
-		avg_uptime number|null`,
+		avg_uptime number|null
+		testnet boolean`,
 }
 
 // words lists the values of enumerated types.
