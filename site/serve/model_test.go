@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"archive/zip"
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -11,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -137,76 +132,6 @@ func TestCutIsFile(t *testing.T) {
 	}
 }
 
-// TestDamage checks that damage on disk returns a 500, for every damaged file and every request.
-func TestDamage(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 150)
-	for _, test := range []struct{ zip, member, target string }{
-		{"snapshots/*.zip", "v1/services/service-0007.json", "/v1/services/service-0007"},
-		{"snapshots/*.zip", "v1/services/sort=uptime/per_page=100/page=1.json", "/v1/services?sort=uptime&per_page=7"},
-		{"snapshots/*.zip", "v1/checks/block=8.json", "/v1/checks?limit=3&offset=10"},
-		{"snapshots/*.zip", "v1/checks/log.json", "/v1/checks?limit=3"},
-		{"snapshots/*.zip", "v1/index.json", "/v1/services?per_page=3"},
-		{"packs/2026112007*.zip", "v1/checks/block=2.json", "/v1/checks?limit=3&offset=640"},
-	} {
-		t.Run(test.member, func(t *testing.T) {
-			t.Parallel()
-			d := publish(t, w.files)
-			damage(t, filepath.Join(d.Root(), test.zip), test.member)
-			log := &syncBuffer{}
-			h := handlerOf(t, d, log)
-			for _, encoding := range []string{"", "gzip", "gzip"} {
-				got := get(h, test.target, "Accept-Encoding", encoding)
-				id := got.Header().Get("X-Request-Id")
-				if got.Code != 500 || id == "" || !strings.Contains(log.String(), id) ||
-					!strings.Contains(log.String(), test.member) {
-					t.Errorf("%q: %d %s, logged:\n%s", encoding, got.Code, got.Body, log)
-				}
-				for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding"} {
-					if v := got.Header().Get(name); v != "" {
-						t.Errorf("%s: %s", name, v)
-					}
-				}
-			}
-			if got := get(h, "/v1/services/service-0008"); got.Code != 200 {
-				t.Errorf("another file: %d", got.Code)
-			}
-		})
-	}
-}
-
-// damage flips a bit in the body of the member of the zip that matches pattern.
-func damage(t *testing.T, pattern, member string) {
-	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) != 1 {
-		t.Fatalf("%s: %v, %v", pattern, paths, err)
-	}
-	data, err := os.ReadFile(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range z.File {
-		if f.Name != member {
-			continue
-		}
-		at, err := f.DataOffset()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data[at+int64(f.CompressedSize64)/2] ^= 4
-		if err := os.WriteFile(paths[0], data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Fatalf("%s has no %s", paths[0], member)
-}
-
 // TestLargeFile checks that a file too large for memory is sent completely, piece by piece, in both forms.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()
@@ -313,66 +238,6 @@ func TestCacheControl(t *testing.T) {
 			t.Errorf("at %v: %s, want %s", test.at, got, test.want)
 		}
 	}
-}
-
-// FuzzRequest sends any request line to a complete snapshot. It fails on a panic, on a 500, or on an error that the
-// contract does not define.
-func FuzzRequest(f *testing.F) {
-	for _, c := range []string{
-		"GET /v1/services?per_page=2&page=3&category=AI", "HEAD /",
-		"GET /v1/services/service-0001/checks?limit=3&offset=7", "OPTIONS *",
-		"GET /v1/..%2f..%2fcheckpoint.json", "GET /v1/services/%00", "GET http://tollbook.test/v1/tags",
-		"POST /v1/services", "GET /?",
-		"GET /v1/services?category=%F0%9F%92%A9&sort=", "GET /api/v1/checks.json", "GET //", "GET /SHA256SUMS",
-		"CONNECT a:1",
-		"GET /v1/services/service-0001/checks/block=99.json",
-	} {
-		f.Add(c, "gzip;q=0.5, *;q=0", `W/"x", "y`)
-	}
-	for _, c := range []string{"GET /v1/services?q=%E4%BA%AC+ac&status=online&sort=cheapest&page=2",
-		"GET /v1/search/~e4~ba~ac.json", "GET /v1/lookup/pay-to/eip155:8453/0xAb.json"} {
-		f.Add(c, "", "")
-	}
-	w := newWorld(f, 120)
-	for _, more := range []map[string][]byte{
-		searchFiles(f, nasty(120, nameParts)), lookupFiles(f, []string{"https://api.acme.test/"},
-			[]string{"eip155:8453/0xab"}),
-	} {
-		delete(more, site.IndexFile)
-		maps.Copy(w.files, more)
-	}
-	log := &syncBuffer{}
-	h := handlerOf(f, publish(f, w.files), log)
-	f.Fuzz(func(t *testing.T, request, accept, tags string) {
-		text := request + " HTTP/1.1\r\nHost: tollbook.test\r\n\r\n"
-		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
-		if err != nil {
-			return // net/http answers these requests itself
-		}
-		r.Header.Set("Accept-Encoding", accept)
-		r.Header.Set("If-None-Match", tags)
-		rec := httptest.NewRecorder()
-		h.ServeHTTP(rec, r)
-		switch rec.Code {
-		case 200, 204, 304:
-		case 400, 404, 405:
-			var body site.ErrorBody
-			page := rec.Header().Get("Content-Type") == typeHTML
-			if r.Method != http.MethodHead && !page && (json.Unmarshal(rec.Body.Bytes(), &body) != nil ||
-				body.Error.Code != rec.Code) {
-				t.Errorf("%q: %d %s", request, rec.Code, rec.Body)
-			}
-		default:
-			// A service of the world has only its own page, and some services have no log.
-			if !strings.Contains(log.String(), errMissing.Error()) ||
-				strings.Contains(log.String(), archive.ErrDamaged.Error()) {
-				t.Errorf("%q: %d %s\n%s", request, rec.Code, rec.Body, log)
-			}
-		}
-		if rec.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%q: header %v", request, rec.Header())
-		}
-	})
 }
 
 func BenchmarkHandler(b *testing.B) {
