@@ -30,6 +30,9 @@ var recomputations = []func(*directory, *report){
 	recomputeCheckLog,
 	recomputeChanges,
 	recomputeEconomics,
+	recomputeLookups,
+	recomputeSearch,
+	recomputeCatalogue,
 	recomputePriceSeries,
 }
 
