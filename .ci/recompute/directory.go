@@ -33,6 +33,7 @@ var recomputations = []func(*directory, *report){
 	recomputeLookups,
 	recomputeSearch,
 	recomputeCatalogue,
+	recomputeDocuments,
 	recomputePriceSeries,
 }
 

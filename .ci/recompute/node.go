@@ -128,6 +128,9 @@ func (n node) kind() string {
 		if strings.Contains(key, "/") {
 			return ".{name}" // such as the total of a list in v1/index.json
 		}
+		if n.up.up != nil && (n.file == "v1/lookup.json" || n.file == "v1/search.json") && key == n.key {
+			return ".{shard}"
+		}
 		return "." + key
 	})
 }

@@ -1,0 +1,34 @@
+package main
+
+// The inputs of the recomputation, apart from those that other parts list: what operators and services said, what
+// visits recorded, and the texts of documents.
+func init() {
+	detail := "v1/services/{slug}.json"
+	addInputs(detail, "said by the operator or the submitter", `data.name data.description data.base_url
+		data.website_url data.category data.source data.created_at data.check_interval_minutes data.verified_until`)
+	addInputs(detail, "said by the service", "data.endpoints[].description data.endpoints[].mime_type")
+	addInputs(detail, "the time of an event", "data.endpoints[].first_seen_at data.endpoints")
+	addInputs(detail, "terms of use", "data.provenance.*")
+	addInputs(detail, "the answer of a model", `data.assessment.model_id data.assessment.prompt_version
+		data.assessment.synthesis*`)
+	for _, file := range []string{"v1/services/{slug}/checks", "v1/checks"} {
+		addInputs(file+"/block={n}.json", "what a visit found", "data[].*")
+		addInputs(file+"/log.json", "deleted rows, and closed hours", "first packs")
+	}
+	addInputs("v1/changes/block={n}.json", "what two visits found", "data[].*")
+	for _, file := range []string{"v1/changes", "v1/changes/service={slug}"} {
+		addInputs(file+"/log.json", "deleted rows, and closed hours", "packs types.*")
+	}
+	for _, series := range []string{"price", "scores", "volume", "buyers"} {
+		addInputs("v1/services/{slug}/"+series+"/period=all.json", "a text", "caveat")
+	}
+	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url")
+	addInputs("v1/assets.json", "tables", "*")
+	addInputs("v1/snapshots.json", "earlier snapshots", "data*")
+	addInputs("v1/openapi.json", "a document", "*")
+	addInputs("v1/routes.json", "a document", "*")
+	for _, file := range []string{"feed.json", "services/{slug}/changes.json"} {
+		addInputs(file, "texts and addresses", `version title description home_page_url feed_url language authors[].*
+			items items[].id items[].url items[].title items[].content_text`)
+	}
+}
