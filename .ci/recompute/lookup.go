@@ -162,7 +162,7 @@ func figureAddress(r *report, row node, normal string, places []place, changes m
 		for _, price := range p.endpoint.get("pricing").items() {
 			option := map[string]any{"method": p.endpoint.get("method").value}
 			for _, name := range []string{"scheme", "network_caip2", "asset_name", "asset_address", "price", "price_usd",
-				"pay_to"} {
+				"pay_to", "testnet"} {
 				option[name] = price.get(name).value
 			}
 			prices = append(prices, option)
@@ -172,9 +172,10 @@ func figureAddress(r *report, row node, normal string, places []place, changes m
 	figureReason(r, row, reason)
 	r.figure(lookupRule, row.get("last_seen_at"), last)
 	r.figure(lookupRule, row.get("also_listed"), append([]string{}, also[:min(4, len(also))]...))
-	r.figure(lookupRule, row.get("clipped"), len(also) > 4 || len(prices) > 12)
 	published := row.get("prices").items()
-	if len(published) != min(12, len(prices)) {
+	r.figure(lookupRule, row.get("clipped"), len(also) > 4 || len(published) < len(prices))
+	// Rows that would make the answer too long are left out.
+	if n := len(published); n > min(12, len(prices)) || n < min(4, len(prices)) {
 		r.compare(lookupRule, row.get("prices"), describe(row.get("prices").value), describe(prices))
 		return
 	}

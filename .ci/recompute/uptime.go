@@ -121,6 +121,9 @@ func recomputePoints(d *directory, r *report, s *service, v visits) {
 		end := start.Add(day)
 		if end.After(d.now) {
 			end = s.detail.get("last_checked_at").time()
+			if end.After(d.now) {
+				end = d.now // a visit may end while the snapshot is read
+			}
 		}
 		r.figure(uptimeRule, point.get("period_end"), end)
 	}
@@ -234,7 +237,13 @@ func recomputeScores(d *directory, r *report, s *service) {
 			r.input(score.get("avg_response_time_ms"))
 			r.input(date)
 		}
-		r.figure(economicsRule, score.get("price_stability"), stability(prices, date.text()))
+		stable := score.get("price_stability")
+		want := stability(prices, date.text())
+		if one := big.NewRat(1, 1); want == nil && (!stable.hasValue() || stable.number().Cmp(one) == 0) {
+			r.input(stable) // prices that do not count are in no point: nothing says when the first of them was asked
+		} else {
+			r.figure(economicsRule, stable, want)
+		}
 	}
 	if len(points) > 0 {
 		r.compare(uptimeRule, d.snap.json(s.file("scores/period=all.json")).get("data"), "a list", "more days")
