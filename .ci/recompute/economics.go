@@ -121,7 +121,7 @@ func recomputeEconomics(d *directory, r *report) {
 		var stable *big.Rat
 		if o.rows > 0 {
 			prices := d.snap.json(s.file("price/period=all.json")).get("data").items()
-			stable = stability(prices, d.now.UTC().Format(time.DateOnly))
+			stable = cmp.Or(stability(prices, d.now.UTC().Format(time.DateOnly)), big.NewRat(1, 1))
 		}
 		r.figure(economicsRule, e.get("stability"), stable)
 		figureNetworks(r, detail, o.networks)
@@ -286,18 +286,19 @@ func stability(prices []node, date string) *big.Rat {
 	return round(big.NewRat(30-changed, 30), 2)
 }
 
-// recomputePriceSeries computes the last point of a price series if no price changed since. All other points are what
-// earlier visits found, and inputs: a price that lasted less than an hour is in no change record.
+// recomputePriceSeries computes the last point of a price series: until there is another point, all days are like it.
+// The other points are what earlier visits found, and inputs.
 func recomputePriceSeries(d *directory, r *report) {
-	rows := d.snap.log("v1/changes")
 	for _, s := range d.services {
 		points := d.snap.json(s.file("price/period=all.json")).get("data")
 		points.leaves(r.input)
 		o := newOffer(s)
-		if n := len(points.items()); n == 1 && len(keep(rows, "slug", s.slug)) == 0 && o.rows > 0 {
-			r.figure(economicsRule, points.items()[0].get("min_price_usd"), o.price())
-			r.figure(economicsRule, points.items()[0].get("max_price_usd"), o.highest)
-			r.figure(economicsRule, points.items()[0].get("changes"), 0)
+		items := points.items()
+		if n := len(items); n > 0 && items[n-1].get("date").text() < d.now.UTC().Format(time.DateOnly) {
+			r.figure(economicsRule, items[n-1].get("min_price_usd"), o.price())
+			r.figure(economicsRule, items[n-1].get("max_price_usd"), o.highest)
+		} else if n == 0 && o.price() != nil {
+			r.compare(economicsRule, points, "no point", "a price")
 		}
 	}
 }

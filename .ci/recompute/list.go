@@ -276,6 +276,7 @@ func groupBy(d *directory, r *report) {
 		r.figure(listRule, row.get("service_count"), g.count)
 		r.figure(listRule, row.get("avg_uptime"), g.uptime.value(2))
 		id := row.get("id").text()
+		r.figure(listRule, row.get("testnet"), !row.get("is_mainnet").bool())
 		r.figure(listRule, row.get("caip2"), id)
 		r.figure(listRule, row.get("caip2_id"), id)
 		if g.count > before.count || g.count == before.count && id < before.name {
@@ -317,7 +318,7 @@ func recomputeStats(d *directory, r *report) {
 	if n := len(prices); n > 0 {
 		least, greatest = prices[0], prices[n-1]
 		median = new(big.Rat).Add(prices[(n-1)/2], prices[n/2])
-		median.Quo(median, big.NewRat(2, 1))
+		median = round(median.Quo(median, big.NewRat(2, 1)), 9)
 	}
 	pricing := stats.get("pricing")
 	r.figure(economicsRule, pricing.get("avg_price_usd"), price.value(9))
