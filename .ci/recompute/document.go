@@ -15,7 +15,8 @@ func recomputeDocuments(d *directory, r *report) {
 	index := d.snap.json("v1/index.json")
 	var slugs []string
 	for _, name := range d.snap.files("v1/services/", ".json") {
-		if slug := strings.TrimSuffix(strings.TrimPrefix(name, "v1/services/"), ".json"); !strings.ContainsAny(slug, "/=") {
+		if slug := strings.TrimSuffix(strings.TrimPrefix(name, "v1/services/"), ".json"); !strings.ContainsAny(slug,
+			"/=") {
 			slugs = append(slugs, slug)
 		}
 	}

@@ -161,7 +161,8 @@ func figureAddress(r *report, row node, normal string, places []place, changes m
 		}
 		for _, price := range p.endpoint.get("pricing").items() {
 			option := map[string]any{"method": p.endpoint.get("method").value}
-			for _, name := range []string{"scheme", "network_caip2", "asset_name", "asset_address", "price", "price_usd",
+			for _, name := range []string{"scheme", "network_caip2", "asset_name", "asset_address", "price",
+				"price_usd",
 				"pay_to", "testnet"} {
 				option[name] = price.get(name).value
 			}
@@ -293,8 +294,10 @@ func recomputeCatalogue(d *directory, r *report) {
 		for _, e := range s.detail.get("endpoints").items() {
 			if accepts := newAccepts(e); len(accepts) > 0 {
 				rows = append(rows, map[string]any{
-					"resource": s.detail.get("base_url").text() + e.get("path").text(), "type": "http", "x402Version": 2,
-					"accepts": accepts, "lastUpdated": e.get("last_seen_at").value, "description": e.get("description").text(),
+					"resource": s.detail.get("base_url").text() + e.get("path").text(), "type": "http",
+					"x402Version": 2,
+					"accepts":     accepts, "lastUpdated": e.get("last_seen_at").value,
+					"description": e.get("description").text(),
 					"serviceName": catalogueText(s.detail.get("name").text()),
 					"tags":        []string{catalogueText(s.detail.get("category").text())},
 					"method":      e.get("method").value,
