@@ -18,96 +18,67 @@ const (
 // maxAddress is the longest address in bytes.
 const maxAddress = 1024
 
-// addressRule says how one namespace of CAIP-2 writes addresses: the form of the text, then what its bytes must be.
-type addressRule struct {
-	form  string // a regular expression of the whole text
-	bytes func(reference, text string) addressFault
+// byteRules say for each namespace what the published pattern does not: what the bytes of an address must be. They get
+// the reference of the network and a text that matches the pattern.
+var byteRules = map[string]func(reference, text string) addressFault{
+	"eip155": checkEVM, "solana": checkSolana, "aptos": checkNotZeroHex, "starknet": checkNotZeroHex,
+	"sui": checkNotZeroHex, "stellar": checkStellar, "algorand": checkAlgorand, "near": checkNEAR, "xrpl": checkXRPL,
+	"tvm": checkTON, "tron": checkTRON, "cosmos": checkCosmos, "cardano": checkCardano, "ccd": checkConcordium,
+	"stacks": checkStacks, "bip122": checkBitcoin, "*": checkWord,
 }
 
-// unknownForm is the form of addresses in every other namespace: a word that is neither a URL nor an e-mail address.
-const unknownForm = `[!#-&(-;=?A-~]{1,256}`
+// ownAssets are the namespaces whose assets are no accounts, so that their pattern says all.
+var ownAssets = []string{"algorand", "sui", "hedera", "xrpl", "cosmos", "cardano", "casper", "ccd", "stacks", "bip122",
+	"cloudflare"}
 
-const hex40, hex64 = `0x[0-9a-fA-F]{40}`, `0x[0-9a-fA-F]{64}`
-
-// accountRules contains the addresses that can receive a payment.
-var accountRules = map[string]addressRule{
-	"eip155":     {hex40, checkEVM},
-	"solana":     {`[1-9A-HJ-NP-Za-km-z]{32,44}`, checkSolana},
-	"aptos":      {`0x[0-9a-fA-F]{1,64}`, checkNotZeroHex},
-	"starknet":   {`0x[0-9a-fA-F]{1,64}`, checkNotZeroHex},
-	"sui":        {hex64, checkNotZeroHex},
-	"stellar":    {`[GC][A-D][A-Z2-7]{54}|M[A-D][A-Z2-7]{67}`, checkStellar},
-	"algorand":   {`[A-Z2-7]{58}`, checkAlgorand},
-	"near":       {`(?i)(([a-z\d]+[-_])*[a-z\d]+\.)*([a-z\d]+[-_])*[a-z\d]+`, checkNEAR},
-	"hedera":     {`\d{1,20}\.\d{1,20}\.\d{1,20}`, checkHedera},
-	"xrpl":       {`r[1-9A-HJ-NP-Za-km-z]{24,34}`, checkXRPL},
-	"tvm":        {`-?[0-9]{1,10}:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{48}`, checkTON},
-	"tron":       {`T[1-9A-HJ-NP-Za-km-z]{33}`, checkTRON},
-	"cosmos":     {`[a-z0-9]{1,90}`, checkCosmos},
-	"cardano":    {`addr(_test)?1[a-z0-9]{1,110}`, checkCardano},
-	"casper":     {`0[01][0-9a-fA-F]{64}|02[0-9a-fA-F]{66}|[0-9a-fA-F]{64}`, nil},
-	"ccd":        {`[1-9A-HJ-NP-Za-km-z]{45,55}`, checkConcordium},
-	"keeta":      {`keeta_[a-z2-7]{50,80}`, nil},
-	"stacks":     {`S[PMTN][0-9A-HJKMNP-TV-Z]{38,40}`, checkStacks},
-	"bip122":     {`[A-Za-z0-9]+`, checkBitcoin},
-	"cloudflare": {`merchant`, nil},
+// formOf returns the published form of a network's addresses and its name in byteRules.
+func formOf(network string) (addressForm, string) {
+	namespace := namespaceOf(network)
+	if form, ok := tables.addresses[namespace]; ok {
+		return form, namespace
+	}
+	return tables.addresses["*"], "*"
 }
-
-// assetRules contains the namespaces that write an asset in another way than an account. The account's rule applies to
-// all others, without burn addresses.
-var assetRules = map[string]addressRule{
-	"stellar":  {`C[A-D][A-Z2-7]{54}`, checkStellar},
-	"algorand": {`[0-9]{1,20}`, nil},
-	"sui":      {moveType, nil},
-	"hedera":   {`\d{1,20}\.\d{1,20}\.\d{1,20}`, nil},
-	"xrpl":     {`[A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9a-fA-F]{40}`, nil},
-	"cosmos":   {`u[a-z]{2,20}|ibc/[0-9A-Fa-f]{64}|factory/[a-z0-9]{10,90}/[A-Za-z0-9./_-]{1,128}`, nil},
-	"cardano":  {`lovelace|[0-9a-f]{56}\.?[0-9a-f]{0,64}`, nil},
-	"casper":   {`[0-9a-fA-F]{64}`, nil},
-	"ccd":      {`[A-Za-z0-9.%-]{1,128}`, nil},
-	"stacks": {`STX|S[PMTN][0-9A-Z]{38,40}\.[a-zA-Z][a-zA-Z0-9-]{0,127}(::[a-zA-Z][a-zA-Z0-9-]{0,127})?`,
-		nil},
-	"bip122":     {`BTC|sats`, nil},
-	"cloudflare": {`[A-Z]{3}`, nil},
-}
-
-const moveType = `0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*`
 
 // checkAccount returns the fault of a recipient's address on a network.
 func checkAccount(network, text string) addressFault {
-	rule, ok := accountRules[namespaceOf(network)]
-	if !ok {
-		rule = addressRule{form: unknownForm}
+	form, namespace := formOf(network)
+	if form.burned[normalAddress(network, text)] {
+		return faultBurn
 	}
-	return rule.check(network, text)
+	return checkForm(form.recipient, namespace, network, text)
 }
 
-// checkAsset returns the fault of an asset's address on a network. An asset may be what no recipient may be.
+// checkAsset returns the fault of an asset's address on a network. An asset may be an address that nobody owns.
 func checkAsset(network, text string) addressFault {
-	namespace := namespaceOf(network)
-	if rule, ok := assetRules[namespace]; ok {
-		return rule.check(network, text)
+	form, namespace := formOf(network)
+	isType := strings.Contains(text, "::") || text == "native"
+	if slices.Contains(ownAssets, namespace) || isType && namespace != "*" {
+		namespace = ""
 	}
-	if namespace == "aptos" && matchesWhole(moveType, text) || namespace == "tvm" && text == "native" {
-		return ""
-	}
-	fault := checkAccount(network, text)
-	if fault == faultBurn && namespace == "eip155" {
-		return ""
-	}
-	return fault
+	return checkForm(form.asset, namespace, network, text)
 }
 
-func (r addressRule) check(network, text string) addressFault {
-	switch {
-	case len(text) > maxAddress || !matchesWhole(r.form, text) || strings.Contains(text, "://"):
+func checkForm(form *regexp.Regexp, namespace, network, text string) addressFault {
+	if form == nil || len(text) > maxAddress || !form.MatchString(text) {
 		return faultShape
-	case r.bytes != nil:
+	}
+	if rule := byteRules[namespace]; rule != nil {
 		_, reference, _ := strings.Cut(network, ":")
-		return r.bytes(reference, text)
+		return rule(reference, text)
 	}
 	return ""
 }
+
+// checkWord checks an address on an unknown network.
+func checkWord(_, text string) addressFault {
+	if strings.Contains(text, "://") || strings.ContainsAny(text, `@"'<>`) {
+		return faultShape
+	}
+	return ""
+}
+
+const hex40 = `0x[0-9a-fA-F]{40}`
 
 // compiled keeps each regular expression once.
 var compiled = map[string]*regexp.Regexp{}
@@ -147,7 +118,7 @@ func normalAddress(network, text string) string {
 	case "near":
 		return strings.ToLower(text)
 	case "casper":
-		if matchesWhole(accountRules["casper"].form, text) {
+		if form, _ := formOf(network); form.recipient != nil && form.recipient.MatchString(text) {
 			return strings.ToLower(text)
 		}
 	case "tvm":
@@ -158,16 +129,10 @@ func normalAddress(network, text string) string {
 	return text
 }
 
-// burnEVM lists the accounts on EVM chains from which nobody can spend.
-var burnEVM = []string{"0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000dead"}
-
-// checkEVM checks for burn addresses and for the checksum of EIP-55, which only a text in mixed case has.
+// checkEVM checks the checksum of EIP-55, which only a text in mixed case has.
 func checkEVM(_, text string) addressFault {
 	digits := text[2:]
-	switch {
-	case slices.Contains(burnEVM, strings.ToLower(text)):
-		return faultBurn
-	case digits == strings.ToLower(digits), digits == strings.ToUpper(digits), digits == eip55(digits):
+	if digits == strings.ToLower(digits) || digits == strings.ToUpper(digits) || digits == eip55(digits) {
 		return ""
 	}
 	return faultChecksum
@@ -175,13 +140,6 @@ func checkEVM(_, text string) addressFault {
 
 func checkNotZeroHex(_, text string) addressFault {
 	if strings.Trim(text[2:], "0") == "" {
-		return faultBurn
-	}
-	return ""
-}
-
-func checkHedera(_, text string) addressFault {
-	if text == "0.0.0" {
 		return faultBurn
 	}
 	return ""

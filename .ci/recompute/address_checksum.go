@@ -84,7 +84,7 @@ func checkSolana(_, text string) addressFault {
 	if !ok || len(data) != 32 {
 		return faultShape
 	}
-	return checkNotZero(data)
+	return ""
 }
 
 func checkTRON(_, text string) addressFault { return checkHash160(text, bitcoinAlphabet, 0x41) }

@@ -271,8 +271,8 @@ func networkProper(r *row, version int) bool {
 	if !isText || r.network == "" {
 		return false
 	}
-	row, _ := lookupNetwork(r.network)
-	return version < 2 || text == r.network || slices.Contains(row.AlsoCAIP2, text)
+	_, isListed := lookupNetwork(text)
+	return version < 2 || text == r.network || isListed
 }
 
 func schemeDeclared(r *row, _ int) bool {

@@ -11,6 +11,7 @@ import (
 
 // TestExamples grades the two services that the methodology grades by hand.
 func TestExamples(t *testing.T) {
+	loadPublished(t)
 	page, err := os.ReadFile("../../templates/pages/methodology.md")
 	if err != nil {
 		t.Fatal(err)

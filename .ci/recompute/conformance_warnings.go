@@ -34,7 +34,7 @@ func warn(judged []*probed) []warning {
 				list = append(list, warning{code, p.name, i})
 			}
 			rows++
-			if n, listed := lookupNetwork(r.network); listed && !n.Mainnet {
+			if n, ok := lookupNetwork(r.network); ok && !n.Mainnet {
 				test++
 			}
 		}

@@ -50,6 +50,7 @@ func recompute(snap *snapshot) *report {
 
 func newDirectory(snap *snapshot) *directory {
 	d := &directory{snap: snap, now: snap.now}
+	loadTables(snap.json("v1/assets.json").get("data"))
 	for _, slug := range snap.json("v1/index.json").get("slugs").texts() {
 		d.services = append(d.services, &service{
 			slug:     slug,

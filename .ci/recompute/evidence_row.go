@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"math/big"
-	"slices"
 	"strings"
 )
 
@@ -202,10 +201,11 @@ func resolveNetwork(text string) (id string, listed bool) {
 	if namespace, reference, ok := strings.Cut(text, ":"); ok {
 		text = strings.ToLower(namespace) + ":" + reference
 	}
-	for _, n := range tables.networks {
-		if n.ID == text || slices.Contains(n.AlsoCAIP2, text) || slices.Contains(n.Aliases, strings.ToLower(text)) {
-			return n.ID, true
-		}
+	if row, ok := lookupNetwork(text); ok {
+		return row.ID, true
+	}
+	if id, ok := tables.aliases[strings.ToLower(text)]; ok {
+		return id, true
 	}
 	if matchesWhole(caip2Form, text) {
 		return text, false
