@@ -12,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // changeGap is the least time between two change records of the same type for one service. Changes within an hour of a
@@ -152,9 +153,11 @@ func newSnapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.Snap
 		}
 		if p.NetworkCAIP2 != nil {
 			entries[i].Network = *p.NetworkCAIP2
-			if a, ok := x402.LookupAsset(*p.NetworkCAIP2, p.Asset); ok {
-				entries[i].AssetName = a.Symbol
+			r := x402.Requirement{NetworkCAIP2: *p.NetworkCAIP2, AssetNorm: address.Normalize(*p.NetworkCAIP2, p.Asset)}
+			if p.Extra != nil {
+				r.Extra = json.RawMessage(*p.Extra)
 			}
+			entries[i].AssetName = r.Symbol()
 		}
 	}
 	return entries

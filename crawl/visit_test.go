@@ -261,7 +261,7 @@ func TestClean(t *testing.T) {
 }
 
 // TestNewPrices checks that requirements that can't be paid, and amounts that are not whole atomic units, make no
-// price. Positions are those of the answer.
+// price. An issued currency of the XRP Ledger with its issuer does. Positions are those of the answer.
 func TestNewPrices(t *testing.T) {
 	t.Parallel()
 	row := func(network, asset, amount, payTo string) string {
@@ -270,11 +270,15 @@ func TestNewPrices(t *testing.T) {
 	}
 	const xrpl, evm, usdc = "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
 		"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	const issued = `{"scheme":"exact","network":"xrpl:0","asset":"524C555344000000000000000000000000000000",` +
+		`"amount":"10.50","payTo":"` + xrpl + `","extra":{"issuer":"rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"}}`
 	rows := []string{
 		row("xrpl:0", "524C555344000000000000000000000000000000", "10.5", xrpl), row("xrpl:0", "XRP", "10.5", xrpl),
 		row("xrpl:0", "XRP", "1000000", xrpl),
 		row("eip155:8453", usdc, "0.01", evm), row("eip155:8453", usdc, "10000", ""),
 		row("eip155:8453", "", "10000", evm), row("eip155:8453", usdc, "10000", evm),
+		issued, row("eip155:8453", usdc, "10000", "0x0000000000000000000000000000000000000000"),
+		row("eip155:8453", usdc, "10000", usdc), row("eip155:8453", usdc, "10000", xrpl),
 	}
 	a := x402.Capture(x402.Answer{Status: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
@@ -282,7 +286,7 @@ func TestNewPrices(t *testing.T) {
 	for _, p := range newPrices(uuid.Nil, noon, a.Envelope) {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Position, p.Network, p.Amount))
 	}
-	if diff := cmp.Diff([]string{"2 xrpl:0 1000000", "6 eip155:8453 10000"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"2 xrpl:0 1000000", "6 eip155:8453 10000", "7 xrpl:0 10.5"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -114,8 +114,8 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 	changes := []PriceChange{}
 	for k, now := range is {
 		removed, added := subtract(now, was[k]), subtract(was[k], now)
-		slices.SortFunc(removed, compareAmounts)
-		slices.SortFunc(added, compareAmounts)
+		slices.SortFunc(removed, CompareAmounts)
+		slices.SortFunc(added, CompareAmounts)
 		for i := range min(len(removed), len(added)) {
 			changes = append(changes, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: added[i],
 				OldPrice: removed[i], AssetName: k.name})
@@ -124,13 +124,18 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 	slices.SortFunc(changes, func(a, b PriceChange) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
 			cmp.Compare(a.AssetName, b.AssetName),
-			compareAmounts(a.OldPrice, b.OldPrice), compareAmounts(a.NewPrice, b.NewPrice))
+			CompareAmounts(a.OldPrice, b.OldPrice), CompareAmounts(a.NewPrice, b.NewPrice))
 	})
 	return PriceSummary{PriceChanges: slices.Compact(changes)}
 }
 
-// compareAmounts compares amounts in atomic units: digits without leading zeros.
-func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+// CompareAmounts compares amounts as prices have them: decimals without leading zeros.
+func CompareAmounts(a, b string) int {
+	wholeA, fractionA, _ := strings.Cut(a, ".")
+	wholeB, fractionB, _ := strings.Cut(b, ".")
+	return cmp.Or(cmp.Compare(len(wholeA), len(wholeB)), cmp.Compare(wholeA, wholeB),
+		cmp.Compare(fractionA, fractionB))
+}
 
 // compareRecipients compares only networks and endpoints that both snapshots contain: the recipient of a new network is
 // not a change of recipient.

@@ -196,6 +196,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site",
 			"site/listing",
 			"site/x402",
+			"site/x402/address",
 			"site/postgres",
 			"site/postgres/ledger",
 			"site/postgres/ledger",

@@ -88,7 +88,7 @@ func TestLintSampleWorld(t *testing.T) {
 		{"https://thimble-classifier.sample.test/classify", "", 1, "paid", "C", []string{"price_sane"}},
 		{"https://treadmill-jobs.sample.test/jobs", "", 1, "paid", "F", []string{"accepts_present"}},
 		{"https://fingerpost-identity.sample.test/prove", "", 1, "paid", "C", []string{"eip712_domain_extra"}},
-		{"https://driftwood-treasury.sample.test/treasury", "", 1, "paid", "C", []string{"payto_shape"}},
+		{"https://driftwood-treasury.sample.test/treasury", "", 1, "broken", "C", []string{"payto_shape"}},
 		{"https://bellbird-alerts.sample.test/sms", "", 1, "paid", "A", []string{"version_channel_coherent"}},
 		{"http://sandglass-trivia.sample.test/question", "", 1, "paid", "C", []string{"transport_https"}},
 		{"https://larkspur-recipes.sample.test/recipes/today", "", 2, "open", "unknown", nil},
@@ -178,7 +178,7 @@ Prices
   $0.0025 in USDC on Base (eip155:8453) by exact, to 0x209693Bc6afc0C5328bA36FaF03C514EF312287C
     2500 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
   up to 1 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 on eip155:999999 by upto, to (none)
-    incomplete: a client can't pay with this
+    can't be paid: no recipient
 
 Failed checks
   Recipient found (payto_recoverable)
@@ -186,7 +186,7 @@ Failed checks
     expected  Every row names a recipient, in any known field.
     fix       Set payTo in every row of accepts.
   Recipient in payTo (payto_conformant)
-    found     GET /quote, row 2: ` + "`payTo`" + ` is empty
+    found     GET /quote, row 2: payTo is empty
     expected  Every row has payTo as a string.
     fix       Put the recipient into the field payTo of every row, as a string.
   Recipient is a valid address (payto_shape)
@@ -198,7 +198,7 @@ Failed checks
     expected  The endpoint and every redirect use https with a valid certificate.
     fix       Serve the endpoint over https, renew the certificate, and never redirect to http.
   Signing domain given (eip712_domain_extra)
-    found     GET /quote, row 1: ` + "`extra`" + ` is "USDC" / "2"; the token's domain is "USD Coin" / "2"
+    found     GET /quote, row 1: extra is "USDC" / "2"; the token's domain is "USD Coin" / "2"
     expected  EVM rows paid through EIP-3009 have extra.name and extra.version as strings that match the token's own.
     fix       Set extra to the token's EIP-712 domain; for USDC on Base that is {"name":"USD Coin","version":"2"}.
 

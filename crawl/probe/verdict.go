@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,21 +81,13 @@ func judge402(c x402.Captured) (Verdict, string, string) {
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
-	case !hasUsable(c.Envelope):
+	case len(c.Envelope.Accepts) == 0:
+		return Broken, ClassPaidBroken, "asks for payment, but lists no payment option"
+	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
 		return Broken, ClassPaidBroken,
-			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme " +
-				"and network"
+			"asks for payment, but no option can be paid; row 1: " + c.Envelope.Accepts[0].Unusable()
 	}
 	return Paid, ClassPaidOK, "asks for payment"
-}
-
-func hasUsable(e *x402.Envelope) bool {
-	for _, r := range e.Accepts {
-		if r.Usable() {
-			return true
-		}
-	}
-	return false
 }
 
 func judgeStatus(a x402.Answer) (Verdict, string, string) {

@@ -29,8 +29,7 @@ func unpayable() x402.Captured {
 	return c
 }
 
-// issued returns an envelope whose only requirement asks for an issued currency of the XRP Ledger, which has no atomic
-// unit.
+// issued returns an envelope whose only requirement asks for an issued currency of the XRP Ledger.
 func issued() x402.Captured {
 	return x402.Capture(x402.Answer{Status: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[{"scheme":"exact","network":"xrpl:0","amount":"10.5",` +
@@ -68,7 +67,7 @@ func TestJudge(t *testing.T) {
 		{"402 usable", answer(402), payable(x402.ChannelHeader), nil, Paid, ClassPaidOK},
 		{"402 usable body", answer(402), payable(x402.ChannelBody), nil, Paid, ClassPaidOK},
 		{"402 unusable", answer(402), unpayable(), nil, Broken, ClassPaidBroken},
-		{"402 in an issued currency alone", answer(402), issued(), nil, Broken, ClassPaidBroken},
+		{"402 in an issued currency alone", answer(402), issued(), nil, Paid, ClassPaidOK},
 		{"402 no rows", answer(402), x402.Captured{Envelope: &x402.Envelope{Version: 2, Channel: x402.ChannelHeader}},
 			nil, Broken, ClassPaidBroken},
 		{"402 html only", answer(402), payable(x402.ChannelHTML), nil, Broken, ClassUnreadable},

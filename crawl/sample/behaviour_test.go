@@ -67,7 +67,9 @@ func wantSeen(behaviour string, rails int) (seen, bool) {
 	with := func(s seen, change func(*seen)) seen { change(&s); return s }
 	want, ok := map[string]seen{
 		"v2": good, "raiser": good, "mover": good, "needs-body": good, "slow": good, "flapping": good,
-		"zero-recipient": good, "wrong-domain": good, "wrong-chain-recipient": good,
+		"wrong-domain":          good,
+		"zero-recipient":        with(good, func(s *seen) { s.Usable = 0 }),
+		"wrong-chain-recipient": with(good, func(s *seen) { s.Usable-- }), // the first row
 
 		"v1":       {Status: 402, Version: 1, Channel: x402.ChannelBody, Decode: "json", Rows: rails, Usable: rails},
 		"mirror":   with(good, func(s *seen) { s.Others = 1 }),

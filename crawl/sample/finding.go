@@ -91,10 +91,11 @@ func (f *finding) read402(s *service, e endpoint, a reply) {
 	case c.Envelope.Channel == x402.ChannelHTML:
 		f.verdict, f.class, f.reason = broken, "paid_unreadable",
 			"states its payment requirements only inside an HTML page"
+	case len(c.Envelope.Accepts) == 0:
+		f.verdict, f.class, f.reason = broken, "paid_broken", "asks for payment, but lists no payment option"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
 		f.verdict, f.class, f.reason = broken, "paid_broken",
-			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme "+
-				"and network"
+			"asks for payment, but no option can be paid; row 1: "+c.Envelope.Accepts[0].Unusable()
 	default:
 		f.verdict, f.class, f.reason = paid, "paid_ok", "asks for payment"
 	}

@@ -244,7 +244,7 @@ func TestHistoriesOfServices(t *testing.T) {
 		{"larkspur-recipes", site.StatusDegraded, [2]int{0, 0}, "without asking for payment"},
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
 		{"scholium-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
-		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of a whole amount"},
+		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option can be paid; row 1: the price"},
 		// status of the last conclusive check
 		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"},
 		{"lamplighter-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},

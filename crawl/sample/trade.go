@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -157,11 +156,10 @@ func (s *shop) offers(t time.Time, which float64) []offer {
 // payable converts a requirement to an offer; false if it can't be paid or no facilitator settles it.
 func payable(want x402.Requirement) (offer, bool) {
 	r, ok := settled()[want.NetworkCAIP2]
-	if !ok || !want.Usable() || want.AssetName != "USDC" || address.Check(want.NetworkCAIP2, want.PayTo) != nil {
+	if !ok || !want.Usable() || want.AssetName != "USDC" {
 		return offer{}, false
 	}
-	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || strings.Trim(want.PayToNorm, "0x") == "" ||
-		want.Amount == "0" {
+	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || want.Amount == "0" {
 		return offer{}, false
 	}
 	return offer{rail: r, token: want.AssetNorm, payee: want.PayToNorm, amount: want.Amount}, true

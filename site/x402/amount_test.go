@@ -65,7 +65,10 @@ func TestPriceUSD(t *testing.T) {
 		{forged, "10.5", ""},
 		{Requirement{NetworkCAIP2: "eip155:1", AssetNorm: usdc.AssetNorm}, "10000", ""},
 	} {
-		test.row.AmountRaw, test.row.Amount = test.amount, integerAmount(test.amount)
+		test.row.Asset = test.row.AssetNorm
+		if test.row.Amount = integerAmount(test.amount); test.row.issuedCurrency() {
+			test.row.Amount = decimalAmount(test.amount)
+		}
 		got, ok := test.row.PriceUSD()
 		if got != test.want || ok != (test.want != "") {
 			t.Errorf("PriceUSD of %q on %s = %q, %v, want %q", test.amount, test.row.NetworkCAIP2, got, ok, test.want)
@@ -85,24 +88,6 @@ func TestLessOrEqual(t *testing.T) {
 	} {
 		if got := lessOrEqual(test.a, test.b); got != test.want {
 			t.Errorf("lessOrEqual(%s, %s) = %v", test.a, test.b, got)
-		}
-	}
-}
-
-func TestUsable(t *testing.T) {
-	t.Parallel()
-	whole := Requirement{Scheme: "exact", NetworkCAIP2: "eip155:8453", Asset: "0x1", Amount: "1", PayTo: "0x2"}
-	if !whole.Usable() {
-		t.Error("a row with everything is not usable")
-	}
-	for name, remove := range map[string]func(*Requirement){
-		"scheme": func(r *Requirement) { r.Scheme = "" }, "network": func(r *Requirement) { r.NetworkCAIP2 = "" },
-		"asset": func(r *Requirement) { r.Asset = "" }, "amount": func(r *Requirement) { r.Amount = "" },
-		"payTo": func(r *Requirement) { r.PayTo = "" },
-	} {
-		r := whole
-		if remove(&r); r.Usable() {
-			t.Errorf("a row without %s is usable", name)
 		}
 	}
 }

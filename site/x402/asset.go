@@ -74,6 +74,14 @@ func (r Requirement) assetOf() (Asset, bool) {
 	return a, ok
 }
 
+// Symbol returns the symbol of the asset, UnknownAsset for one that is not in the table.
+func (r Requirement) Symbol() string {
+	if a, ok := r.assetOf(); ok {
+		return a.Symbol
+	}
+	return UnknownAsset
+}
+
 // extra returns the members of the scheme's data.
 func (r Requirement) extra() object {
 	list, _ := members(r.Extra)

@@ -26,7 +26,7 @@ type Compliance struct {
 	Passed        int       `json:"passed"`
 	Total         int       `json:"total"`
 	Grade         string    `json:"grade"`           // A, B, C, D, F or unknown
-	GradeReason   string    `json:"grade_reason"`    // the grade and why, as in "F: `accepts` is missing"
+	GradeReason   string    `json:"grade_reason"`    // the grade and why, as in "F: accepts is missing"
 	PayToSource   string    `json:"pay_to_source"`   // the key of the recipient, "" without one
 	PayToLocation string    `json:"pay_to_location"` // "accept" or "element"
 	Warnings      []Warning `json:"warnings"`        // by code, endpoint and row

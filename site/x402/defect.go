@@ -77,6 +77,7 @@ const (
 	amountSpaced      = "amount_spaced"
 	amountZeros       = "amount_leading_zeros"
 	amountNotInteger  = "amount_not_integer"
+	amountNotDecimal  = "amount_not_decimal"
 	assetMissing      = "asset_missing"
 	assetObject       = "asset_object"
 	assetTicker       = "asset_ticker"
@@ -99,6 +100,7 @@ var defectCodes = []DefectCode{
 	{amountKey, "The price is in a field that its protocol version does not use."},
 	{amountZeros, "The amount begins with zeros."},
 	{amountMissing, "The row names no price."},
+	{amountNotDecimal, "The price of an issued currency is not a decimal number."},
 	{amountNotInteger, "The price is not a whole number of atomic units."},
 	{amountNumber, "The amount is a JSON number where a string is expected; large numbers lose digits."},
 	{amountSpaced, "The amount has spaces around it."},

@@ -73,8 +73,8 @@ func ExampleAssess() {
 	}
 	// Output:
 	// grade C, 12 of 14
-	// x402_version_current: GET /quote: `x402Version` is 1
-	// eip712_domain_extra: GET /quote, row 1: `extra` is "USDC" / "2"; the token's domain is "USD Coin" / "2"
+	// x402_version_current: GET /quote: x402Version is 1
+	// eip712_domain_extra: GET /quote, row 1: extra is "USDC" / "2"; the token's domain is "USD Coin" / "2"
 }
 
 func ExampleResolveNetwork() {

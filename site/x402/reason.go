@@ -15,7 +15,7 @@ func meaning(code string) string {
 	return code
 }
 
-// mustBe returns the reason for a value of the wrong form: "`amount` must be a string; got the number 1000".
+// mustBe returns the reason for a value of the wrong form: "amount must be a string; got the number 1000".
 func mustBe(key, want string, raw json.RawMessage) string {
 	got := "nothing"
 	if len(raw) > 0 {
@@ -33,7 +33,7 @@ func mustBe(key, want string, raw json.RawMessage) string {
 		}
 		got += show(raw)
 	}
-	return "`" + key + "` must be " + want + "; got " + got
+	return key + " must be " + want + "; got " + got
 }
 
 // show prints a value as received, short enough for a reason.

@@ -31,10 +31,7 @@ func readRequirement(row object, raw json.RawMessage, top object, version int, d
 	r.readPayTo(row, top, d)
 	r.readTimeout(row, d)
 	r.readExtra(row, d)
-	r.AssetName = UnknownAsset
-	if a, ok := r.assetOf(); ok {
-		r.AssetName = a.Symbol
-	}
+	r.AssetName = r.Symbol()
 	if version >= 2 && !absent(row.get("outputSchema")) {
 		d.add(outputSchemaInV2)
 	}
@@ -118,8 +115,13 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 	if text != r.AmountRaw {
 		d.add(amountSpaced)
 	}
+	if r.issuedCurrency() {
+		if r.Amount = decimalAmount(text); r.Amount == "" {
+			d.add(amountNotDecimal, text)
+		}
+		return
+	}
 	switch r.Amount = integerAmount(text); {
-	case r.Amount == "" && r.issuedCurrency() && decimalAmount(text) != "":
 	case r.Amount == "":
 		d.add(amountNotInteger, text)
 	case r.Amount != text:
@@ -127,8 +129,8 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 	}
 }
 
-// issuedCurrency reports whether the asset is an XRP Ledger currency other than XRP. Such a currency has decimal
-// amounts, which are not a defect, and no integer amount.
+// issuedCurrency reports whether the asset is an XRP Ledger currency other than XRP. Such a currency has no atomic
+// unit: its amounts are values in decimal text.
 func (r Requirement) issuedCurrency() bool {
 	return address.Namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
@@ -252,13 +254,6 @@ func (r *Requirement) readExtra(row object, d *defects) {
 	}
 }
 
-// Usable reports whether a row counts as a way to pay: whether it has an integer amount in atomic units, a recipient,
-// an asset, a scheme and a network that resolves. A row with an issued currency of the XRP Ledger is never usable,
-// since its amounts are decimal. Such a row may pass every check and stays in the evidence, but has no price.
-func (r Requirement) Usable() bool {
-	return r.Amount != "" && r.PayTo != "" && r.Asset != "" && r.Scheme != "" && r.NetworkCAIP2 != ""
-}
-
 // PriceUSD returns the price in dollars as exact decimal text ("0.01"), without exponent and without needless zeros. It
 // returns false for assets that are not in the table or not pegged to the dollar, and without an amount.
 func (r Requirement) PriceUSD() (string, bool) {
@@ -266,13 +261,11 @@ func (r Requirement) PriceUSD() (string, bool) {
 	if !ok || a.Peg != "USD" {
 		return "", false
 	}
-	// the amount of an XRPL issued currency is the value itself; only rules use it, since the row is not usable
-	if a.Issuer != "" {
-		text := decimalAmount(r.AmountRaw)
-		return text, text != ""
-	}
-	if r.Amount == "" {
+	switch {
+	case r.Amount == "":
 		return "", false
+	case a.Issuer != "": // an issued currency, whose amount is the value itself
+		return r.Amount, true
 	}
 	return shiftPoint(r.Amount, a.Decimals), true
 }

@@ -141,7 +141,7 @@ func payloadCaptured(e *exhibit) string {
 	case e.Captured.Envelope.Channel == ChannelHTML:
 		return "the payment terms are only in an HTML paywall page"
 	case e.top.get("accepts") == nil && e.top.get("x402Version") == nil:
-		return "the requirements are not inside an object with `accepts` or `x402Version`"
+		return "the requirements are not inside an object with accepts or x402Version"
 	}
 	return ""
 }
@@ -153,12 +153,12 @@ func acceptsPresent(e *exhibit) string {
 	accepts := e.top.get("accepts")
 	switch kind(accepts) {
 	case 0:
-		return "`accepts` is missing"
+		return "accepts is missing"
 	case '[':
 		if len(e.rows) > 0 {
 			return ""
 		}
-		return "`accepts` contains no object"
+		return "accepts contains no object"
 	}
 	return mustBe("accepts", "a list", accepts)
 }
@@ -174,29 +174,18 @@ func payToConformant(r *exhibitRow) string {
 	raw := r.members.get("payTo")
 	switch text, isText := stringValue(raw); {
 	case absent(raw) && r.PayTo != "":
-		return "`payTo` is missing; the recipient is in `" + r.PayToSource + "` (" + r.PayToLocation + ")"
+		return "payTo is missing; the recipient is in " + r.PayToSource + " (" + r.PayToLocation + ")"
 	case absent(raw):
-		return "`payTo` is missing"
+		return "payTo is missing"
 	case !isText:
 		return mustBe("payTo", "a string", raw)
 	case strings.TrimSpace(text) == "":
-		return "`payTo` is empty"
+		return "payTo is empty"
 	}
 	return ""
 }
 
-func payToShape(r *exhibitRow) string {
-	if r.PayTo == "" {
-		return "no recipient"
-	}
-	if r.payToFault != nil {
-		return r.payToFault.Error()
-	}
-	if r.PayToNorm == r.AssetNorm && address.Namespace(r.NetworkCAIP2) != "cloudflare" {
-		return "the recipient is the asset itself"
-	}
-	return ""
-}
+func payToShape(r *exhibitRow) string { return r.recipientFault(r.payToFault) }
 
 // creditRail reports whether a row is batch settlement on Cloudflare's credit rail, which may omit the price for agents
 // that it does not recognise.
@@ -211,14 +200,14 @@ func pricePresent(r *exhibitRow) string {
 	case isText && strings.TrimSpace(text) != "", kind(raw) == '0':
 		return ""
 	case !absent(raw):
-		return "`" + key + "` is not a price: " + show(raw)
+		return key + " is not a price: " + show(raw)
 	case r.creditRail():
 		return ""
 	}
 	if other, _ := firstOf(r.members, amountKeys); other != "" {
-		return "`" + key + "` is missing; the price is in `" + other + "`"
+		return key + " is missing; the price is in " + other
 	}
-	return "`" + key + "` is missing"
+	return key + " is missing"
 }
 
 // MaxSaneUSD is the highest plausible price of one request. A higher price is probably a mistake in scale.
@@ -245,7 +234,7 @@ func priceSane(r *exhibitRow) string {
 		return mustBe(key, "a whole number of atomic units above zero", raw)
 	}
 	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, MaxSaneUSD) {
-		return fmt.Sprintf("`%s` %s is $%s, more than $%s", key, show(raw), price, MaxSaneUSD)
+		return fmt.Sprintf("%s %s is $%s, more than $%s", key, show(raw), price, MaxSaneUSD)
 	}
 	return ""
 }
@@ -255,7 +244,7 @@ func assetDeclared(r *exhibitRow) string {
 	text, isText := stringValue(raw)
 	switch {
 	case absent(raw) || isText && strings.TrimSpace(text) == "":
-		return "`asset` is missing"
+		return "asset is missing"
 	case !isText:
 		return mustBe("asset", "a string", raw)
 	}
@@ -264,7 +253,7 @@ func assetDeclared(r *exhibitRow) string {
 		fault = address.CheckAsset(r.NetworkCAIP2, text)
 	}
 	if fault != nil && !isChecksum(fault) {
-		return fault.Error()
+		return fmt.Sprintf("asset %s is not an asset of %s", show(raw), orNetwork(r.NetworkCAIP2))
 	}
 	return ""
 }
@@ -275,9 +264,9 @@ func networkCAIP2(r *exhibitRow) string {
 	case !isText || text == "":
 		return mustBe("network", "a string", r.members.get("network"))
 	case r.NetworkCAIP2 == "":
-		return "`network` is not recognised: " + show(r.members.get("network"))
+		return "network is not recognised: " + show(r.members.get("network"))
 	case r.version >= 2 && !properNetwork(text):
-		return fmt.Sprintf("`network` %s should be %s", show(r.members.get("network")), r.NetworkCAIP2)
+		return fmt.Sprintf("network %s should be %s", show(r.members.get("network")), r.NetworkCAIP2)
 	}
 	return ""
 }
@@ -287,10 +276,10 @@ func schemeDeclared(r *exhibitRow) string {
 	text, isText := stringValue(raw)
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "unknown", "none", "null", "any":
-		return "`scheme` is a placeholder: " + show(raw)
+		return "scheme is a placeholder: " + show(raw)
 	case "":
 		if absent(raw) || isText {
-			return "`scheme` is missing"
+			return "scheme is missing"
 		}
 		return mustBe("scheme", "a string", raw)
 	}
@@ -319,9 +308,9 @@ func versionCurrent(e *exhibit) string {
 		return ""
 	}
 	if absent(raw) {
-		return "`x402Version` is missing"
+		return "x402Version is missing"
 	}
-	return "`x402Version` is " + show(raw)
+	return "x402Version is " + show(raw)
 }
 
 // domainSchemes are the schemes on EVM chains whose payments are signed under the token's EIP-712 domain.
@@ -344,15 +333,15 @@ func domainExtra(r *exhibitRow) string {
 	switch {
 	case name == gatewayName:
 		if address.CheckAsset(r.NetworkCAIP2, extra.text("verifyingContract")) != nil {
-			return "`extra.verifyingContract` of the Gateway wallet is not an address: " +
+			return "extra.verifyingContract of the Gateway wallet is not an address: " +
 				show(extra.get("verifyingContract"))
 		}
 	case name == "":
-		return "`extra.name` is missing or not a string"
+		return "extra.name is missing or not a string"
 	case version == "":
-		return "`extra.version` is missing or not a string"
+		return "extra.version is missing or not a string"
 	case isListed && asset.Name != "" && (name != asset.Name || version != asset.Version):
-		return fmt.Sprintf("`extra` is %q / %q; the token's domain is %q / %q", clip(name, 80), clip(version, 20),
+		return fmt.Sprintf("extra is %q / %q; the token's domain is %q / %q", clip(name, 80), clip(version, 20),
 			asset.Name, asset.Version)
 	}
 	return ""

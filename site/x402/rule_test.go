@@ -291,9 +291,9 @@ func TestGradeReason(t *testing.T) {
 		{"no terms", []Evidence{{Endpoint: "GET /b"}}, "F: GET /b: no payment terms in header or body"},
 		{"good", []Evidence{evidenceOf(t, envelopeWith(2, rowWith(nil)), false)}, "A: 14 of 14 checks pass"},
 		{"no list", []Evidence{evidenceOf(t, map[string]any{"x402Version": 2, "accepts": map[string]any{}}, false)},
-			"F: GET /quote: `accepts` must be a list; got the object {}"},
+			"F: GET /quote: accepts must be a list; got the object {}"},
 		{"wrong domain", []Evidence{evidenceOf(t, envelopeWith(2, rowWith(map[string]any{"extra": nil})), false)},
-			"C at best: GET /quote, row 1: `extra.name` is missing or not a string"},
+			"C at best: GET /quote, row 1: extra.name is missing or not a string"},
 		{"a cap above the share", []Evidence{evidenceOf(t, envelopeWith(2, bad), false)}, "C: 9 of 14 checks pass"},
 	} {
 		if got := Assess(test.rows).GradeReason; got != test.want {

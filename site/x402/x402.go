@@ -1,7 +1,7 @@
 // Package x402 parses the response of a service that requests payment: from the bytes of a 402 it extracts payment
 // requirements, defects and compliance checks. Services deviate from the protocol, so parsing is lenient and records
 // every deviation as a Defect. A Requirement is one payment option in normal form: CAIP-2 ids, comparable addresses,
-// and amounts as integers in decimal strings. The received bytes stay unchanged. Assess applies the 14 Rules.
+// and amounts as decimal strings. The received bytes stay unchanged. Assess applies the 14 Rules.
 //
 // The package is pure: it uses no clock, network or database, and knows no service, check or page. Its data is in
 // networks.json and assets.json (sources in SOURCES.md). All input may be hostile. Parsing is limited in bytes, depth,
@@ -108,7 +108,8 @@ type Requirement struct {
 	Asset        string // as received
 	AssetNorm    string // hex addresses in lower case, else as received
 	AssetName    string // symbol from the asset table, else "UNKNOWN"
-	// atomic units, an integer in decimal digits; "" when there is none, as of XRPL issued currencies
+	// atomic units, an integer in decimal digits; for issued currencies of the XRP Ledger the value as a decimal, such
+	// as "10.5"; "" when there is none
 	Amount            string
 	AmountRaw         string // as received, whatever it was
 	PayTo             string // as received, "" when there is none

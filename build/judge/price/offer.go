@@ -6,6 +6,7 @@
 package price
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -115,12 +116,13 @@ func Requirement(p *postgres.Price) x402.Requirement {
 		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",
 		Amount: p.Amount, AmountRaw: p.Amount, PayTo: p.PayTo, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 	}
+	if p.Extra != nil {
+		r.Extra = json.RawMessage(*p.Extra)
+	}
 	if p.NetworkCAIP2 != nil {
 		r.NetworkCAIP2 = *p.NetworkCAIP2
 		r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
-		if a, ok := x402.LookupAsset(r.NetworkCAIP2, r.Asset); ok {
-			r.AssetName = a.Symbol
-		}
+		r.AssetName = r.Symbol()
 	}
 	return r
 }

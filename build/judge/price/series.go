@@ -59,7 +59,9 @@ func (h *History) addSpan(p *postgres.PriceSpan) {
 	}
 	var counted []site.Decimal
 	for _, amount := range p.Amounts { // ascending
-		r := Requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount})
+		r := Requirement(&postgres.Price{
+			NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Extra: p.Extra, Amount: amount,
+		})
 		if v := valueOf(&r); v.counted != nil {
 			counted = append(counted, *v.counted)
 		}

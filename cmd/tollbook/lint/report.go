@@ -43,13 +43,13 @@ type Ask struct {
 	NetworkName       *string `json:"network_name"`  // null when it is in no table
 	Asset             string  `json:"asset"`
 	AssetName         string  `json:"asset_name"` // UNKNOWN when it is in no table
-	Amount            string  `json:"amount"`     // atomic units as received
+	Amount            string  `json:"amount"`     // as received
 	Variable          bool    `json:"variable"`   // the amount is a maximum
 	PriceUSD          *string `json:"price_usd"`  // null for an asset without a known dollar value
 	PayTo             string  `json:"pay_to"`
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
-	// it states all of a whole amount in atomic units, recipient, asset, scheme and network
-	Usable bool `json:"usable"`
+	Usable            bool    `json:"usable"`          // it can be paid
+	UnusableReason    *string `json:"unusable_reason"` // null for a usable one
 }
 
 // New returns the report on a URL. headFree means that HEAD is served without payment while GET is paid.
@@ -102,6 +102,9 @@ func newAsk(r x402.Requirement) Ask {
 	}
 	if usd, ok := r.PriceUSD(); ok {
 		a.PriceUSD = &usd
+	}
+	if reason := r.Unusable(); reason != "" {
+		a.UnusableReason = &reason
 	}
 	return a
 }
@@ -223,8 +226,8 @@ func (a Ask) String() string {
 	if a.PriceUSD != nil {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
 	}
-	if !a.Usable {
-		text += "\n    incomplete: a client can't pay with this"
+	if a.UnusableReason != nil {
+		text += "\n    can't be paid: " + *a.UnusableReason
 	}
 	return text
 }

@@ -23,7 +23,7 @@ type Price struct {
 	NetworkCAIP2      *string
 	Asset             string
 	PayTo             string
-	Amount            string // atomic units
+	Amount            string // atomic units; for issued currencies of the XRP Ledger the value
 	MaxTimeoutSeconds *int
 	Extra             *string // JSON text as received; nil when absent
 	X402Version       int

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"tollbook/site"
 	"tollbook/site/postgres/rows"
 )
 
@@ -19,9 +21,10 @@ type PriceSpan struct {
 	EndpointID   uuid.UUID
 	NetworkCAIP2 *string
 	Asset        string
+	Extra        *string // only where it names the issuer of the asset
 	Since        time.Time
 	Until        *time.Time // nil for a current price
-	Amounts      []string   // in atomic units, ascending, each once
+	Amounts      []string   // as Price.Amount, ascending, each once
 }
 
 // PriceDay is a UTC day on which an endpoint changed the amounts of a scheme, network and asset. Its first prices and
@@ -38,7 +41,7 @@ type priceRow struct {
 	since                 time.Time
 	until                 *time.Time
 	scheme, asset, amount string
-	caip2                 *string
+	caip2, extra          *string // extra as in PriceSpan
 }
 
 // readSeries computes the series of prices of all time. Prices of the last 90 days are in the index; it reads the older
@@ -53,9 +56,11 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	var p priceRow
 	texts, old := rows.Intern{}, map[uuid.UUID][]priceRow{}
 	err := r.each(ctx, `
-		SELECT endpoint_id, since, until, scheme, asset, amount::text, network_caip2 FROM prices
+		SELECT endpoint_id, since, until, scheme, asset, amount::text, network_caip2,
+			CASE WHEN network_caip2 LIKE 'xrpl:%' THEN extra END
+		FROM prices
 		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
-		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.asset, &p.amount, &p.caip2},
+		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.asset, &p.amount, &p.caip2, &p.extra},
 		func() {
 			p.scheme, p.asset = texts.String(p.scheme), texts.String(p.asset)
 			old[p.endpoint] = append(old[p.endpoint], p)
@@ -81,7 +86,11 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
-		rows = append(rows, priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Asset, p.Amount, p.NetworkCAIP2})
+		row := priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Asset, p.Amount, p.NetworkCAIP2, nil}
+		if p.NetworkCAIP2 != nil && strings.HasPrefix(*p.NetworkCAIP2, "xrpl:") {
+			row.extra = p.Extra
+		}
+		rows = append(rows, row)
 	}
 	if older > 0 {
 		slices.SortStableFunc(rows, func(a, b priceRow) int { return a.since.Compare(b.since) })
@@ -94,6 +103,7 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	type key struct {
 		endpoint     uuid.UUID
 		caip2, asset string
+		extra        string
 		since        time.Time // the UTC day of prices that started and ended on it
 		within       bool
 	}
@@ -108,13 +118,16 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		if p.caip2 != nil {
 			k.caip2 = *p.caip2
 		}
+		if p.extra != nil {
+			k.extra = *p.extra
+		}
 		if day := dayOf(p.since); p.until != nil && day.Equal(dayOf(*p.until)) {
 			k.since, k.within = day, true
 		}
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(spans)
-			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.since, p.until, []string{p.amount}}}
+			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.extra, p.since, p.until, []string{p.amount}}}
 			if p.until != nil {
 				s.last = *p.until
 			}
@@ -130,14 +143,14 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		} else if p.until.After(*s.Until) {
 			s.Until = p.until
 		}
-		if i, ok := slices.BinarySearchFunc(s.Amounts, p.amount, compareAmounts); !ok {
+		if i, ok := slices.BinarySearchFunc(s.Amounts, p.amount, site.CompareAmounts); !ok {
 			s.Amounts = slices.Insert(s.Amounts, i, p.amount)
 		}
 	}
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
 			untilLast(a.last, b.last),
-			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset))
+			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset), nullsLast(a.Extra, b.Extra))
 	})
 	out := make([]PriceSpan, len(spans))
 	for i := range spans {
@@ -208,9 +221,6 @@ func compareWays(a, b priceRow) int {
 }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
-
-// compareAmounts compares decimal integers without leading zeros.
-func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // untilLast compares times; the zero time is last.
 func untilLast(a, b time.Time) int {

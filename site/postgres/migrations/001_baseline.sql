@@ -103,7 +103,8 @@ CREATE TABLE prices (
     network_caip2 text,
     asset         text NOT NULL,
     pay_to        text NOT NULL,
-    amount        numeric NOT NULL CHECK (amount >= 0 AND scale(amount) = 0), -- atomic units
+    -- atomic units; for issued currencies of the XRP Ledger the value
+    amount        numeric NOT NULL CHECK (amount >= 0),
     max_timeout_seconds integer,
     extra         text,                 -- JSON as received
     x402_version  integer NOT NULL,

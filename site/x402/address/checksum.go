@@ -7,7 +7,6 @@ import (
 	"encoding/base32"
 	"errors"
 	"math/big"
-	"regexp"
 	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/bech32"
@@ -42,24 +41,15 @@ func base58check(s string, alphabet *base58.Alphabet) ([]byte, error) {
 	return payload, nil
 }
 
-func solanaRecipient(s string) error {
-	if len(s) < 32 || len(s) > 44 {
-		return ErrShape
-	}
+func solanaAddress(_, s string) error {
 	b, err := base58.Decode(s)
 	if err != nil || len(b) != 32 {
 		return ErrShape
 	}
-	if s == solanaSystem {
-		return ErrBurn
-	}
 	return nil
 }
 
-func tronAddress(s string) error {
-	if !strings.HasPrefix(s, "T") || len(s) != 34 {
-		return ErrShape
-	}
+func tronAddress(_, s string) error {
 	payload, err := base58check(s, base58.BTCAlphabet)
 	if err != nil {
 		return err
@@ -67,13 +57,10 @@ func tronAddress(s string) error {
 	if len(payload) != 21 || payload[0] != 0x41 {
 		return ErrShape
 	}
-	return burnIfZero(payload[1:])
+	return nil
 }
 
-func xrplAddress(s string) error {
-	if !strings.HasPrefix(s, "r") || len(s) < 25 || len(s) > 35 {
-		return ErrShape
-	}
+func xrplAddress(_, s string) error {
 	payload, err := base58check(s, rippleAlphabet)
 	if err != nil {
 		return err
@@ -81,13 +68,10 @@ func xrplAddress(s string) error {
 	if len(payload) != 21 || payload[0] != 0 {
 		return ErrShape
 	}
-	return burnIfZero(payload[1:])
+	return nil
 }
 
-func concordiumAddress(s string) error {
-	if len(s) < 45 || len(s) > 55 {
-		return ErrShape
-	}
+func concordiumAddress(_, s string) error {
 	payload, err := base58check(s, base58.BTCAlphabet)
 	if err != nil {
 		return err
@@ -98,25 +82,11 @@ func concordiumAddress(s string) error {
 	return nil
 }
 
-func burnIfZero(hash []byte) error {
-	for _, c := range hash {
-		if c != 0 {
-			return nil
-		}
-	}
-	return ErrBurn
-}
-
-var lightningForm = regexp.MustCompile(`^ln(bc|tb|bcrt)[0-9]*[munp]?1[02-9ac-hj-np-z]+$`)
-
 // bitcoinAddress accepts base58check and segwit addresses and Lightning invoices.
-func bitcoinAddress(s string) error {
+func bitcoinAddress(_, s string) error {
 	lower := strings.ToLower(s)
 	switch {
 	case strings.HasPrefix(lower, "ln"):
-		if !lightningForm.MatchString(lower) {
-			return ErrShape
-		}
 		_, err := bech32Data(s)
 		return err
 	case strings.HasPrefix(lower, "bc1"), strings.HasPrefix(lower, "tb1"):
@@ -172,9 +142,6 @@ var cosmosPrefixes = map[string]string{
 }
 
 func cosmosAddress(network, s string) error {
-	if s != strings.ToLower(s) || len(s) > 90 {
-		return ErrShape
-	}
 	hrp, err := bech32Data(s)
 	if err != nil {
 		return err
@@ -190,7 +157,7 @@ func cardanoAddress(network, s string) error {
 	if network == "cardano:mainnet" {
 		want = "addr"
 	}
-	if s != strings.ToLower(s) || len(s) > 120 || !strings.HasPrefix(s, want+"1") {
+	if !strings.HasPrefix(s, want+"1") {
 		return ErrShape
 	}
 	_, err := bech32Data(s)
@@ -199,14 +166,9 @@ func cardanoAddress(network, s string) error {
 
 var base32Raw = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-var stellarForm = regexp.MustCompile(`^(?:[GC][A-D][A-Z2-7]{54}|M[A-D][A-Z2-7]{67})$`)
-
 // stellarAddress checks a strkey: an account (G), a contract (C) or a multiplexed account (M). The last two bytes are
 // CRC16 of the others, little-endian.
-func stellarAddress(s string) error {
-	if !stellarForm.MatchString(s) {
-		return ErrShape
-	}
+func stellarAddress(_, s string) error {
 	b, err := base32Raw.DecodeString(s)
 	if err != nil {
 		return ErrShape
@@ -215,17 +177,11 @@ func stellarAddress(s string) error {
 	if sum := crc16(b[:n]); b[n] != byte(sum) || b[n+1] != byte(sum>>8) {
 		return ErrChecksum
 	}
-	if s[0] != 'M' {
-		return burnIfZero(b[1:n])
-	}
 	return nil
 }
 
 // algorandAddress checks an address of 32 bytes of key and the last four bytes of their SHA-512/256.
-func algorandAddress(s string) error {
-	if len(s) != 58 {
-		return ErrShape
-	}
+func algorandAddress(_, s string) error {
 	b, err := base32Raw.DecodeString(s)
 	if err != nil || len(b) != 36 {
 		return ErrShape
@@ -233,20 +189,15 @@ func algorandAddress(s string) error {
 	if sum := sha512.Sum512_256(b[:32]); string(sum[28:]) != string(b[32:]) {
 		return ErrChecksum
 	}
-	return burnIfZero(b[:32])
+	return nil
 }
 
 // crockford is the alphabet of c32check, which Stacks uses.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-var stacksForm = regexp.MustCompile(`^S[PMTN][0-9A-HJKMNP-TV-Z]{38,40}$`)
-
 // stacksAddress checks c32check: the letter S, a version, 20 bytes of hash and four of a double SHA-256 over version
 // and hash.
-func stacksAddress(s string) error {
-	if !stacksForm.MatchString(s) {
-		return ErrShape
-	}
+func stacksAddress(_, s string) error {
 	version := byte(strings.IndexByte(crockford, s[1]))
 	n := new(big.Int)
 	for i := 2; i < len(s); i++ {
@@ -261,17 +212,28 @@ func stacksAddress(s string) error {
 	if string(sum[:4]) != string(b[20:]) {
 		return ErrChecksum
 	}
-	return burnIfZero(b[:20])
+	return nil
 }
 
 // nearAccount accepts named accounts, implicit ones of 64 hex digits and Ethereum-like ones.
-func nearAccount(s string) error {
-	s = strings.ToLower(s)
-	if evmForm.MatchString(s) {
-		return nonZeroHex(s, hexForm)
-	}
+func nearAccount(_, s string) error {
 	if len(s) < 2 || len(s) > 64 {
 		return ErrShape
 	}
-	return matches(nearForm, s)
+	return nil
+}
+
+func tonAddress(_, s string) error {
+	if _, ok := rawTON(s); !ok {
+		return ErrShape
+	}
+	return nil
+}
+
+// unknownWord refuses URLs on networks whose addresses we do not know.
+func unknownWord(_, s string) error {
+	if strings.Contains(s, "://") {
+		return ErrShape
+	}
+	return nil
 }

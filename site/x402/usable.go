@@ -1,0 +1,76 @@
+package x402
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tollbook/site/x402/address"
+)
+
+// Usable reports whether a row is a way to pay.
+func (r Requirement) Usable() bool { return r.Unusable() == "" }
+
+// Unusable returns why a row is no way to pay, "" for a row that is. A usable row names a scheme, a network that
+// resolves, an asset, a recipient who can receive the payment, and an amount. The amount is whole in atomic units, or
+// decimal for issued currencies of the XRP Ledger, which also have an issuer.
+func (r Requirement) Unusable() string {
+	switch {
+	case r.Scheme == "":
+		return "scheme is missing"
+	case r.Network == "" && r.NetworkCAIP2 == "":
+		return "network is missing"
+	case r.NetworkCAIP2 == "":
+		return fmt.Sprintf("the network %q is not recognised", clip(r.Network, 80))
+	case r.Asset == "":
+		return "asset is missing"
+	case r.Amount == "" && r.AmountRaw == "":
+		return "no price"
+	case r.Amount == "" && r.issuedCurrency():
+		return fmt.Sprintf("the price %q is not a decimal number", clip(r.AmountRaw, 80))
+	case r.Amount == "":
+		return fmt.Sprintf("the price %q is not a whole number of atomic units", clip(r.AmountRaw, 80))
+	case r.issuedCurrency() && r.issuer() == "":
+		return "the currency has no issuer; extra.issuer must be an address of the XRP Ledger"
+	}
+	return r.recipientFault(address.Check(r.NetworkCAIP2, r.PayTo))
+}
+
+// recipientFault returns why the recipient can't receive a payment, "" if it can. err is the result of its
+// address.Check. A wrong checksum counts too: it shows a typing error, and clients pay to the mistyped address.
+func (r Requirement) recipientFault(err error) string {
+	payTo := clip(r.PayTo, 80)
+	switch {
+	case r.PayTo == "":
+		return "no recipient"
+	case errors.Is(err, address.ErrBurn):
+		return fmt.Sprintf("the recipient %q is a burn address: nobody can spend from it", payTo)
+	case errors.Is(err, address.ErrChecksum):
+		return fmt.Sprintf("the checksum of the recipient %q does not match, so it may be mistyped", payTo)
+	case err != nil:
+		return fmt.Sprintf("the recipient %q is not an address of %s", payTo, orNetwork(r.NetworkCAIP2))
+	case r.PayToNorm == r.AssetNorm:
+		return fmt.Sprintf("the recipient %q is the asset itself: a payment would be lost", payTo)
+	}
+	return ""
+}
+
+func orNetwork(id string) string {
+	if id == "" {
+		return "any network"
+	}
+	return id
+}
+
+// issuer returns the account that issues an XRP Ledger currency: extra.issuer, or else what follows the code in the
+// asset. It returns "" without a valid account.
+func (r Requirement) issuer() string {
+	account := r.extra().text("issuer")
+	if i := strings.LastIndexAny(r.Asset, ".:+/"); account == "" && i >= 0 {
+		account = r.Asset[i+1:]
+	}
+	if address.Check(r.NetworkCAIP2, account) != nil {
+		return ""
+	}
+	return account
+}
