@@ -31,6 +31,34 @@ func TestTrend(t *testing.T) {
 	}
 }
 
+// TestCoversTrend checks that a trend needs thirty days since the first settlement, and of each measured network.
+func TestCoversTrend(t *testing.T) {
+	t.Parallel()
+	const age = 30 * 24 * time.Hour
+	for _, c := range []struct {
+		name         string
+		first        time.Duration // 0 for none
+		base, solana time.Duration
+		want         bool
+	}{
+		{"old enough", age, age, age, true},
+		{"no settlement", 0, age, age, false},
+		{"a young first settlement", age - time.Second, 2 * age, 2 * age, false},
+		{"a network measured later", 2 * age, 2 * age, age - time.Second, false},
+	} {
+		r := &revenueIndex{now: now, chains: map[string]ledger.ChainFacts{
+			base: {MeasuredSince: ago(c.base)}, solana: {MeasuredSince: ago(c.solana)},
+		}}
+		var first time.Time
+		if c.first > 0 {
+			first = *ago(c.first)
+		}
+		if got := r.coversTrend([]string{base, solana}, first); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestIsConcentrated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

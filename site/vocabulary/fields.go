@@ -46,7 +46,7 @@ var serviceFields = map[string]Field{
 	"avg_response_time_ms": {
 		About: "Mean time until the response headers arrive, over the last 24 hours, in milliseconds",
 	},
-	"last_checked_at": {About: "Time of the last counted check"},
+	"last_checked_at": {About: "Time of the last check, also of one that does not count"},
 	"last_success_at": {About: "Time of the last check that received a usable payment request"},
 	"created_at":      {About: "When the service was listed"},
 	"payment_ready": {
