@@ -210,7 +210,8 @@ func TestPricesOverTime(t *testing.T) {
 	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 1),
 		In("figcaption", IsText("No price in dollars now; 1 change in the last 90 days."))))
 	expect(t, servicePage(newRenderer(t, world()), unchecked()),
-		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known yet."), NoText("$0")))
+		In("section[aria-labelledby=prices]", NotIn("svg"),
+			HasText("No active endpoint asks for a price in dollars."), NoText("$0")))
 }
 
 // TestPayExamples checks which endpoints have a program that pays them, and that no address leaves its quotes.

@@ -116,6 +116,9 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			if route == networkRoute {
 				g.network = byCode[name]
 				g.name = g.network.Name
+				if !g.network.IsMainnet { // prices there are of other networks
+					g.figures.From, g.figures.To = nil, nil
+				}
 			}
 			site.Sort(g.services, site.OrderCheapest)
 			out[i] = g
@@ -198,9 +201,12 @@ func (e *Renderer) CategoriesPage() ([]byte, error) {
 
 // NetworksPage returns networks.html.
 func (e *Renderer) NetworksPage() ([]byte, error) {
+	st := &e.snapshot.Stats
 	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
-		Intro: "The networks on which listed services accept payment. A service on several networks is counted on " +
-			"each."})
+		Intro: "Listed services accept payment on " +
+			display.Plural(int64(st.TotalNetworks), "main network", "main networks") + " and " +
+			display.Plural(int64(st.TotalTestnets), "test network", "test networks") +
+			". A service on several networks is counted on each, with its lowest price on any of them."})
 }
 
 func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {

@@ -89,7 +89,8 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 		before, ok := amount.Parse(s.old)
 		after, ok2 := amount.Parse(s.new)
 		l := e.service(k.slug)
-		if !ok || !ok2 || l == nil || l.ListingDetail == nil || before == "0" || after == "0" || before == after {
+		if !ok || !ok2 || l == nil || l.ListingDetail == nil || before == "0" || after == "0" || before == after ||
+			amount.IsMeaningless(&l.Detail, k.network, k.asset, s.new) {
 			continue
 		}
 		m := priceChange{Slug: k.slug, Name: s.name,

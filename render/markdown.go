@@ -231,8 +231,12 @@ func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
 	b := e.startMarkdown(title, key)
 	b.WriteString("\n| Name | Services | Online | Starting prices | Uptime, 24 hours |\n|---|---|---|---|---|\n")
 	for _, r := range bySize(groups) {
-		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
-			e.address(r.Key), r.Services, r.Online, orUnknown(r.Range()), orUnknown(display.Percent(r.Uptime)))
+		mark := ""
+		if r.Test {
+			mark = ", a test network"
+		}
+		fmt.Fprintf(b, "| [%s](%s)%s | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
+			e.address(r.Key), mark, r.Services, r.Online, orUnknown(r.Range()), orUnknown(display.Percent(r.Uptime)))
 	}
 	return Asset{markdownKey(key), b.Bytes()}
 }

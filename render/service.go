@@ -108,7 +108,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
-		PriceRank:  priceRank(d.Assessment.Economics.CategoryPercentile),
+		PriceRank:  amount.Rank(d.Assessment.Economics.CategoryPercentile),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
 		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
@@ -146,17 +146,6 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
 		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true, Now: newestFact(d), Body: s,
 	}
-}
-
-// priceRank compares the lowest price of a service with others of its category.
-func priceRank(percentile *float64) string {
-	switch {
-	case percentile == nil:
-		return ""
-	case *percentile == 0:
-		return "No service of its category is cheaper"
-	}
-	return "Pricier than " + display.Percent(percentile) + " of its category"
 }
 
 // newestFact returns the time of the newest fact of a service. Its files show this time and not that of the build, so

@@ -70,6 +70,31 @@ func (u Units) Price(network, asset, amount string) (text, title string) {
 	return display.Dollars(divide(n, decimals)), title
 }
 
+// Rank compares the lowest price of a service with others of its category. It is "" without a percentile.
+func Rank(percentile *float64) string {
+	switch {
+	case percentile == nil:
+		return ""
+	case *percentile == 0:
+		return "No service of its category is cheaper"
+	}
+	return "Pricier than " + display.Percent(percentile) + " of its category"
+}
+
+// IsMeaningless reports whether a service asks this amount now on a test network, or in dollars that are not counted:
+// its changes say nothing about prices.
+func IsMeaningless(d *site.ServiceDetail, network, asset, amount string) bool {
+	for i := range d.Endpoints {
+		for _, p := range d.Endpoints[i].Pricing {
+			isAsked := p.NetworkCAIP2 != nil && *p.NetworkCAIP2 == network && p.AssetName == asset && p.Price == amount
+			if isAsked && p.PriceCaveat != nil && (p.Testnet || p.PriceUSD != nil) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Atomic words an amount in atomic units.
 func Atomic(n site.Decimal) string { return display.GroupDigits(string(n)) + " atomic units" }
 

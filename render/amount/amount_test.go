@@ -66,3 +66,40 @@ func TestTrend(t *testing.T) {
 		}
 	}
 }
+
+func TestRank(t *testing.T) {
+	for _, test := range []struct {
+		percentile *float64
+		want       string
+	}{
+		{nil, ""}, {new(0.0), "No service of its category is cheaper"}, {new(0.4), "Pricier than 0.4% of its category"},
+		{new(100.0), "Pricier than 100% of its category"},
+	} {
+		if got := Rank(test.percentile); got != test.want {
+			t.Errorf("rank %v is %q, want %q", test.percentile, got, test.want)
+		}
+	}
+}
+
+// TestIsMeaningless checks that changes to prices that are not counted are left out, and those in assets without a
+// known value are not.
+func TestIsMeaningless(t *testing.T) {
+	row := func(usd, caveat *string, testnet bool) *site.ServiceDetail {
+		return &site.ServiceDetail{Endpoints: []site.Endpoint{{Pricing: []site.PricingEntry{{NetworkCAIP2: new("a:b"),
+			AssetName: "X", Price: "7", PriceUSD: usd, PriceCaveat: caveat, Testnet: testnet}}}}}
+	}
+	reason := new("reason")
+	for _, test := range []struct {
+		name   string
+		detail *site.ServiceDetail
+		want   bool
+	}{
+		{"counted", row(new("7"), nil, false), false}, {"not counted", row(new("7000"), reason, false), true},
+		{"unknown value", row(nil, reason, false), false}, {"test network", row(nil, reason, true), true},
+		{"not asked now", &site.ServiceDetail{}, false},
+	} {
+		if got := IsMeaningless(test.detail, "a:b", "X", "7"); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -23,7 +23,8 @@ type Prices struct {
 // NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
 // lowest is the current lowest price, which may differ from that of the last day.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
-	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known yet."}
+	c := Prices{Width: StripDays * stripStep, Height: pricesHeight,
+		Summary: "No active endpoint asks for a price in dollars."}
 	var spans []priceSpan
 	changes := 0
 	var rows markup

@@ -97,10 +97,11 @@ func newAsk(r x402.Requirement) Ask {
 	if r.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &r.NetworkCAIP2
 	}
-	if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok {
+	n, ok := x402.NetworkByID(r.NetworkCAIP2)
+	if ok {
 		a.NetworkName = &n.Name
 	}
-	if usd, ok := r.PriceUSD(); ok {
+	if usd, priced := r.PriceUSD(); priced && (!ok || n.Mainnet) { // tokens of test networks have no value
 		a.PriceUSD = &usd
 	}
 	if reason := r.Unusable(); reason != "" {
