@@ -102,7 +102,7 @@ func tracked(paths []string) ([]string, error) {
 }
 
 // firstSubject is the commit after which subjects are checked; older ones can't be changed.
-const firstSubject = "de189cf"
+const firstSubject = "b54553a"
 
 // commits returns the commits whose subject is longer than 72 characters. A clone without the history has none.
 func commits() ([]finding, error) {

@@ -27,6 +27,10 @@ func TestCheck(t *testing.T) {
 		{"file", "twin.go", "package a\n", []string{`twin.go:1: file name contains "twin"`}},
 		{"column 121", "a.go", "package a\n\nvar a = 1" + strings.Repeat(" + 1", 30) + "\n",
 			[]string{"a.go:3: 129 columns"}},
+		{"long word in code", "a.go", "package a\n\nvar a = \"" + strings.Repeat("word ", 10) +
+			strings.Repeat("a", 70) + "\"\n", []string{"a.go:3: 130 columns"}},
+		{"long word in a test", "a_test.go", "package a\n\nvar a = \"" + strings.Repeat("word ", 10) +
+			strings.Repeat("a", 70) + "\"\n", nil},
 		{"long URL", "a.go", "package a\n\n// See https://a.test/" + strings.Repeat("a", 120) + "\n", nil},
 		{"clause as subject", "a.go", "package a\n\n// It reads. Whoever asks waits.\nvar a int\n",
 			[]string{"a.go:3: a clause is the subject: Whoever asks waits."}},

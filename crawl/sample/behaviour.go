@@ -184,7 +184,8 @@ func paywall(c scene) reply {
 
 func mppChallenge(c scene) string {
 	request := fmt.Sprintf(
-		`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":%q}`,
+		`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000",`+
+			`"methodDetails":{"chainId":4217},"recipient":%q}`,
 		c.e.rails[0].atomic(c.e.price), rail{network: x402.Network{ID: "eip155:4217"}}.recipient(c.s.Owner, 0))
 	return fmt.Sprintf(`Payment id="%016x", realm=%q, method="tempo", intent="charge", request=%q`,
 		c.s.seed^uint64(c.now.UnixNano()), c.s.Slug+"."+Domain, base64.RawURLEncoding.EncodeToString([]byte(request)))

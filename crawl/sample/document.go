@@ -55,6 +55,7 @@ func (s *service) openAPI() string {
 func htmlPage(title, text string) reply {
 	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 		body: fmt.Appendf(nil,
-			"<!DOCTYPE html>\n<html lang=\"en\"><head><title>%[1]s</title></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>\n",
+			"<!DOCTYPE html>\n<html lang=\"en\"><head><title>%[1]s</title></head>"+
+				"<body><h1>%[1]s</h1><p>%[2]s</p></body></html>\n",
 			html.EscapeString(title), html.EscapeString(text))}
 }

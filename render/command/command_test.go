@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 func TestCurl(t *testing.T) {
@@ -66,7 +67,7 @@ func TestCurlInShell(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("no shell")
+		testgate.Missing(t, "no shell: %v", err)
 	}
 	command := curl("https://acme.test", "POST", "/'; echo evil; $(echo evil) `echo evil`")
 	out, err := exec.Command(sh, "-c", "curl() { for a; do printf '<%s>' \"$a\"; done; }; "+command).CombinedOutput()

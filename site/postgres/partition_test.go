@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/postgres"
 )
@@ -31,12 +30,17 @@ func TestPartitionIsCreatedOnce(t *testing.T) {
 		defer crawlers[i].Close()
 	}
 	due := acme(t, crawlers[0])
-	var visits errgroup.Group
+	ended := make(chan error, len(crawlers))
 	for i, db := range crawlers {
 		v := visit(due[0], start.Add(time.Duration(i)*time.Second))
-		visits.Go(func() error { return db.RecordVisits(t.Context(), []postgres.Visit{v}) })
+		go func() { ended <- db.RecordVisits(t.Context(), []postgres.Visit{v}) }()
 	}
 	for waiting := 0; waiting < len(crawlers); {
+		select {
+		case err := <-ended:
+			t.Fatalf("a visit did not wait for the lock: %v", err)
+		default:
+		}
 		err := lock.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting)
 		if err != nil {
@@ -46,7 +50,9 @@ func TestPartitionIsCreatedOnce(t *testing.T) {
 	if _, err := lock.Exec(t.Context(), `SELECT pg_advisory_unlock_all()`); err != nil {
 		t.Fatal(err)
 	}
-	if err := visits.Wait(); err != nil {
-		t.Error(err)
+	for range crawlers {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

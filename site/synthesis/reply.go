@@ -223,10 +223,12 @@ var (
 	longWord = regexp.MustCompile(`[\pL\pN]{26,}`)
 	ensName  = regexp.MustCompile(`[\pL\pN-]\.(?:eth|sol|base|crypto|wallet)\b`)
 	commands = regexp.MustCompile(
-		`\b(?:pay|send|transfer|deposit|wire|remit)\b[^.!?]{0,40}\b(?:usdc?|usdt|eth|btc|sol|dollars?|cents?|funds?|money|coins?|crypto|payments?)\b` +
+		`\b(?:pay|send|transfer|deposit|wire|remit)\b[^.!?]{0,40}` +
+			`\b(?:usdc?|usdt|eth|btc|sol|dollars?|cents?|funds?|money|coins?|crypto|payments?)\b` +
 			`|\b(?:pay|buy|subscribe|act|order|invest)\b[^.!?]{0,20}\b(?:now|immediately|today|here|first|urgently)\b` +
 			`|\b(?:seed phrase|private key|recovery phrase|wallet address|secret key)\b` +
-			`|\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}\b(?:instructions?|prompts?|rules|above|previous|earlier)\b` +
+			`|\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}` +
+			`\b(?:instructions?|prompts?|rules|above|previous|earlier)\b` +
 			`|\b(?:system prompt|jailbreak|as an ai|language model|you must|you should|you are now|do not trust)\b`)
 )
 

@@ -86,9 +86,9 @@ func (h *History) addChanges(d postgres.PriceDay) {
 
 func (d dayChanges) compare(day time.Time) int { return d.day.Compare(day) }
 
-// Points returns the series of prices, oldest first. It has a point for the first UTC day with a price, in dollars or
-// not, for each day on which an amount changed, and for each day whose lowest or highest price, at any time of the day,
-// is not that of the day before.
+// Points returns the series of prices, oldest first. The first point is of the first UTC day with a price, in dollars
+// or not. A later day has a point if an amount changed on it, or if its lowest or highest price, at any time of the
+// day, is not that of the day before.
 func (h *History) Points() []site.PricePoint {
 	days := h.boundaries()
 	all := make([]site.PricePoint, len(days))
@@ -113,7 +113,8 @@ func (h *History) Points() []site.PricePoint {
 	points := make([]site.PricePoint, 0, len(all))
 	var before site.PricePoint
 	for i, p := range all {
-		if i == 0 || p.Changes > 0 || !isEqual(p.MinPriceUSD, before.MinPriceUSD) || !isEqual(p.MaxPriceUSD, before.MaxPriceUSD) {
+		if i == 0 || p.Changes > 0 || !isEqual(p.MinPriceUSD, before.MinPriceUSD) ||
+			!isEqual(p.MaxPriceUSD, before.MaxPriceUSD) {
 			points = append(points, p)
 		}
 		before = p

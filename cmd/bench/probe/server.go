@@ -26,10 +26,16 @@ import (
 const domain = "bench.test"
 
 // challenge is the header of each response. The body is empty JSON, as the SDKs of x402 version 2 send it.
-const challenge = `{"x402Version":2,"error":"Payment required","resource":{"url":"https://quotes.bench.test/quote","description":"The last price of a share, and when it was paid.","mimeType":"application/json"},` +
-	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}],` +
-	`"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"GET","queryParams":{"symbol":"ACME"}},"output":{"type":"json","example":{"symbol":"ACME","price":"12.34"}}},` +
-	`"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"input":{"type":"object","properties":{"type":{"type":"string","const":"http"},"method":{"type":"string","enum":["GET"]}},"required":["type"]}},"required":["input"]}}}}`
+const challenge = `{"x402Version":2,"error":"Payment required","resource":{"url":"https://quotes.bench.test/quote",` +
+	`"description":"The last price of a share, and when it was paid.","mimeType":"application/json"},` +
+	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+	`"maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}],` +
+	`"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"GET","queryParams":{"symbol":"ACME"}},` +
+	`"output":{"type":"json","example":{"symbol":"ACME","price":"12.34"}}},` +
+	`"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
+	`"properties":{"input":{"type":"object","properties":{"type":{"type":"string","const":"http"},` +
+	`"method":{"type":"string","enum":["GET"]}},"required":["type"]}},"required":["input"]}}}}`
 
 // serve answers on loopback until stdin ends, and prints where.
 func serve(http2 bool) error {

@@ -43,7 +43,8 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 	}
 	steps := []step{
 		{"plan for many rows",
-			`SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
+			`SELECT set_config(name, 'on', true)
+			FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
 		// CREATE TABLE takes no parameters
 		{"select ranges to remove", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
 		{"select settlements to remove", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
