@@ -1,17 +1,14 @@
 package judge
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // A service is not payment ready while the recipient of an endpoint on a network changed unstableChanges times within
@@ -21,31 +18,11 @@ const (
 	unstableDays    = 7
 )
 
-// unpayableReason returns why money sent to the recipient of a row would be lost, "" if it would not. Nobody can spend
-// from the recipient, or it is no address of the network, or it is the token's own contract.
-func unpayableReason(r *x402.Requirement) string {
-	if r.PayTo == "" {
-		return ""
-	}
-	switch err := address.Check(r.NetworkCAIP2, r.PayTo); {
-	case errors.Is(err, address.ErrBurn):
-		return "is an address that nobody can spend from"
-	case errors.Is(err, address.ErrShape):
-		return "is not an address of the network"
-	}
-	if isCredit := strings.HasPrefix(r.NetworkCAIP2, "cloudflare:"); !isCredit && r.AssetNorm != "" &&
-		address.Normalize(r.NetworkCAIP2, r.PayTo) == r.AssetNorm {
-		return "is the token's own contract"
-	}
-	return ""
-}
-
 // dropUnpayable drops the stored prices of a service whose recipients are unpayable. A crawl stores none, but earlier
 // versions did.
 func dropUnpayable(f *postgres.ServiceFacts) {
 	isUnpayable := func(p postgres.Price) bool {
-		r := price.Requirement(&p)
-		return unpayableReason(&r) != ""
+		return p.PayTo != "" && price.Requirement(&p).PayToFault() != ""
 	}
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; slices.ContainsFunc(e.Prices, isUnpayable) {
@@ -79,9 +56,8 @@ func judgeRows(capture *x402.Evidence) (unpayable []string, usable bool) {
 	}
 	rows := capture.Captured.Envelope.Accepts
 	for i := range rows {
-		if why := unpayableReason(&rows[i]); why != "" {
-			unpayable = append(unpayable, fmt.Sprintf("%s, row %d: the recipient %s on %s %s", capture.Endpoint, i+1,
-				replaceInvisible(rows[i].PayTo), networkName(rows[i].NetworkCAIP2), why))
+		if fault := rows[i].PayToFault(); fault != "" && rows[i].PayTo != "" {
+			unpayable = append(unpayable, fmt.Sprintf("%s, row %d: %s", capture.Endpoint, i+1, fault))
 		} else if rows[i].Usable() {
 			usable = true
 		}

@@ -78,8 +78,8 @@ func TestPayability(t *testing.T) {
 			[]bool{false}},
 		{"one endpoint of two", []postgres.EndpointFacts{newAsking(zero), newAsking(alice)}, 0, true,
 			"unpayable_recipient", 1, []bool{false, false}},
-		{"a wrong checksum is a warning", []postgres.EndpointFacts{newAsking(strings.Replace(alice, "a", "A", 1))}, 0,
-			true, "", 1, []bool{true}},
+		{"a wrong checksum", []postgres.EndpointFacts{newAsking(strings.Replace(alice, "a", "A", 1))}, 0, false,
+			"unpayable_recipient", 0, []bool{false}},
 		{"offline", []postgres.EndpointFacts{newAsking(alice)}, 3, true, "probe_failing", 1, []bool{false}},
 		{"moved once", []postgres.EndpointFacts{moved(bob, day)}, 0, true, "pay_to_changed", 1, []bool{false}},
 		{"moved twice in a week", []postgres.EndpointFacts{moved(alice, 7*day-time.Second, day)}, 0, false,
@@ -132,7 +132,7 @@ func TestUnpayableEvidence(t *testing.T) {
 	risk := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{*f}}, now).Services[0].Detail.Assessment.Risk
 	want := []site.RiskFlag{
 		{Level: "danger", Code: "unpayable_recipient", Title: "Money sent would be lost", Evidence: "GET /a, row 2: " +
-			"the recipient " + zero + " on Base is an address that nobody can spend from; and 1 more row"},
+			"the recipient \"" + zero + "\" is a burn address: nobody can spend from it; and 1 more row"},
 		{Level: "warning", Code: "plain_http", Title: "Not encrypted",
 			Evidence: "requests and payments to http://acme.test travel unencrypted"},
 	}

@@ -150,10 +150,10 @@ type exhibit struct {
 // exhibitRow is one requirement with the members as received.
 type exhibitRow struct {
 	Requirement
-	members, extra         object
-	payToFault, assetFault error // of PayTo and Asset on their network
-	version                int
-	where                  string // "GET /x, row 1"
+	members, extra     object
+	payToErr, assetErr error // of PayTo and Asset on their network
+	version            int
+	where              string // "GET /x, row 1"
 }
 
 func (e *exhibit) captured() bool { return e.Captured.Envelope != nil }
@@ -171,9 +171,9 @@ func examine(list []Evidence) []exhibit {
 			for i, r := range env.Accepts {
 				e.rows[i] = exhibitRow{
 					Requirement: r, members: r.members, extra: r.extra(),
-					payToFault: address.Check(r.NetworkCAIP2, r.PayTo),
-					assetFault: address.CheckAsset(r.NetworkCAIP2, r.Asset),
-					version:    env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
+					payToErr: address.Check(r.NetworkCAIP2, r.PayTo),
+					assetErr: address.CheckAsset(r.NetworkCAIP2, r.Asset),
+					version:  env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
 				}
 			}
 			captured = append(captured, e)

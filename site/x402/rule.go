@@ -185,7 +185,7 @@ func payToConformant(r *exhibitRow) string {
 	return ""
 }
 
-func payToShape(r *exhibitRow) string { return r.recipientFault(r.payToFault) }
+func payToShape(r *exhibitRow) string { return r.Requirement.payToFault(r.payToErr) }
 
 // creditRail reports whether a row is batch settlement on Cloudflare's credit rail, which may omit the price for agents
 // that it does not recognise.
@@ -248,7 +248,7 @@ func assetDeclared(r *exhibitRow) string {
 	case !isText:
 		return mustBe("asset", "a string", raw)
 	}
-	fault := r.assetFault
+	fault := r.assetErr
 	if text != r.Asset { // with spaces around it
 		fault = address.CheckAsset(r.NetworkCAIP2, text)
 	}

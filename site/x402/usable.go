@@ -33,12 +33,17 @@ func (r Requirement) Unusable() string {
 	case r.issuedCurrency() && r.issuer() == "":
 		return "the currency has no issuer; extra.issuer must be an address of the XRP Ledger"
 	}
-	return r.recipientFault(address.Check(r.NetworkCAIP2, r.PayTo))
+	return r.PayToFault()
 }
 
-// recipientFault returns why the recipient can't receive a payment, "" if it can. err is the result of its
-// address.Check. A wrong checksum counts too: it shows a typing error, and clients pay to the mistyped address.
-func (r Requirement) recipientFault(err error) string {
+// PayToFault returns why a payment would not reach the recipient, "" if it would. A wrong checksum counts too: it shows
+// a typing error, and clients pay to the mistyped address.
+func (r Requirement) PayToFault() string {
+	return r.payToFault(address.Check(r.NetworkCAIP2, r.PayTo))
+}
+
+// payToFault is PayToFault with the result of address.Check.
+func (r Requirement) payToFault(err error) string {
 	payTo := clip(r.PayTo, 80)
 	switch {
 	case r.PayTo == "":
@@ -49,7 +54,7 @@ func (r Requirement) recipientFault(err error) string {
 		return fmt.Sprintf("the checksum of the recipient %q does not match, so it may be mistyped", payTo)
 	case err != nil:
 		return fmt.Sprintf("the recipient %q is not an address of %s", payTo, orNetwork(r.NetworkCAIP2))
-	case r.PayToNorm == r.AssetNorm:
+	case r.AssetNorm != "" && address.Normalize(r.NetworkCAIP2, r.PayTo) == r.AssetNorm:
 		return fmt.Sprintf("the recipient %q is the asset itself: a payment would be lost", payTo)
 	}
 	return ""

@@ -146,10 +146,10 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 			add(priceAboveOpenAPI, "$"+price+" instead of $"+declaredUSD)
 		}
 	}
-	if isChecksum(r.payToFault) {
+	if isChecksum(r.payToErr) {
 		add(checksumBad, "payTo "+r.PayTo)
 	}
-	if isChecksum(r.assetFault) {
+	if isChecksum(r.assetErr) {
 		add(checksumBad, "asset "+r.Asset)
 	}
 	return out
