@@ -384,6 +384,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render": {
 		ours: []string{
 			"render/amount",
+			"render/badge",
 			"render/card",
 			"render/chart",
 			"render/colour",
@@ -391,6 +392,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/feed",
 			"render/guide",
 			"render/openapi",
+			"render/sitemap",
 			"render/submitform",
 			"site",
 			"site/encode",
@@ -400,6 +402,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"render/amount":     {ours: []string{"site", "site/display"}},
+	"render/badge":      {ours: []string{"site", "site/display"}},
+	"render/sitemap":    {},
 	"render/colour":     {},
 	"render/command":    {ours: []string{"site", "site/display"}},
 	"render/feed":       {ours: []string{"site", "site/encode"}},
