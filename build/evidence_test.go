@@ -69,7 +69,8 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool {
 				return r.Captured.Envelope != nil
 			})), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints,
-			WarningCount: len(again.Warnings), GradeReason: again.GradeReason, Input: e.Input}
+			WarningCount: len(again.Warnings), GradeReason: again.GradeReason,
+			Input: e.Input, SiteAnswers: e.SiteAnswers, Registration: e.Registration, VerifiedBy: e.VerifiedBy}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}

@@ -96,7 +96,11 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgr
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
 			Homepage: seen.Homepage, OpenAPI: seen.OpenAPI, Pricing: seen.Pricing, LLMsTxt: seen.LLMsTxt,
-			Robots: seen.Robots, Terms: seen.Terms,
+			Robots: seen.Robots, Terms: seen.Terms, Answers: []postgres.SiteAnswer{},
+		}
+		for _, a := range seen.Answers {
+			v.Facts.Answers = append(v.Facts.Answers, postgres.SiteAnswer{Document: a.Document, URL: clean(a.URL, 500),
+				Status: a.Status, ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason})
 		}
 	}
 	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, readTemplates)
@@ -239,9 +243,11 @@ func (c *Crawler) readRegistration(
 		c.o.Logger.InfoContext(ctx, "domain", "domain", domain, "registry", "none")
 		return answer, next
 	}
+	answer.URL, answer.Registered = new(facts.RegistrationURL(server, domain)), new(true)
 	r, again, err := c.fetcher.Registration(ctx, server, domain)
 	switch {
 	case errors.Is(err, facts.ErrUnregistered):
+		*answer.Registered = false
 	case err != nil:
 		c.o.Logger.InfoContext(ctx, "domain", "domain", domain, "error", fmt.Sprintf("%.300s", err))
 		return nil, now.Add(max(again, c.jitter(domainRetry)))

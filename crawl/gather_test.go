@@ -125,13 +125,26 @@ func TestGather(t *testing.T) {
 	stored := m.facts(t, dawn)
 	acme := stored["acme"]
 	site := postgres.SiteFacts{CheckedAt: &dawn, Homepage: new(false), OpenAPI: new(true), Pricing: new(false),
-		LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com")}
+		LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com"),
+		Answers: []postgres.SiteAnswer{
+			{Document: "robots", URL: "http://api.acme.com/robots.txt", Exists: new(false), Reason: "no document"}}}
+	missing := func(document, path string) {
+		site.Answers = append(site.Answers, postgres.SiteAnswer{Document: document, URL: "http://api.acme.com" + path,
+			Status: 404, ContentType: "text/plain", Exists: new(false), Reason: "not found"})
+	}
+	missing("homepage", "/")
+	missing("pricing", "/pricing")
+	missing("terms", "/terms")
+	missing("llms_txt", "/llms.txt")
+	site.Answers = append(site.Answers, postgres.SiteAnswer{Document: "openapi",
+		URL: "http://api.acme.com/openapi.json", Status: 200, ContentType: "text/plain", Exists: new(true),
+		Reason: "an OpenAPI document"})
 	if diff := cmp.Diff(&site, acme.Site); diff != "" {
 		t.Errorf("site (-want +got):\n%s", diff)
 	}
 	created := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	domain := postgres.DomainFacts{Domain: "acme.com", CheckedAt: &dawn, Registrar: new("Names Ltd"),
-		CreatedAt: &created}
+		CreatedAt: &created, URL: new("http://rdap.registry.com/domain/acme.com"), Registered: new(true)}
 	if diff := cmp.Diff(&domain, acme.Domain); diff != "" {
 		t.Errorf("domain (-want +got):\n%s", diff)
 	}

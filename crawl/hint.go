@@ -36,7 +36,7 @@ func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers
 		if err != nil {
 			return
 		}
-		free, err := c.prober.Head(ctx, a.result.FinalURL)
+		head, err := c.prober.Head(ctx, a.result.FinalURL)
 		leave()
 		if ctx.Err() != nil {
 			return // the crawl ended during the request; the next visit sends it again
@@ -45,7 +45,7 @@ func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers
 			c.o.Logger.Debug("HEAD request without a usable answer", "service", s.Slug, "path", a.endpoint.Path,
 				"error", err)
 		}
-		a.headAt, a.headFree = new(c.o.Now()), free
+		a.headAt, a.head = new(c.o.Now()), head
 	}
 }
 

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -68,6 +69,9 @@ func TestHeads(t *testing.T) {
 				if e.HeadFree != nil && *e.HeadFree {
 					out[e.Path] += " free"
 				}
+				if e.HeadStatus != nil && e.HeadURL != nil && *e.HeadURL == base+e.Path {
+					out[e.Path] += fmt.Sprintf(", %d", *e.HeadStatus)
+				}
 			}
 		}
 		return out
@@ -78,10 +82,10 @@ func TestHeads(t *testing.T) {
 		sent    []string
 		stored  map[string]string
 	}{
-		{0, false, []string{"/closed", "/free"}, map[string]string{"/closed": "0s", "/free": "0s free"}},
-		{23 * time.Hour, false, nil, map[string]string{"/closed": "0s", "/free": "0s free"}},
+		{0, false, []string{"/closed", "/free"}, map[string]string{"/closed": "0s, 402", "/free": "0s free, 200"}},
+		{23 * time.Hour, false, nil, map[string]string{"/closed": "0s, 402", "/free": "0s free, 200"}},
 		{24 * time.Hour, true, []string{"/closed", "/free"},
-			map[string]string{"/closed": "24h0m0s", "/free": "24h0m0s free"}},
+			map[string]string{"/closed": "24h0m0s, 402", "/free": "24h0m0s free, 200"}},
 	} {
 		trouble = step.trouble
 		now.set(dawn.Add(step.after))

@@ -28,8 +28,8 @@ type answer struct {
 	result   probe.Result
 	at       time.Time
 
-	headAt   *time.Time // when HEAD was sent, nil if it was not
-	headFree *bool      // whether HEAD was answered without payment; nil for unknown
+	headAt *time.Time // when HEAD was sent, nil if it was not
+	head   probe.HeadAnswer
 }
 
 // visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
@@ -268,7 +268,10 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	r := a.result
 	e := postgres.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
-		HeadFree: a.headFree,
+		HeadFree: a.head.Free,
+	}
+	if a.head.Free != nil {
+		e.HeadURL, e.HeadStatus = new(clean(r.FinalURL, 500)), &a.head.Status
 	}
 	if isConclusive(r.Verdict) {
 		verdict := string(r.Verdict)

@@ -26,7 +26,38 @@ type Evidence struct {
 	Endpoints   []EndpointEvidence `json:"endpoints"`
 	GradeReason string             `json:"grade_reason"` // the same as in Compliance
 	Input       string             `json:"input"`        // document of which the assessment's input_hash is the SHA-256
+
+	SiteAnswers  []EvidenceSiteAnswer  `json:"site_answers"` // behind the assessment's site, in the order of requests
+	Registration *EvidenceRegistration `json:"registration"` // behind its domain; null without a registrable domain
+	VerifiedBy   *string               `json:"verified_by"`  // owner or operator; null if never verified
 }
+
+// EvidenceSiteAnswer is the answer to the request for one document of the service's site.
+type EvidenceSiteAnswer struct {
+	Document    string  `json:"document"`
+	URL         string  `json:"url"`
+	Status      *int    `json:"status"` // null without an answer
+	ContentType *string `json:"content_type"`
+	Exists      *bool   `json:"exists"` // null if the answer says nothing about the document
+	Reason      string  `json:"reason"`
+}
+
+// EvidenceRegistration is what a registry answered about the service's domain.
+type EvidenceRegistration struct {
+	Domain        string  `json:"domain"`         // registrable domain of the base address
+	PrivateSuffix *string `json:"private_suffix"` // of the public suffix list; no registry is asked below it
+	URL           *string `json:"url"`            // at which the registry was asked; null if none was
+	Registered    *bool   `json:"registered"`     // whether the registry knows the domain
+	CheckedAt     *Time   `json:"checked_at"`
+	Registrar     *string `json:"registrar"`
+	CreatedDate   *Time   `json:"created_date"`
+}
+
+// Values of VerifiedBy.
+const (
+	VerifiedByOwner    = "owner"    // who published the token at /.well-known/tollbook
+	VerifiedByOperator = "operator" // of the directory
+)
 
 // EvidenceCheck is the result of one compliance check, with its reason.
 type EvidenceCheck struct {
@@ -84,6 +115,9 @@ type EndpointEvidence struct {
 	HeadAskedAt *Time `json:"head_asked_at"` // when the last HEAD request was sent; null before the first
 	// the price in the service's OpenAPI document; null if it declares none
 	DeclaredPrice *EvidencePrice `json:"declared_price"`
+
+	HeadURL    *string `json:"head_url"`    // of the HEAD request that decided HeadFree
+	HeadStatus *int    `json:"head_status"` // of its answer
 }
 
 // EvidencePrice is a price from a document of the service. Absent parts are null.

@@ -134,6 +134,9 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		out.Protocols = []string{}
 	}
 	out.HeadFree, out.HeadAskedAt = e.HeadFree, timeOrNull(e.HeadAt)
+	if out.HeadStatus = e.HeadStatus; e.HeadURL != nil {
+		out.HeadURL = textOrNull(*e.HeadURL)
+	}
 	if p := e.DeclaredPrice; p != nil {
 		out.DeclaredPrice = &site.EvidencePrice{
 			Mode: textOrNull(p.Mode), Currency: textOrNull(p.Currency), Amount: textOrNull(p.Amount),

@@ -77,6 +77,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 		},
 	}}
 	l.Evidence.Input = input
+	addSiteEvidence(f, &l.Evidence)
 	if b.OlderVolume.any() {
 		l.OlderVolume = b.OlderVolume.points
 	}

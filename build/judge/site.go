@@ -37,6 +37,33 @@ func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site
 	return d
 }
 
+// addSiteEvidence adds the answers behind the facts of a service's site and domain, and who verified the service.
+func addSiteEvidence(f *postgres.ServiceFacts, e *site.Evidence) {
+	e.SiteAnswers = []site.EvidenceSiteAnswer{}
+	if f.Site != nil {
+		for _, a := range f.Site.Answers {
+			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: replaceInvisible(a.URL),
+				ContentType: textOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason}
+			if a.Status != 0 {
+				answer.Status = &a.Status
+			}
+			e.SiteAnswers = append(e.SiteAnswers, answer)
+		}
+	}
+	if d := f.Domain; d != nil {
+		e.Registration = &site.EvidenceRegistration{Domain: d.Domain, PrivateSuffix: d.Suffix, URL: d.URL,
+			Registered: d.Registered, CheckedAt: timeOrNull(d.CheckedAt), Registrar: d.Registrar,
+			CreatedDate: timeOrNull(d.CreatedAt)}
+	}
+	switch {
+	case f.VerifiedAt == nil:
+	case f.OwnerProved:
+		e.VerifiedBy = new(site.VerifiedByOwner)
+	default:
+		e.VerifiedBy = new(site.VerifiedByOperator)
+	}
+}
+
 // youngDays is the age in days below which a domain is young.
 const youngDays = 30
 

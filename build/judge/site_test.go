@@ -103,3 +103,36 @@ func TestDomainsAndSites(t *testing.T) {
 		})
 	}
 }
+
+// TestSiteEvidence checks that evidence has the answers behind the facts of a site and a domain, and who verified the
+// service.
+func TestSiteEvidence(t *testing.T) {
+	t.Parallel()
+	created := now.AddDate(-2, 0, 0)
+	f := postgres.Facts{Services: []postgres.ServiceFacts{{
+		Service: postgres.Service{Slug: "acme", Name: "Acme", BaseURL: "https://api.acme.com", Category: "AI",
+			CreatedAt: created, VerifiedAt: &now},
+		Site: &postgres.SiteFacts{Answers: []postgres.SiteAnswer{
+			{Document: "robots", URL: "https://api.acme.com/robots.txt", Reason: "no answer"},
+			{Document: "terms", URL: "https://api.acme.com/\u202eterms", Status: 404, ContentType: "text/plain",
+				Exists: new(false), Reason: "not found"}}},
+		Domain: &postgres.DomainFacts{Domain: "acme.com", CheckedAt: &now, CreatedAt: &created,
+			URL: new("https://rdap.test/domain/acme.com"), Registered: new(true)},
+		OwnerProved: true,
+	}}}
+	got := judgeAll(&f, now).Services[0].Evidence
+	want := site.Evidence{
+		SiteAnswers: []site.EvidenceSiteAnswer{
+			{Document: "robots", URL: "https://api.acme.com/robots.txt", Reason: "no answer"},
+			{Document: "terms", URL: "https://api.acme.com/\ufffdterms", Status: new(404),
+				ContentType: new("text/plain"), Exists: new(false), Reason: "not found"}},
+		Registration: &site.EvidenceRegistration{Domain: "acme.com", CheckedAt: site.TimeOrNull(now),
+			CreatedDate: site.TimeOrNull(created), URL: new("https://rdap.test/domain/acme.com"),
+			Registered: new(true)},
+		VerifiedBy: new("owner"),
+	}
+	got = site.Evidence{SiteAnswers: got.SiteAnswers, Registration: got.Registration, VerifiedBy: got.VerifiedBy}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+}

@@ -127,8 +127,8 @@ func (o *lintOptions) headFree(ctx context.Context, p *probe.Prober, result prob
 	if result.Verdict != probe.Paid || result.Method != http.MethodGet || o.pace(ctx, "") != nil {
 		return false
 	}
-	free, err := p.Head(ctx, result.FinalURL)
-	return err == nil && free != nil && *free // a failed HEAD request is no warning
+	head, err := p.Head(ctx, result.FinalURL)
+	return err == nil && head.Free != nil && *head.Free // a failed HEAD request is no warning
 }
 
 // pace waits between two requests to a host, as a crawl does.

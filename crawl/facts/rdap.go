@@ -119,12 +119,17 @@ var (
 	ErrLater        = errors.New("the registry did not answer")
 )
 
+// RegistrationURL returns the URL of a domain at a registry's RDAP server.
+func RegistrationURL(server, domain string) string {
+	return server + "domain/" + url.PathEscape(domain)
+}
+
 // Registration asks a registry's RDAP server about a domain. It returns ErrUnregistered if the registry has no such
 // domain. If another try may help, it returns an error that wraps ErrLater, and the pause that the registry asks for.
 func (f *Fetcher) Registration(
 	ctx context.Context, server, domain string,
 ) (r Registration, retryIn time.Duration, err error) {
-	doc, err := f.get(ctx, server+"domain/"+url.PathEscape(domain),
+	doc, err := f.get(ctx, RegistrationURL(server, domain),
 		request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
 	switch {
 	case err != nil:

@@ -19,6 +19,27 @@ import (
 type Site struct {
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Endpoints                                          []Endpoint // declared by documents, the most trusted first
+	Answers                                            []Answer   // behind the states, in the order of requests
+}
+
+// Names of documents in Answer.
+const (
+	docHomepage = "homepage"
+	docOpenAPI  = "openapi"
+	docPricing  = "pricing"
+	docLLMsTxt  = "llms_txt"
+	docRobots   = "robots"
+	docTerms    = "terms"
+)
+
+// Answer is the answer to the request for one document.
+type Answer struct {
+	Document    string // as in JSON: homepage, openapi, pricing, llms_txt, robots, terms
+	URL         string // that was requested, before redirects
+	Status      int    // 0 without an answer
+	ContentType string // media type; "" for none
+	Exists      *bool  // nil if the answer says nothing about the document
+	Reason      string // why, in words
 }
 
 // IsKnown reports whether the state of any document is known.
@@ -52,21 +73,23 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 			continue
 		}
 		robots := v.robots(origin)
-		if sameSite(home, base) {
+		own := sameSite(home, base)
+		if own {
+			v.record(docRobots, origin+"/robots.txt", document{}, robots, robotsReason(robots))
 			s.Robots = combine(s.Robots, robots)
 		}
 		if robots == nil {
 			continue // the origin does not answer: send no further requests
 		}
 		v.front = nil
-		s.Homepage = combine(s.Homepage, v.check(home, "text/html", v.isHomepage))
-		if !sameSite(home, base) {
+		s.Homepage = combine(s.Homepage, v.check(docHomepage, home, "text/html", v.isHomepage))
+		if !own {
 			continue
 		}
-		s.Pricing = combine(s.Pricing, v.check(origin+"/pricing", "text/html", v.isPage))
-		s.Terms = combine(s.Terms, v.check(origin+"/terms", "text/html", v.isPage))
-		s.LLMsTxt = combine(s.LLMsTxt, v.check(origin+"/llms.txt", "text/plain, text/markdown",
-			func(d document) *bool { return new(isText(d)) }))
+		s.Pricing = combine(s.Pricing, v.check(docPricing, origin+"/pricing", "text/html", v.isPage))
+		s.Terms = combine(s.Terms, v.check(docTerms, origin+"/terms", "text/html", v.isPage))
+		s.LLMsTxt = combine(s.LLMsTxt, v.check(docLLMsTxt, origin+"/llms.txt", "text/plain, text/markdown",
+			func(d document) (*bool, string) { return decide(isText(d), "text", "not plain text or Markdown") }))
 		s.OpenAPI = combine(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = combine(s.OpenAPI, v.openAPI(path+"/openapi.json"))
@@ -76,6 +99,7 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		v.wellKnown(origin+wellKnownMPP, ReadMPP)
 	}
 	s.Endpoints = FilterBelow(base, append(v.fromOpenAPI, v.fromWellKnown...))
+	s.Answers = v.answers
 	return s
 }
 
@@ -127,6 +151,38 @@ type visit struct {
 	front         []byte // the body of the homepage of this origin
 	fromOpenAPI   []Declared
 	fromWellKnown []Declared
+	answers       []Answer
+}
+
+// record records the answer to a request for a document. Other requests have no document.
+func (v *visit) record(name, address string, d document, exists *bool, reason string) {
+	if name != "" {
+		v.answers = append(v.answers, Answer{name, address, d.status, d.mediaType, exists, reason})
+	}
+}
+
+func robotsReason(exists *bool) string {
+	switch {
+	case exists == nil:
+		return reasonNone
+	case *exists:
+		return "a document"
+	}
+	return "no document"
+}
+
+// Reasons that several documents have.
+const (
+	reasonNone     = "no answer that says anything about the document"
+	reasonNotFound = "not found"
+)
+
+// decide returns whether a document exists, with the reason.
+func decide(exists bool, yes, no string) (*bool, string) {
+	if exists {
+		return &exists, yes
+	}
+	return &exists, no
 }
 
 func (v *visit) robots(origin string) *bool {
@@ -137,60 +193,73 @@ func (v *visit) robots(origin string) *bool {
 	return new(r.State == RobotsDocument)
 }
 
-// check requests one document and reports whether it exists; is judges an answer of 200.
-func (v *visit) check(address, accept string, is func(document) *bool) *bool {
+// check requests one document and reports whether it exists; is judges an answer of 200. It records the answer if the
+// document has a name.
+func (v *visit) check(name, address, accept string, is func(document) (*bool, string)) *bool {
 	doc, err := v.f.get(v.ctx, address, request{accept: accept, limit: maxDocument, polite: true})
+	exists, reason := judgeDocument(doc, err, is)
+	v.record(name, address, doc, exists, reason)
+	return exists
+}
+
+// judgeDocument reports whether a document exists, nil if the answer does not say, and why.
+func judgeDocument(doc document, err error, is func(document) (*bool, string)) (*bool, string) {
 	switch {
 	case errors.Is(err, ErrElsewhere):
-		return new(false)
+		return new(false), ErrElsewhere.Error()
+	case errors.Is(err, ErrDisallowed):
+		return nil, ErrDisallowed.Error()
 	case err != nil:
-		return nil
+		return nil, reasonNone
 	case doc.status == http.StatusOK:
 		return is(doc)
 	case doc.status >= 500, doc.status < 200:
-		return nil
+		return nil, reasonNone
 	}
 	switch doc.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
 		http.StatusTooEarly, http.StatusTooManyRequests:
-		return nil
+		return nil, reasonNone
 	}
-	return new(false)
+	return new(false), reasonNotFound
 }
 
-func (v *visit) isHomepage(d document) *bool {
+func (v *visit) isHomepage(d document) (*bool, string) {
 	v.front = d.body
-	return new(isHTML(d))
+	return decide(isHTML(d), "HTML", "not HTML")
 }
 
 // isPage reports whether an answer is readable for people or programs and differs from the homepage.
-func (v *visit) isPage(d document) *bool {
-	if len(bytes.TrimSpace(d.body)) == 0 || v.front != nil && bytes.Equal(v.front, d.body) {
-		return new(false)
+func (v *visit) isPage(d document) (*bool, string) {
+	switch {
+	case len(bytes.TrimSpace(d.body)) == 0:
+		return new(false), "empty"
+	case v.front != nil && bytes.Equal(v.front, d.body):
+		return new(false), "the same as the homepage"
 	}
 	readable := isHTML(d) || isText(d) || d.mediaType == "application/pdf" || isJSON(d.mediaType) && json.Valid(d.body)
-	return &readable
+	return decide(readable, "HTML, text, PDF or JSON", "not HTML, text, PDF or JSON")
 }
 
 func (v *visit) openAPI(address string) *bool {
-	return v.check(address, "application/json", func(d document) *bool {
+	return v.check(docOpenAPI, address, "application/json", func(d document) (*bool, string) {
 		u, err := url.Parse(address)
 		if err != nil || d.truncated && !isHTML(d) {
-			return nil
+			return nil, "longer than the limit"
 		}
 		list, err := ReadOpenAPI(d.body, u)
 		v.fromOpenAPI = append(v.fromOpenAPI, list...)
-		return new(err == nil)
+		return decide(err == nil, "an OpenAPI document", "no OpenAPI document")
 	})
 }
 
 func (v *visit) wellKnown(address string, read func([]byte, *url.URL) ([]Declared, error)) {
-	v.check(address, "application/json", func(d document) *bool {
+	v.check("", address, "application/json", func(d document) (*bool, string) {
 		if u, err := url.Parse(address); err == nil && !d.truncated {
 			list, _ := read(d.body, u) // another kind of document declares nothing
 			v.fromWellKnown = append(v.fromWellKnown, list...)
 		}
-		return nil
+		return nil, ""
 	})
 }
 

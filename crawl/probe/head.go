@@ -7,29 +7,37 @@ import (
 	"net/url"
 )
 
-// Head sends HEAD to a URL and reports whether it was served without payment. It returns nil if the answer does not
-// show that: a bot filter, a server error, or no answer. Redirects are not followed, because the URL answered before.
+// HeadAnswer is the answer to a HEAD request.
+type HeadAnswer struct {
+	Free   *bool // whether it was served without payment; nil if the answer does not show that
+	Status int   // 0 without an answer
+}
+
+// Head sends HEAD to a URL and reports whether it was served without payment. Free is nil if the answer does not show
+// that: a bot filter, a server error, or no answer. Redirects are not followed, because the URL answered before.
 // The caller keeps the pace. HEAD is used nowhere else and gives no verdict, because most sellers answer it unpaid.
-func (p *Prober) Head(ctx context.Context, address string) (free *bool, err error) {
+func (p *Prober) Head(ctx context.Context, address string) (HeadAnswer, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q is not a URL", ErrRefused, clip(address))
+		return HeadAnswer{}, fmt.Errorf("%w: %q is not a URL", ErrRefused, clip(address))
 	}
 	if u, err = p.guard.canonical(u); err != nil {
-		return nil, err
+		return HeadAnswer{}, err
 	}
 	var r reply
 	p.send(ctx, call{method: http.MethodHead, url: u}, p.request, &r)
 	if r.answer.Status == 0 {
-		return nil, fmt.Errorf("head %s: %w", clip(address), r.err)
+		return HeadAnswer{}, fmt.Errorf("head %s: %w", clip(address), r.err)
 	}
+	got := HeadAnswer{Status: r.answer.Status}
 	switch verdict, class, _ := judgeStatus(r.answer); {
 	case r.answer.Status == http.StatusPaymentRequired:
-		return new(false), nil
+		got.Free = new(false)
 	case verdict == Open:
-		return new(true), nil
+		got.Free = new(true)
 	case verdict == Inconclusive && class != ClassWrongMethod, class == ClassServerError, class == ClassInvalidHTTP:
-		return nil, nil
+	default:
+		got.Free = new(false)
 	}
-	return new(false), nil
+	return got, nil
 }

@@ -29,7 +29,8 @@ func TestHead(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p, service, base := serve(t, test.answer)
-			got, err := p.Head(t.Context(), base+"/x?a=b")
+			answer, err := p.Head(t.Context(), base+"/x?a=b")
+			got := answer.Free
 			if err != nil || (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +37,8 @@ type ServiceFacts struct {
 	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
 	Synthesis *SynthesisFacts // nil without an answer; its input may be out of date
 
-	Statements []statement.Statement // of recipients that the build has chosen
+	Statements  []statement.Statement // of recipients that the build has chosen
+	OwnerProved bool                  // VerifiedAt is the time of an owner's proof
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
@@ -130,7 +132,23 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readSites(ctx, by); err != nil {
 		return err
 	}
+	if err := r.readProofs(ctx, by); err != nil {
+		return err
+	}
 	return r.readSyntheses(ctx, by)
+}
+
+// readProofs reads which services an owner verified. Any other service was verified by the operator.
+func (r *Reader) readProofs(ctx context.Context, by map[int64]*ServiceFacts) error {
+	var id int64
+	err := rows.Each(ctx, r.tx, `
+		SELECT DISTINCT s.id FROM services s JOIN audit a ON a.service_id = s.id AND a.at = s.verified_at
+			WHERE s.id = ANY($1) AND a.action = 'verify'`, []any{&id}, func() { by[id].OwnerProved = true },
+		slices.Collect(maps.Keys(by)))
+	if err != nil {
+		return fmt.Errorf("read proofs of owners: %w", err)
+	}
+	return nil
 }
 
 // Statements returns a reader of statements as of now, with the tokens that count.
@@ -185,7 +203,7 @@ func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []Servic
 		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin,
 			&e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
 			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree,
-			&e.DeclaredPrice},
+			&e.DeclaredPrice, &e.HeadURL, &e.HeadStatus},
 		func() {
 			if len(of) > 0 && of[0].ServiceID != e.ServiceID {
 				keep()

@@ -50,6 +50,8 @@ type Endpoint struct {
 	HeadAt         *time.Time     // last HEAD that was sent
 	HeadFree       *bool          // whether HEAD was served without payment; nil until tested
 	DeclaredPrice  *DeclaredPrice // nil if the origin's OpenAPI document has no price
+	HeadURL        *string        // of the HEAD that decided HeadFree
+	HeadStatus     *int           // of its response
 }
 
 // DeclaredPrice is the price of an endpoint in the origin's OpenAPI document. It is never used as the price.

@@ -20,6 +20,17 @@ type SiteFacts struct {
 	CheckedAt                                          *time.Time // of the last reading that got a response
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Domain                                             *string // registrable domain of the base address
+	Answers                                            []SiteAnswer
+}
+
+// SiteAnswer is the answer to the request for one document of a site.
+type SiteAnswer struct {
+	Document    string `json:"document"` // homepage, openapi, pricing, llms_txt, robots, terms
+	URL         string `json:"url"`
+	Status      int    `json:"status,omitempty"` // 0 without an answer
+	ContentType string `json:"content_type,omitempty"`
+	Exists      *bool  `json:"exists"` // nil if the answer says nothing about the document
+	Reason      string `json:"reason"`
 }
 
 // DomainFacts is the registration of a registrable domain; nil means unknown.
@@ -29,6 +40,9 @@ type DomainFacts struct {
 	CheckedAt *time.Time // of the last response
 	Registrar *string
 	CreatedAt *time.Time
+	// URL at which the registry was asked, and whether it knows the domain; nil if no registry is known
+	URL        *string
+	Registered *bool
 }
 
 // SiteVisit is the result of reading a service's site.
@@ -112,9 +126,9 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 		if f := v.Facts; f != nil {
 			b.Queue(`
 				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6,
-					robots = $7, terms = $8
+					robots = $7, terms = $8, answers = $9
 				WHERE service_id = $1`, v.ServiceID, v.At,
-				f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms)
+				f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Answers)
 		}
 		var domain *string
 		if d := v.Domain; d != nil {
@@ -231,8 +245,11 @@ func (db *DB) TakeDomains(ctx context.Context, now time.Time, lease time.Duratio
 func (db *DB) RecordDomain(ctx context.Context, domain string, answer *DomainFacts, next time.Time) error {
 	sql, args := `UPDATE domain_facts SET next_at = $2 WHERE domain = $1`, []any{domain, next}
 	if answer != nil {
-		sql = `UPDATE domain_facts SET next_at = $2, checked_at = $3, registrar = $4, created_at = $5 WHERE domain = $1`
-		args = append(args, answer.CheckedAt, answer.Registrar, answer.CreatedAt)
+		sql = `
+			UPDATE domain_facts SET next_at = $2, checked_at = $3, registrar = $4, created_at = $5, url = $6,
+				registered = $7
+			WHERE domain = $1`
+		args = append(args, answer.CheckedAt, answer.Registrar, answer.CreatedAt, answer.URL, answer.Registered)
 	}
 	if _, err := db.pool.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("record domain %s: %w", domain, err)
@@ -325,7 +342,7 @@ func (db *DB) StoreBootstrap(ctx context.Context, body []byte, at time.Time) err
 func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,
-			d.suffix, d.checked_at, d.registrar, d.created_at
+			f.answers, d.suffix, d.checked_at, d.registrar, d.created_at, d.url, d.registered
 		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain
 		WHERE f.service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
@@ -336,9 +353,10 @@ func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) erro
 	var d DomainFacts
 	_, err = pgx.ForEachRow(rows, []any{
 		&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots, &s.Terms, &s.Domain,
-		&d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt,
+		&s.Answers, &d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt, &d.URL, &d.Registered,
 	}, func() error {
 		site := s
+		s.Answers = nil // the next row must not reuse its memory
 		by[id].Site = &site
 		if s.Domain != nil {
 			domain := d

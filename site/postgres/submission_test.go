@@ -354,4 +354,14 @@ func TestOwnershipToken(t *testing.T) {
 	if err != nil || services[0].VerifiedAt == nil || !services[0].VerifiedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("verified at %v, %v", services[0].VerifiedAt, err)
 	}
+	err = db.Read(ctx, func(r *postgres.Reader) error {
+		facts, err := r.Facts(ctx, start, time.Minute)
+		if err == nil && !facts.Services[0].OwnerProved {
+			t.Error("the proof is not the owner's")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

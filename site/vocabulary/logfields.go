@@ -131,6 +131,28 @@ var logFields = map[string]Field{
 	"inconclusive":           {About: "A later answer that says nothing about the endpoint"},
 	"EndpointEvidence.terms": {About: "The older answer whose terms are graded; null if that is answer itself"},
 	"protocols":              {About: "Other payment protocols that the response suggests"},
+	"site_answers": {
+		About: "Answers behind the assessment's site, in the order of requests; empty before the first visit",
+	},
+	"document":     {About: "Document: homepage, openapi, pricing, llms_txt, robots or terms"},
+	"content_type": {About: "Media type of the answer; null without one"},
+	"exists":       {About: "Whether the document exists at the URL; null if the answer does not say"},
+	"registration": {
+		About: "The registry's answer behind the assessment's domain; null without a registrable domain",
+	},
+	"EvidenceRegistration.domain": {About: "Registrable domain of the base address"},
+	"private_suffix": {
+		About: "Suffix in the private part of the public suffix list, below which no registry is asked; null if none",
+	},
+	"EvidenceRegistration.url":        {About: "URL at which the registry was asked; null if none was"},
+	"registered":                      {About: "Whether the registry knows the domain; null if none was asked"},
+	"EvidenceRegistration.checked_at": {About: "Time of the registry's answer"},
+	"verified_by": {
+		About:  "Who verified the service: its owner, by a token at /.well-known/tollbook, or the directory's operator",
+		Values: []string{site.VerifiedByOwner, site.VerifiedByOperator},
+	},
+	"head_url":    {About: "URL of the HEAD request that decided head_free"},
+	"head_status": {About: "HTTP status of its answer"},
 	"Evidence.input": {
 		About: "JSON document that a language model gets about the service; its SHA-256 is input_hash",
 	},
@@ -247,6 +269,7 @@ var logFields = map[string]Field{
 	"SettledToken.days":       {About: "Every UTC day with a settlement, oldest first"},
 	"payers":                  {About: "Rows by payer for 90 UTC days, by day, then payer"},
 	"amounts":                 {About: "Rows by amount for 30 UTC days, by day, then amount"},
+	"KnownAsset.decimals":     {About: "A token has 10^decimals atomic units; 0 for tokens with decimal amounts"},
 	"SettledToken.decimals":   {About: "A US dollar has 10^decimals atomic units"},
 	"last_at":                 {About: "Time of the day's last settlement"},
 	"payer": {

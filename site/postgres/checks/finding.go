@@ -89,11 +89,13 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 		make([]*string, n)
 	classes, reasons, times := make([]string, n), make([]string, n), make([]*int, n)
 	paid, headAt, headFree := make([]bool, n), make([]*time.Time, n), make([]*bool, n)
+	headURLs, headStatuses := make([]*string, n), make([]*int, n)
 	for i, e := range endpoints {
 		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict,
 			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
 		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
 			e.HeadAt, e.HeadFree
+		headURLs[i], headStatuses[i] = e.HeadURL, e.HeadStatus
 	}
 	b.Queue(`
 		UPDATE endpoints e SET last_probed_at = v.at, verdict = coalesce(v.verdict, e.verdict),
@@ -102,12 +104,16 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 			last_paid_at = CASE WHEN v.paid THEN v.at ELSE e.last_paid_at END,
 			description = coalesce(v.description, e.description), mime_type = coalesce(v.mime_type, e.mime_type),
 			fingerprint = coalesce(v.fingerprint, e.fingerprint), head_at = coalesce(v.head_at, e.head_at),
-			head_free = coalesce(v.head_free, e.head_free)
+			head_free = coalesce(v.head_free, e.head_free), head_url = coalesce(v.head_url, e.head_url),
+			head_status = coalesce(v.head_status, e.head_status)
 		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[],
-			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[])
-			AS v (id, at, verdict, class, reason, ms, paid, description, mime_type, fingerprint, head_at, head_free)
+			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[],
+			$13::text[], $14::integer[])
+			AS v (id, at, verdict, class, reason, ms, paid, description, mime_type, fingerprint, head_at, head_free,
+				head_url, head_status)
 		WHERE e.id = v.id`,
-		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree)
+		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree,
+		headURLs, headStatuses)
 }
 
 // queueMethod stores the method that responded, unless another endpoint of the path has it. Each endpoint needs its own

@@ -42,6 +42,8 @@ type EndpointVisit struct {
 	Prices         []Price
 	HeadAt         *time.Time // nil when none was sent
 	HeadFree       *bool      // nil leaves the stored one
+	HeadURL        *string    // of the HEAD that decided HeadFree; nil leaves the stored one
+	HeadStatus     *int       // of its response
 }
 
 // errNotNew says that some visit is older than a stored check of its service, is stored already, or lost its lease.

@@ -54,6 +54,8 @@ CREATE TABLE endpoints (
     fingerprint   text,                 -- of the current requirement set
     head_at       timestamptz,          -- last HEAD request
     head_free     boolean,              -- whether HEAD was served without payment; null until tested
+    head_url      text,                 -- of the HEAD request that decided head_free
+    head_status   integer,              -- of its answer
     declared_price jsonb,               -- price in the origin's OpenAPI document; null without one
     UNIQUE (service_id, path, method)
 );
@@ -274,6 +276,7 @@ CREATE TABLE site_facts (
     llms_txt   boolean,
     robots     boolean,
     terms      boolean,
+    answers    jsonb,                   -- to the requests of that reading: URL, status, media type, reason
     domain     text                     -- registrable domain of the base address, null where it has none
 );
 
@@ -286,7 +289,9 @@ CREATE TABLE domain_facts (
     suffix     text,                    -- private suffix below which the name was registered
     checked_at timestamptz,             -- of the last response
     registrar  text,
-    created_at timestamptz
+    created_at timestamptz,
+    url        text,                    -- at which the registry was asked; null without a known registry
+    registered boolean                  -- whether the registry knows the domain
 );
 
 CREATE INDEX domain_facts_due ON domain_facts (next_at);
