@@ -10,7 +10,6 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
-	"time"
 
 	"tollbook/crawl/facts"
 	"tollbook/site"
@@ -45,23 +44,8 @@ type directoryHead struct {
 }
 
 type directoryFacilitator struct {
-	Kind           string             `json:"kind"`
-	ID             string             `json:"id"`
-	Name           string             `json:"name"`
-	WebsiteURL     string             `json:"website_url"`
-	DocsURL        *string            `json:"docs_url"`
-	FacilitatorURL *string            `json:"facilitator_url"`
-	UpstreamStatus string             `json:"upstream_status"`
-	Trusted        bool               `json:"trusted"`
-	Addresses      []directoryAccount `json:"addresses"`
-}
-
-type directoryAccount struct {
-	Network    string   `json:"network"`
-	Address    string   `json:"address"`
-	Tokens     []string `json:"tokens"`
-	Since      *string  `json:"since"` // a day
-	Deprecated bool     `json:"deprecated"`
+	Kind string `json:"kind"`
+	FacilitatorEntry
 }
 
 type directoryToken struct {
@@ -109,16 +93,7 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	}
 	line(directoryHead{directoryKind, directoryVersion, contacts})
 	for _, f := range d.Facilitators {
-		one := directoryFacilitator{"facilitator", f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL,
-			f.UpstreamStatus, f.Trusted, []directoryAccount{}}
-		for _, s := range f.Settlers {
-			a := directoryAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
-			if s.Since != nil {
-				a.Since = new(s.Since.Format(time.DateOnly))
-			}
-			one.Addresses = append(one.Addresses, a)
-		}
-		line(one)
+		line(directoryFacilitator{"facilitator", NewFacilitatorEntry(f)})
 	}
 	for _, t := range d.Tokens {
 		line(directoryToken{"token", t.Network, t.Address, t.Symbol, t.Decimals, t.USD})
@@ -359,13 +334,13 @@ func (in *directoryReader) readFacilitators() error {
 		return nil
 	}
 	type plain struct {
-		ID             string             `json:"id"`
-		Name           string             `json:"name"`
-		WebsiteURL     string             `json:"website_url"`
-		DocsURL        *string            `json:"docs_url"`
-		FacilitatorURL *string            `json:"facilitator_url"`
-		UpstreamStatus string             `json:"upstream_status"`
-		Addresses      []directoryAccount `json:"addresses"`
+		ID             string               `json:"id"`
+		Name           string               `json:"name"`
+		WebsiteURL     string               `json:"website_url"`
+		DocsURL        *string              `json:"docs_url"`
+		FacilitatorURL *string              `json:"facilitator_url"`
+		UpstreamStatus string               `json:"upstream_status"`
+		Addresses      []FacilitatorAccount `json:"addresses"`
 	}
 	var list struct {
 		Facilitators []plain `json:"facilitators"`

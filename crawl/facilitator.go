@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"io"
+	"time"
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
@@ -54,4 +55,38 @@ func toLedger(list []chain.Facilitator, err error) ([]ledger.Facilitator, error)
 		}
 	}
 	return out, nil
+}
+
+// FacilitatorEntry is a facilitator in a file of an export, and in the list that tollbook prints.
+type FacilitatorEntry struct {
+	ID             string               `json:"id"`
+	Name           string               `json:"name"`
+	WebsiteURL     string               `json:"website_url"`
+	DocsURL        *string              `json:"docs_url"`
+	FacilitatorURL *string              `json:"facilitator_url"`
+	UpstreamStatus string               `json:"upstream_status"`
+	Trusted        bool                 `json:"trusted"`
+	Addresses      []FacilitatorAccount `json:"addresses"`
+}
+
+// FacilitatorAccount is an account on chain that identifies settlements of a facilitator.
+type FacilitatorAccount struct {
+	Network    string   `json:"network"`
+	Address    string   `json:"address"`
+	Tokens     []string `json:"tokens"`
+	Since      *string  `json:"since"` // a day
+	Deprecated bool     `json:"deprecated"`
+}
+
+// NewFacilitatorEntry returns the entry of a stored facilitator.
+func NewFacilitatorEntry(f ledger.Facilitator) FacilitatorEntry {
+	e := FacilitatorEntry{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted,
+		make([]FacilitatorAccount, len(f.Settlers))}
+	for i, s := range f.Settlers {
+		e.Addresses[i] = FacilitatorAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
+		if s.Since != nil {
+			e.Addresses[i].Since = new(s.Since.Format(time.DateOnly))
+		}
+	}
+	return e
 }

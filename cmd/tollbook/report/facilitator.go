@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
+	"tollbook/crawl"
 	"tollbook/site/postgres/ledger"
 )
 
 // Facilitators prints facilitators: a table, or JSON with each account, in the format that an import reads.
 func Facilitators(w io.Writer, list []ledger.Facilitator, asJSON bool) error {
 	if asJSON {
-		return facilitatorLines(w, list)
+		entries := make([]crawl.FacilitatorEntry, len(list))
+		for i, f := range list {
+			entries[i] = crawl.NewFacilitatorEntry(f)
+		}
+		return JSONList(w, entries)
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "No facilitators are stored. Add those that come with Tollbook: "+
@@ -28,40 +32,6 @@ func Facilitators(w io.Writer, list []ledger.Facilitator, asJSON bool) error {
 		t.Row(f.ID, f.UpstreamStatus, trusted, len(f.Settlers), f.Name, f.WebsiteURL)
 	}
 	return t.Flush()
-}
-
-func facilitatorLines(w io.Writer, list []ledger.Facilitator) error {
-	type account struct {
-		Network    string   `json:"network"`
-		Address    string   `json:"address"`
-		Tokens     []string `json:"tokens"`
-		Since      *string  `json:"since"`
-		Deprecated bool     `json:"deprecated"`
-	}
-	type line struct {
-		ID             string    `json:"id"`
-		Name           string    `json:"name"`
-		WebsiteURL     string    `json:"website_url"`
-		DocsURL        *string   `json:"docs_url"`
-		FacilitatorURL *string   `json:"facilitator_url"`
-		UpstreamStatus string    `json:"upstream_status"`
-		Trusted        bool      `json:"trusted"`
-		Addresses      []account `json:"addresses"`
-	}
-	lines := make([]line, len(list))
-	for i, f := range list {
-		lines[i] = line{
-			f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted,
-			make([]account, len(f.Settlers)),
-		}
-		for j, s := range f.Settlers {
-			lines[i].Addresses[j] = account{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
-			if s.Since != nil {
-				lines[i].Addresses[j].Since = new(s.Since.Format(time.DateOnly))
-			}
-		}
-	}
-	return JSONList(w, lines)
 }
 
 // FacilitatorImport prints what an import of facilitators changed.
