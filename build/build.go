@@ -109,7 +109,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts,
 	})
 	lookups, catalogue := newLookups(judged.Snapshot), newCatalogue()
-	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, of) }
+	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }
 	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {
 		lookups.count(i, endpoints)
 		if isStable {
@@ -176,7 +176,7 @@ func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
 		}
 		judged.Survey(from, from+len(part), each)
 		for i := range part {
-			part[i].Endpoints = nil
+			part[i].Endpoints, part[i].Moves = nil, nil
 		}
 	}
 	return nil

@@ -128,8 +128,7 @@ func newLabels(s postgres.DueService, answers []answer) map[uuid.UUID]label {
 		if method == "" {
 			method = "GET"
 		}
-		address := s.BaseURL + e.Path
-		names[e.ID] = label{method + " " + e.Path, e.MimeType, &address}
+		names[e.ID] = label{method + " " + e.Path, e.MimeType, new(s.BaseURL + e.Path)}
 	}
 	for _, a := range answers { // the probe determined a method that nobody declared
 		if a.endpoint.Method == "" && a.result.Method != "" {
@@ -152,7 +151,8 @@ func newSnapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.Snap
 			AssetName: "UNKNOWN", X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		}
 		if p.NetworkCAIP2 != nil {
-			entries[i].Network = *p.NetworkCAIP2
+			entries[i].Network, entries[i].Asset = *p.NetworkCAIP2, address.Spell(*p.NetworkCAIP2, p.Asset)
+			entries[i].PayTo = site.Abbreviate(address.Spell(*p.NetworkCAIP2, p.PayTo))
 			r := x402.Requirement{NetworkCAIP2: *p.NetworkCAIP2, AssetNorm: address.Normalize(*p.NetworkCAIP2, p.Asset)}
 			if p.Extra != nil {
 				r.Extra = json.RawMessage(*p.Extra)
@@ -167,8 +167,8 @@ func recipients(prices []postgres.Price, names map[uuid.UUID]label) []site.Recip
 	out := make([]site.Recipient, len(prices))
 	for i, p := range prices {
 		out[i] = site.Recipient{Endpoint: names[p.EndpointID].endpoint, Network: p.Network, PayTo: p.PayTo}
-		if p.NetworkCAIP2 != nil { // another spelling of a network is no change
-			out[i].Network = *p.NetworkCAIP2
+		if p.NetworkCAIP2 != nil { // another spelling of a network or an address is no change
+			out[i].Network, out[i].PayTo = *p.NetworkCAIP2, address.Spell(*p.NetworkCAIP2, p.PayTo)
 		}
 	}
 	return out

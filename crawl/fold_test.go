@@ -150,12 +150,12 @@ func TestFlood(t *testing.T) {
 }
 
 // TestRecordFields checks a stored record field by field: every member of the published change events, null for unknown
-// values, extra as JSON text, abbreviated recipients, and UNKNOWN for an unknown asset.
+// values, extra as JSON text, EIP-55 addresses, abbreviated recipients, and UNKNOWN for an unknown asset.
 func TestRecordFields(t *testing.T) {
 	t.Parallel()
 	const before = `{"x402Version":2,"resource":{"url":"http://x","mimeType":"text/csv"},"accepts":[` +
 		`{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
-		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",` +
+		`"asset":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913",` +
 		`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD ` +
 		`Coin","version":"2"}},` +
 		`{"scheme":"upto","network":"eip155:8453","amount":"7","asset":"0x1111111111111111111111111111111111111111",` +
@@ -204,12 +204,16 @@ func TestRecordFields(t *testing.T) {
 	line := func(extra string) string {
 		return `"GET /x%20y exact eip155:8453 ` + usdc + ` USDC 2  60 {\"name\":\"` + extra + `\",\"version\":\"2\"}"`
 	}
+	const move = `{"endpoint":"GET /x y","network":"eip155:8453",` +
+		`"newPayTo":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",` +
+		`"oldPayTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}`
 	want := []string{
 		`{"endpointsAdded":[],"endpointsRemoved":[],"schemaAdded":[` + line("USDC") + `],"schemaRemoved":[` +
-			line("USD%20Coin") + `]}`, old, new, "schema_changed",
+			line("USD Coin") + `]}`, old, new, "schema_changed",
 		`{"priceChanges":[{"assetName":"USDC","endpoint":"GET /x y","network":"eip155:8453","newPrice":"20000",` +
 			`"oldPrice":"10000"}]}`, old, new, "price_changed",
-		`{"payToAdded":["0x5aAe…eAed"],"payToRemoved":["0x2096…287C"]}`, old, new, "payto_changed",
+		`{"payToAdded":["0x5aAe…eAed"],"payToChanges":[` + move + `],` +
+			`"payToRemoved":["0x2096…287C"]}`, old, new, "payto_changed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)

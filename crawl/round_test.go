@@ -171,7 +171,8 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	var moved site.PayToSummary
 	onlyChange(t, m, mover, site.PayToChanged, now.Now(), &moved)
 	wantMoved := site.PayToSummary{PayToAdded: []string{site.Abbreviate(to.PayTo)},
-		PayToRemoved: []string{site.Abbreviate(from.PayTo)}}
+		PayToRemoved: []string{site.Abbreviate(from.PayTo)}, PayToChanges: []site.RecipientChange{{
+			Network: from.NetworkCAIP2, Endpoint: "GET /yields", OldPayTo: &from.PayTo, NewPayTo: &to.PayTo}}}
 	if diff := cmp.Diff(wantMoved, moved); diff != "" || from.PayTo == to.PayTo {
 		t.Errorf("recipient moved from %s to %s (-want +got):\n%s", from.PayTo, to.PayTo, diff)
 	}

@@ -34,7 +34,8 @@ func injectedSnapshot(words string) *site.Snapshot {
 			&words, &words
 		d.Endpoints[0].Pricing[0] = site.PricingEntry{Scheme: words, Network: words, AssetAddress: words,
 			AssetName: words, Price: words, PriceUSD: &words, PayTo: words}
-		d.PayToChanges[0] = site.PayToChange{NetworkCAIP2: words, Endpoint: words, OldPayTo: words, NewPayTo: words,
+		d.PayToChanges[0] = site.PayToChange{NetworkCAIP2: words, Endpoint: words, OldPayTo: &words,
+			NewPayTo:   &words,
 			ObservedAt: ago(dayTime)}
 		d.Assessment.Risk.Flags[0].Evidence, d.Assessment.Domain.Registrar = words, &words
 		d.Assessment.Compliance.Checks = []site.ComplianceCheck{{ID: "price_sane", Label: "Prices are plausible"}}
@@ -53,8 +54,10 @@ func injectedSnapshot(words string) *site.Snapshot {
 			record(d, site.SchemaChanged, dayTime,
 				site.SchemaSummary{SchemaAdded: []string{words,
 					"GET " + words + " exact " + base + " x " + words + " 2"}, EndpointsAdded: []string{words}}),
-			record(d, site.PayToChanged, dayTime, site.PayToSummary{PayToAdded: []string{words},
-				PayToRemoved: []string{words}}),
+			record(d, site.PayToChanged, dayTime,
+				site.PayToSummary{PayToChanges: []site.RecipientChange{{Network: words, Endpoint: words,
+					OldPayTo: &words, NewPayTo: &words}}, PayToAdded: []string{words},
+					PayToRemoved: []string{words}}),
 			{Slug: slug, Name: words, Type: words, ObservedAt: ago(dayTime), Summary: json.RawMessage(`[`)},
 		}
 		l.Checks.Newest = []site.CheckEntry{{ID: "1", CheckedAt: ago(dayTime), ErrorMessage: &words}}

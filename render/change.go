@@ -21,7 +21,7 @@ type change struct {
 
 // changeLine is a difference of an endpoint on a network. Either Old or New may be "".
 type changeLine struct {
-	What     string // "GET /quote"; "" for a recipient
+	What     string // "GET /quote", or "3 endpoints"
 	Network  chip   // without a label if it does not apply
 	Old, New string
 	OldTitle string // the exact value if Old is shortened or converted
@@ -52,7 +52,7 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	case site.PriceChanged:
 		c.Lines = e.priceLines(r.Summary, u)
 	case site.PayToChanged:
-		c.Lines = recipientLines(r.Summary)
+		c.Lines = e.recipientLines(r.Summary)
 	case site.SchemaChanged:
 		c.Lines = e.schemaLines(r.Summary)
 	}
@@ -83,21 +83,33 @@ func (e *ServiceRenderer) priceLines(summary json.RawMessage, u amount.Units) []
 	return lines
 }
 
-func recipientLines(summary json.RawMessage) []changeLine {
+// recipientLines returns one line for all endpoints with the same change on a network.
+func (e *ServiceRenderer) recipientLines(summary json.RawMessage) []changeLine {
 	var s site.PayToSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
 	}
+	short := func(address *string) (text, title string) {
+		if address == nil {
+			return "", ""
+		}
+		return display.Line(site.Abbreviate(*address), display.MaxName), display.Line(*address, display.MaxLine)
+	}
 	var lines []changeLine
-	for i := range max(len(s.PayToAdded), len(s.PayToRemoved)) {
-		var l changeLine
-		if i < len(s.PayToRemoved) {
-			l.Old = display.Line(s.PayToRemoved[i], display.MaxName)
+	var endpoints []int // of each line
+	at := map[[3]string]int{}
+	for _, c := range s.PayToChanges {
+		l := changeLine{What: display.Line(c.Endpoint, display.MaxName), Network: e.network(c.Network)}
+		l.Old, l.OldTitle = short(c.OldPayTo)
+		l.New, l.NewTitle = short(c.NewPayTo)
+		k := [3]string{c.Network, l.OldTitle, l.NewTitle}
+		if i, ok := at[k]; ok {
+			endpoints[i]++
+			lines[i].What = display.Plural(int64(endpoints[i]), "endpoint", "endpoints")
+			continue
 		}
-		if i < len(s.PayToAdded) {
-			l.New = display.Line(s.PayToAdded[i], display.MaxName)
-		}
-		lines = append(lines, l)
+		at[k] = len(lines)
+		lines, endpoints = append(lines, l), append(endpoints, 1)
 	}
 	return lines
 }

@@ -74,12 +74,16 @@ func changeOf(slug, name string, at time.Time, kind string, summary any) *site.C
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	s := world()
+	first, second := "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222"
 	s.Changes.Feed = []*site.ChangeRecord{
 		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PriceChanged,
 			site.PriceSummary{PriceChanges: []site.PriceChange{
 				{Network: base, Endpoint: "GET /quote", OldPrice: "10000", NewPrice: "20000", AssetName: "UNKNOWN"}}}),
 		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PayToChanged,
-			site.PayToSummary{PayToAdded: []string{"0x2222…2222"}, PayToRemoved: []string{"0x1111…1111"}}),
+			site.PayToSummary{PayToChanges: []site.RecipientChange{
+				{Network: base, Endpoint: "GET /a", OldPayTo: &first, NewPayTo: &second},
+				{Network: base, Endpoint: "GET /b", OldPayTo: &first, NewPayTo: &second},
+				{Network: base, Endpoint: "GET /b", NewPayTo: &first}}}),
 		changeOf("nasty", "”"+hostile, now.Add(-2*time.Hour), site.SchemaChanged,
 			site.SchemaSummary{EndpointsAdded: []string{"GET /" + hostile}}),
 		{Slug: "", Type: "other", ObservedAt: ago(3 * time.Hour), Summary: json.RawMessage("7")},
@@ -124,7 +128,8 @@ func TestFeed(t *testing.T) {
 		"unrecognised token”"; f.Entries[0].Content.Text != want {
 		t.Errorf("content %q, want %q", f.Entries[0].Content.Text, want)
 	}
-	if want := "was “0x1111…1111”, is “0x2222…2222”"; f.Entries[1].Content.Text != want {
+	if want := "“2\u00a0endpoints” on “Base”: was “0x1111…1111”, is “0x2222…2222”\n" +
+		"“GET /b” on “Base”: is “0x1111…1111”"; f.Entries[1].Content.Text != want {
 		t.Errorf("content %q, want %q", f.Entries[1].Content.Text, want)
 	}
 	s.Now, s.Changes.Feed = site.NewTime(now.Add(time.Hour)), s.Changes.Feed[:2]

@@ -296,7 +296,7 @@ func TestServicePage(t *testing.T) {
 					IsText(
 						"POST /history/{symbol} xrpl:0 20,000 atomic units of unrecognised token→15,000 atomic "+
 							"units of unrecognised token down"))),
-			Nth("ol > li", 1, HasText("Recipient"), HasText("0x1111…1111→0x2096…287C")),
+			Nth("ol > li", 1, HasText("Recipient"), HasText("GET /quote Base 0x1111…1111→0x2096…287C")),
 			Nth("ol > li", 2, HasText("endpoint added"), HasText("GET /old endpoint removed"),
 				HasText("POST /history/{symbol} Base upto in USDC"))),
 		In("section[aria-labelledby=checks]", Count("tbody tr", 20), HasText("Showing 20 of 2,821 checks"),

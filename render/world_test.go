@@ -120,7 +120,8 @@ func acme() site.Listing {
 				LastSeenAt: ago(dayTime)},
 		},
 		PayToChanges: []site.PayToChange{{NetworkCAIP2: base, Endpoint: "GET /quote",
-			OldPayTo: "0x1111111111111111111111111111111111111111", NewPayTo: payTo, ObservedAt: ago(60 * dayTime)}},
+			OldPayTo: ptr("0x1111111111111111111111111111111111111111"), NewPayTo: ptr(payTo),
+			ObservedAt: ago(60 * dayTime)}},
 		Provenance: site.Provenance{License: "CC-BY-4.0", AttributionRequired: true,
 			Attribution: "Tollbook, https://tollbook.example",
 			CiteAs:      "https://tollbook.example/services/acme", Source: "submitted"},
@@ -172,7 +173,9 @@ func acme() site.Listing {
 			{Network: "xrpl:0", Endpoint: "POST /history/{symbol}", OldPrice: "20000", NewPrice: "15000",
 				AssetName: "UNKNOWN"}}}),
 		record(&d, site.PayToChanged, 60*dayTime, site.PayToSummary{PayToAdded: []string{"0x2096…287C"},
-			PayToRemoved: []string{"0x1111…1111"}}),
+			PayToRemoved: []string{"0x1111…1111"}, PayToChanges: []site.RecipientChange{{Network: base,
+				Endpoint: "GET /quote", OldPayTo: ptr("0x1111111111111111111111111111111111111111"),
+				NewPayTo: ptr(payTo)}}}),
 		record(&d, site.SchemaChanged, 61*dayTime, site.SchemaSummary{
 			SchemaAdded: []string{"POST /history/{symbol} upto eip155:8453 " + usdc +
 				` USDC 2  60 {"name":"USD Coin"}`},
@@ -238,8 +241,8 @@ func nasty() site.Listing {
 			MinPriceUSD: ptr(site.Decimal("0.0000001")),
 			Pricing: []site.PricingEntry{{Scheme: hostile, Network: hostile, AssetAddress: hostile,
 				AssetName: hostile, Price: hostile, PriceUSD: &hostile, PayTo: hostile}}}},
-		PayToChanges: []site.PayToChange{{NetworkCAIP2: hostile, Endpoint: hostile, OldPayTo: hostile,
-			NewPayTo: hostile, ObservedAt: ago(time.Hour)}},
+		PayToChanges: []site.PayToChange{{NetworkCAIP2: hostile, Endpoint: hostile, OldPayTo: &hostile,
+			NewPayTo: &hostile, ObservedAt: ago(time.Hour)}},
 		Provenance: site.Provenance{License: "CC-BY-4.0", CiteAs: "javascript:alert(1)", Source: hostile,
 			Attribution: hostile},
 	}

@@ -18,8 +18,8 @@ func Abbreviate(address string) string {
 }
 
 // SchemaLine returns an entry without its price and recipient as one line of ten fields: method, path, scheme, network,
-// asset, asset name, version, an empty field, timeout, extra. A space inside a field becomes %20; an absent timeout is
-// empty.
+// asset, asset name, version, an empty field, timeout, extra. A space inside the first nine becomes %20. The tenth is
+// the rest of the line, JSON text as it is. An absent timeout is empty.
 func SchemaLine(e SnapshotEntry) string {
 	method, path, _ := strings.Cut(e.Endpoint, " ")
 	timeout, extra := "", "{}"
@@ -30,11 +30,11 @@ func SchemaLine(e SnapshotEntry) string {
 		extra = *e.Extra
 	}
 	fields := []string{method, path, e.Scheme, e.Network, e.Asset, e.AssetName, strconv.Itoa(e.X402Version), "",
-		timeout, extra}
+		timeout}
 	for i, f := range fields {
 		fields[i] = strings.ReplaceAll(f, " ", "%20")
 	}
-	return strings.Join(fields, " ")
+	return strings.Join(append(fields, extra), " ")
 }
 
 // ChangeSet is one type of change between two snapshots of a service.
@@ -56,7 +56,7 @@ func Compare(before, after []SnapshotEntry, paidBefore, paidAfter []Recipient) [
 	if p := comparePrices(before, after); len(p.PriceChanges) > 0 {
 		sets = append(sets, ChangeSet{PriceChanged, p})
 	}
-	if p := compareRecipients(paidBefore, paidAfter); len(p.PayToAdded)+len(p.PayToRemoved) > 0 {
+	if p := compareRecipients(paidBefore, paidAfter); len(p.PayToChanges) > 0 {
 		sets = append(sets, ChangeSet{PayToChanged, p})
 	}
 	return sets
@@ -138,25 +138,60 @@ func CompareAmounts(a, b string) int {
 }
 
 // compareRecipients compares only networks and endpoints that both snapshots contain: the recipient of a new network is
-// not a change of recipient.
+// not a change of recipient. If several recipients of one changed, the first removed one is paired with the first added
+// one.
 func compareRecipients(before, after []Recipient) PayToSummary {
-	option := func(r Recipient) string { return r.Endpoint + "\x00" + r.Network }
-	full := func(r Recipient) string { return option(r) + "\x00" + r.PayTo }
-	was, is := collect(before, option), collect(after, option)
-	abbreviate := func(lines []string, both []string) []string {
+	type option struct{ endpoint, network string }
+	recipients := func(list []Recipient) map[option][]string {
+		m := map[option][]string{}
+		for _, r := range list {
+			m[option{r.Endpoint, r.Network}] = append(m[option{r.Endpoint, r.Network}], r.PayTo)
+		}
+		for o, list := range m {
+			m[o] = collect(list, func(s string) string { return s })
+		}
+		return m
+	}
+	was, is := recipients(before), recipients(after)
+	s := PayToSummary{PayToChanges: []RecipientChange{}}
+	for o, now := range is {
+		if len(was[o]) == 0 {
+			continue
+		}
+		removed, added := subtract(now, was[o]), subtract(was[o], now)
+		for i := range max(len(removed), len(added)) {
+			c := RecipientChange{Network: o.network, Endpoint: o.endpoint}
+			if i < len(added) {
+				c.NewPayTo = &added[i]
+			}
+			if i < len(removed) {
+				c.OldPayTo = &removed[i]
+			}
+			s.PayToChanges = append(s.PayToChanges, c)
+		}
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	slices.SortFunc(s.PayToChanges, func(a, b RecipientChange) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
+			cmp.Compare(text(a.OldPayTo), text(b.OldPayTo)), cmp.Compare(text(a.NewPayTo), text(b.NewPayTo)))
+	})
+	abbreviated := func(of func(RecipientChange) *string) []string {
 		out := []string{}
-		for _, l := range lines {
-			i := strings.LastIndexByte(l, 0)
-			if _, ok := slices.BinarySearch(both, l[:i]); ok {
-				out = append(out, Abbreviate(l[i+1:]))
+		for _, c := range s.PayToChanges {
+			if p := of(c); p != nil {
+				out = append(out, Abbreviate(*p))
 			}
 		}
-		slices.Sort(out)
-		return slices.Compact(out)
+		return collect(out, func(s string) string { return s })
 	}
-	old, new := collect(before, full), collect(after, full)
-	return PayToSummary{PayToAdded: abbreviate(subtract(old, new), was),
-		PayToRemoved: abbreviate(subtract(new, old), is)}
+	s.PayToAdded = abbreviated(func(c RecipientChange) *string { return c.NewPayTo })
+	s.PayToRemoved = abbreviated(func(c RecipientChange) *string { return c.OldPayTo })
+	return s
 }
 
 // Text returns the summary as JSON.

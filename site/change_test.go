@@ -44,9 +44,9 @@ func TestSchemaLine(t *testing.T) {
 		entry site.SnapshotEntry
 		want  string
 	}{
-		{"as usual", way("1"), quoteLine + `{"name":"USD%20Coin","version":"2"}`},
+		{"as usual", way("1"), quoteLine + `{"name":"USD Coin","version":"2"}`},
 		{"neither price nor recipient enters", way("2", func(e *site.SnapshotEntry) { e.PayTo = "x" }),
-			quoteLine + `{"name":"USD%20Coin","version":"2"}`},
+			quoteLine + `{"name":"USD Coin","version":"2"}`},
 		{"without extra", way("1", func(e *site.SnapshotEntry) { e.Extra = nil }), quoteLine + "{}"},
 		{"without timeout", way("1", extra("{}"), func(e *site.SnapshotEntry) {
 			e.MaxTimeoutSeconds = nil
@@ -61,7 +61,7 @@ func TestSchemaLine(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
-		if n := len(strings.Split(got, " ")); n != 10 {
+		if n := len(strings.SplitN(got, " ", 10)); n != 10 {
 			t.Errorf("%s: %d fields, want 10", test.name, n)
 		}
 	}
@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 		return site.PriceSummary{PriceChanges: []site.PriceChange{{Network: "eip155:8453", Endpoint: "GET /quote",
 			NewPrice: new, OldPrice: old, AssetName: "USDC"}}}
 	}
-	const plain, fees = quoteLine + `{"name":"USD%20Coin","version":"2"}`, quoteLine + `{"feePayer":"x"}`
+	const plain, fees = quoteLine + `{"name":"USD Coin","version":"2"}`, quoteLine + `{"feePayer":"x"}`
 	post := way("1", at("POST /search"))
 	postLine := strings.Replace(plain, "GET /quote", "POST /search", 1)
 	for _, test := range []struct {
@@ -136,33 +136,52 @@ func TestCompareRecipients(t *testing.T) {
 	}
 	const old, next, other = "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222",
 		"0x3333333333333333333333333333333333333333"
+	change := func(endpoint string, old, new *string) site.RecipientChange {
+		return site.RecipientChange{Network: base, Endpoint: endpoint, OldPayTo: old, NewPayTo: new}
+	}
 	for _, test := range []struct {
 		name           string
 		before, after  []site.Recipient
 		added, removed []string // nil for no change
+		changes        []site.RecipientChange
 	}{
-		{"the same", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old)}, nil, nil},
+		{"the same", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old)}, nil, nil,
+			nil},
 		{"moved", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, next)},
-			[]string{"0x2222…2222"}, []string{"0x1111…1111"}},
+			[]string{"0x2222…2222"}, []string{"0x1111…1111"},
+			[]site.RecipientChange{change("GET /a", new(old), new(next))}},
 		{"moved on both endpoints", []site.Recipient{to("GET /a", base, old), to("GET /b", base, old)},
 			[]site.Recipient{to("GET /b", base, next), to("GET /a", base, next)},
-			[]string{"0x2222…2222"}, []string{"0x1111…1111"}},
+			[]string{"0x2222…2222"}, []string{"0x1111…1111"},
+			[]site.RecipientChange{change("GET /a", new(old), new(next)), change("GET /b", new(old), new(next))}},
+		{"two for two", []site.Recipient{to("GET /a", base, other), to("GET /a", base, old)},
+			[]site.Recipient{to("GET /a", base, next), to("GET /a", base,
+				"0x4444444444444444444444444444444444444444")},
+			[]string{"0x2222…2222", "0x4444…4444"}, []string{"0x1111…1111", "0x3333…3333"},
+			[]site.RecipientChange{change("GET /a", new(old), new(next)),
+				change("GET /a", new(other), new("0x4444444444444444444444444444444444444444"))}},
 		{"a second one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{}},
+			[]site.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{},
+			[]site.RecipientChange{change("GET /a", nil, new(next))}},
+		{"one of two removed", []site.Recipient{to("GET /a", base, next), to("GET /a", base, old)},
+			[]site.Recipient{to("GET /a", base, old)}, []string{}, []string{"0x2222…2222"},
+			[]site.RecipientChange{change("GET /a", new(next), nil)}},
 		{"endpoints exchange theirs", []site.Recipient{to("GET /a", base, old), to("GET /b", base, other)},
 			[]site.Recipient{to("GET /a", base, other), to("GET /b", base, old)},
-			[]string{"0x1111…1111", "0x3333…3333"}, []string{"0x1111…1111", "0x3333…3333"}},
+			[]string{"0x1111…1111", "0x3333…3333"}, []string{"0x1111…1111", "0x3333…3333"},
+			[]site.RecipientChange{change("GET /a", new(old), new(other)), change("GET /b", new(other), new(old))}},
 		{"a new network brings one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil},
+			[]site.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil, nil},
 		{"a new endpoint brings one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil},
+			[]site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil, nil},
 		{"a removed endpoint takes one along", []site.Recipient{to("GET /a", base, old), to("GET /b", base, next)},
-			[]site.Recipient{to("GET /a", base, old)}, nil, nil},
+			[]site.Recipient{to("GET /a", base, old)}, nil, nil, nil},
 	} {
 		var want []site.ChangeSet
 		if test.added != nil {
 			want = []site.ChangeSet{{Type: site.PayToChanged,
-				Summary: site.PayToSummary{PayToAdded: test.added, PayToRemoved: test.removed}}}
+				Summary: site.PayToSummary{PayToAdded: test.added, PayToRemoved: test.removed,
+					PayToChanges: test.changes}}}
 		}
 		if diff := cmp.Diff(want, site.Compare(nil, nil, test.before, test.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

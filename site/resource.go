@@ -137,13 +137,15 @@ type PayToDivergence struct {
 	FirstSeenAt  Time     `json:"first_seen_at"`
 }
 
-// PayToChange is one change of a recipient. Lists of them are sorted from new to old.
+// PayToChange is one change of a recipient, from a record of type payto_changed. Lists of them are sorted from new to
+// old.
 type PayToChange struct {
 	NetworkCAIP2 string `json:"network_caip2"`
 	Endpoint     string `json:"endpoint"` // "<METHOD> <path>"
-	OldPayTo     string `json:"old_pay_to"`
-	NewPayTo     string `json:"new_pay_to"`
-	ObservedAt   Time   `json:"observed_at"`
+	// one is null where a recipient was added beside others, or removed while others stayed
+	OldPayTo   *string `json:"old_pay_to"`
+	NewPayTo   *string `json:"new_pay_to"`
+	ObservedAt Time    `json:"observed_at"`
 }
 
 // Provenance contains where a record comes from and how to cite it.
@@ -241,10 +243,19 @@ type PriceChange struct {
 	AssetName string `json:"assetName"`
 }
 
-// PayToSummary is the summary of a payto_changed record; addresses are abbreviated.
+// PayToSummary is the summary of a payto_changed record. The addresses of PayToAdded and PayToRemoved are abbreviated.
 type PayToSummary struct {
-	PayToAdded   []string `json:"payToAdded"`
-	PayToRemoved []string `json:"payToRemoved"`
+	PayToAdded   []string          `json:"payToAdded"`
+	PayToRemoved []string          `json:"payToRemoved"`
+	PayToChanges []RecipientChange `json:"payToChanges"`
+}
+
+// RecipientChange is one changed recipient. See PayToChange for a null.
+type RecipientChange struct {
+	Network  string  `json:"network"`
+	Endpoint string  `json:"endpoint"`
+	NewPayTo *string `json:"newPayTo"`
+	OldPayTo *string `json:"oldPayTo"`
 }
 
 // SnapshotEntry is one payment option of a service at the time of a change.

@@ -10,6 +10,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // maxCandidates is how many candidate settlers are published, over all networks.
@@ -127,8 +128,8 @@ func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 		}
 	}
 	for _, s := range c.Authorizations {
-		address, name := lookupAsset(c.Network, s.Token, s.Configured)
-		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations,
+		token, name := lookupAsset(c.Network, s.Token, s.Configured)
+		row := site.TokenCoverage{TokenAddress: token, AssetName: name, Authorizations30d: s.Authorizations,
 			Attributed30d: s.Attributed, Unattributed30d: max(0, s.Authorizations-s.Attributed)}
 		row.UnattributedShare = unattributedShare(s)
 		n.Tokens = append(n.Tokens, row)
@@ -158,10 +159,10 @@ func listCandidates(f *postgres.Facts) []site.CandidateSettler {
 			if settlers[recipient{chain.Network, c.Sender}] {
 				continue // it became a settler after its payments were stored
 			}
-			address, name := lookupAsset(chain.Network, c.Token, c.Configured)
+			token, name := lookupAsset(chain.Network, c.Token, c.Configured)
 			row := site.CandidateSettler{
-				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network, Address: c.Sender,
-				TokenAddress: address, AssetName: name,
+				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network,
+				Address: address.Spell(chain.Network, c.Sender), TokenAddress: token, AssetName: name,
 				PaymentCount: c.Payments, RecipientCount: c.Recipients,
 				FirstDay: c.FirstDay.UTC().Format(time.DateOnly), LastDay: c.LastDay.UTC().Format(time.DateOnly),
 			}

@@ -118,7 +118,7 @@ func (d *Directory) Add(i int, l *site.Listing) {
 		row.ListingDetail = &site.ListingDetail{Detail: detail}
 	}
 	f := &d.facts.Services[i]
-	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}
+	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	d.revenue.release(i)

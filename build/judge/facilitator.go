@@ -10,6 +10,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // settledSum is the number of settlements in a timeframe, and their dollars if the token has a known value.
@@ -133,14 +134,14 @@ func CountsAsUSD(network, token string, configured *ledger.Token) bool {
 
 // lookupAsset returns the spelling of a token's address and its symbol, from the table of assets or else from the
 // operator's configuration.
-func lookupAsset(network, token string, configured *ledger.Token) (address, name string) {
+func lookupAsset(network, token string, configured *ledger.Token) (tokenAddress, name string) {
 	if a, ok := x402.LookupAsset(network, token); ok {
-		return a.Address, a.Symbol
+		return address.Spell(network, a.Address), a.Symbol
 	}
 	if configured != nil {
-		return token, configured.Symbol
+		return address.Spell(network, token), configured.Symbol
 	}
-	return token, x402.UnknownAsset
+	return address.Spell(network, token), x402.UnknownAsset
 }
 
 // isMeasured reports whether a facilitator's volume counts. It needs settlers that are known to be its own: the list of
@@ -231,10 +232,10 @@ func listTokens(f *ledger.FacilitatorFacts) []ledger.TokenFacts {
 
 // newChain returns the row of a token on a network.
 func newChain(f ledger.TokenFacts, w windows, verification string) site.FacilitatorChain {
-	address, name := lookupAsset(f.Network, f.Token, f.Configured)
+	token, name := lookupAsset(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
-		TokenAddress: address, TokenAddressNorm: f.Token, AssetName: name,
+		TokenAddress: token, TokenAddressNorm: f.Token, AssetName: name,
 		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
 		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
 	}

@@ -8,6 +8,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // newFacilitator judges a facilitator, without the services that it settles for. servicesByFacilitator adds those.
@@ -18,7 +19,7 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 	}
 	for _, s := range f.Settlers {
 		d.Settlers = append(d.Settlers, site.FacilitatorSettler{
-			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: s.Address,
+			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: address.Spell(s.Network, s.Address),
 			Tokens: append([]string{}, s.Tokens...),
 			Since:  timeOrNull(s.Since), Deprecated: s.Deprecated,
 		})

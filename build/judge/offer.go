@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"time"
@@ -126,7 +127,7 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 	usual := map[string]string{}
 	for r, n := range votes {
 		if 2*n > endpoints[r.network] && endpoints[r.network] > 2 {
-			usual[r.network] = r.payTo
+			usual[r.network] = address.Spell(r.network, r.payTo)
 		}
 	}
 	return usual
@@ -142,7 +143,7 @@ func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.Pa
 	observed := map[string][]string{}
 	var networks []string
 	for _, r := range listRecipients(now) {
-		observed[r.network] = append(observed[r.network], r.payTo)
+		observed[r.network] = append(observed[r.network], address.Spell(r.network, r.payTo))
 		networks = insertSorted(networks, r.network)
 	}
 	for _, n := range networks {
@@ -154,46 +155,24 @@ func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.Pa
 	return nil
 }
 
-// findPayToChanges returns the changes of an endpoint's recipient on a network, newest first.
+// findPayToChanges returns the changes of recipients in the change records of the last 90 days, newest first.
 func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 	changes := []site.PayToChange{}
-	for _, e := range f.Endpoints {
-		var before []recipient
-		for set := range price.Sets(e.Prices) {
-			after := listRecipients(set)
-			gone, come := subtract(before, after), subtract(after, before)
-			for _, g := range gone {
-				i := slices.IndexFunc(come, func(c recipient) bool { return c.network == g.network })
-				if i < 0 {
-					continue
-				}
-				changes = append(changes, site.PayToChange{
-					NetworkCAIP2: g.network, Endpoint: e.Method + " " + e.Path, OldPayTo: g.payTo,
-					NewPayTo:   come[i].payTo,
-					ObservedAt: site.NewTime(set[0].Since),
-				})
-				come = slices.Delete(come, i, i+1)
-			}
-			before = after
+	for _, r := range f.Moves {
+		var s site.PayToSummary
+		if json.Unmarshal(r.Summary, &s) != nil {
+			continue // only this program writes the column
+		}
+		for _, c := range s.PayToChanges {
+			changes = append(changes, site.PayToChange{NetworkCAIP2: c.Network, Endpoint: c.Endpoint,
+				OldPayTo: c.OldPayTo, NewPayTo: c.NewPayTo, ObservedAt: site.NewTime(r.ObservedAt)})
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b site.PayToChange) int {
-		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Endpoint, b.Endpoint),
-			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
-	})
-	return changes
+	return changes[:min(len(changes), maxPayToChanges)]
 }
 
-// subtract returns the recipients of a that are not in b.
-func subtract(a, b []recipient) []recipient {
-	var out []recipient
-	for _, r := range a {
-		if !slices.Contains(b, r) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
+// maxPayToChanges is the most changes of recipients that the JSON of a service contains.
+const maxPayToChanges = 1000
 
 // hostname returns the host of a URL, "" if the URL is invalid.
 func hostname(address string) string {

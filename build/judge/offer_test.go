@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"strings"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -13,13 +13,28 @@ import (
 
 func TestFindPayToChanges(t *testing.T) {
 	t.Parallel()
-	moved := *ago(48 * time.Hour)
-	f := newService(newPricedEndpoint(newPrice("100", alice, *ago(900 * time.Hour), &moved),
-		newPrice("100", bob, moved, nil)))
-	want := []site.PayToChange{{
-		NetworkCAIP2: base, Endpoint: "GET /a", OldPayTo: strings.ToLower(alice), NewPayTo: strings.ToLower(bob),
-		ObservedAt: site.NewTime(moved),
-	}}
+	const carol = "0x3333333333333333333333333333333333333333"
+	moved, older := *ago(48 * time.Hour), *ago(40 * 24 * time.Hour)
+	f := newService(newPricedEndpoint(newPrice("100", bob, moved, nil)))
+	record := func(at time.Time, changes ...site.RecipientChange) postgres.Change {
+		text, err := json.Marshal(site.PayToSummary{PayToChanges: changes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return postgres.Change{Type: site.PayToChanged, ObservedAt: at, Summary: text}
+	}
+	beside := site.RecipientChange{Network: base, Endpoint: "GET /a", NewPayTo: new(carol)}
+	f.Moves = []postgres.Change{
+		record(moved, beside,
+			site.RecipientChange{Network: base, Endpoint: "GET /b", OldPayTo: new(alice), NewPayTo: new(bob)}),
+		record(older, beside), {ObservedAt: older, Summary: json.RawMessage("{}")},
+	}
+	want := []site.PayToChange{
+		{NetworkCAIP2: base, Endpoint: "GET /a", NewPayTo: new(carol), ObservedAt: site.NewTime(moved)},
+		{NetworkCAIP2: base, Endpoint: "GET /b", OldPayTo: new(alice), NewPayTo: new(bob),
+			ObservedAt: site.NewTime(moved)},
+		{NetworkCAIP2: base, Endpoint: "GET /a", NewPayTo: new(carol), ObservedAt: site.NewTime(older)},
+	}
 	if diff := cmp.Diff(want, findPayToChanges(f)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
@@ -37,8 +52,8 @@ func TestFindDivergence(t *testing.T) {
 		return newPricedEndpoint(newPrice("100", payTo, since, nil))
 	}
 	got := newOffer(newService(of(alice), of(alice), of(bob)), now)
-	want := &site.PayToDivergence{NetworkCAIP2: base, Expected: []string{strings.ToLower(alice)},
-		Observed: []string{strings.ToLower(bob)}, FirstSeenAt: site.NewTime(since)}
+	want := &site.PayToDivergence{NetworkCAIP2: base, Expected: []string{alice},
+		Observed: []string{bob}, FirstSeenAt: site.NewTime(since)}
 	if diff := cmp.Diff(want, got.endpoints[2].PayToDivergence); diff != "" {
 		t.Errorf("divergence of the third (-want +got):\n%s", diff)
 	}

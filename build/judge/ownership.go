@@ -215,7 +215,8 @@ func newOperatorGroup(services []postgres.ServiceFacts, claims [][]claim, member
 		for _, c := range claims[i] {
 			if c.linksOperators() && owners[accountOf(c.recipient)] > 1 && !listed[c.recipient] {
 				listed[c.recipient] = true
-				g.Recipients = append(g.Recipients, site.SharedRecipient{NetworkCAIP2: c.network, PayTo: c.payTo,
+				g.Recipients = append(g.Recipients, site.SharedRecipient{NetworkCAIP2: c.network,
+					PayTo:        address.Spell(c.network, c.payTo),
 					ServiceCount: count[c.recipient]})
 			}
 		}

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,26 @@ func newAsking(recipients ...string) postgres.EndpointFacts {
 	e.Envelope = &postgres.Envelope{ReceivedAt: *ago(time.Hour), StatusCode: 402, URL: "https://acme.test/a",
 		TLSVerified: true, Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)}
 	return e
+}
+
+// movesOf returns the change records of a service whose endpoints replaced their recipients.
+func movesOf(t *testing.T, f *postgres.ServiceFacts) (moves []postgres.Change) {
+	t.Helper()
+	for _, e := range f.Endpoints {
+		for i, p := range e.Prices {
+			if i == 0 || p.Since.Equal(e.Prices[i-1].Since) {
+				continue
+			}
+			text, err := json.Marshal(site.PayToSummary{PayToChanges: []site.RecipientChange{{Network: base,
+				Endpoint: e.Method + " " + e.Path, OldPayTo: &e.Prices[i-1].PayTo, NewPayTo: &p.PayTo}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			moves = append(moves, postgres.Change{Type: site.PayToChanged, ObservedAt: p.Since, Summary: text})
+		}
+	}
+	slices.SortFunc(moves, func(a, b postgres.Change) int { return b.ObservedAt.Compare(a.ObservedAt) })
+	return moves
 }
 
 // TestPayability checks which recipients make a service unpayable. The stored prices and the recorded responses are
@@ -92,6 +114,7 @@ func TestPayability(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f := newService(test.endpoints...)
+			f.Moves = movesOf(t, f)
 			f.LastCheckedAt, f.LastSuccessAt, f.LastStatus = ago(time.Minute), ago(time.Hour), new("online")
 			if f.ConsecutiveFailures = test.failures; test.failures > 0 {
 				f.LastStatus = new("offline")

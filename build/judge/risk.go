@@ -84,13 +84,14 @@ const (
 	changedWarningDays = 30
 )
 
-// flagPayToChanged flags a recent change of a recipient on a network. The evidence names the newest change, which is
-// the first.
+// flagPayToChanged flags a recent replacement of a recipient on a network. The evidence names the newest one. A
+// recipient beside others is no replacement.
 func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag {
-	if len(changes) == 0 {
+	i := slices.IndexFunc(changes, func(c site.PayToChange) bool { return c.OldPayTo != nil && c.NewPayTo != nil })
+	if i < 0 {
 		return nil
 	}
-	level, c := site.RiskDanger, changes[0]
+	level, c := site.RiskDanger, changes[i]
 	switch {
 	case !now.Before(c.ObservedAt.Add(changedWarningDays * 24 * time.Hour)):
 		return nil
@@ -98,7 +99,7 @@ func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag 
 		level = site.RiskWarning
 	}
 	return newFlag(level, "pay_to_changed", "the recipient of %s on %s changed to %s on %s; it was %s", c.Endpoint,
-		networkName(c.NetworkCAIP2), c.NewPayTo, minuteOf(c.ObservedAt), c.OldPayTo)
+		networkName(c.NetworkCAIP2), *c.NewPayTo, minuteOf(c.ObservedAt), *c.OldPayTo)
 }
 
 // flagDivergence flags the first endpoint that pays another recipient than most endpoints of its service (see

@@ -15,8 +15,12 @@ func TestRiskFlags(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	moved := func(ago time.Duration) []site.PayToChange {
-		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))},
-			{Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
+		beside := site.PayToChange{Endpoint: "GET /z", NewPayTo: new(alice), ObservedAt: site.NewTime(now)}
+		at := func(endpoint string, ago time.Duration) site.PayToChange {
+			return site.PayToChange{Endpoint: endpoint, OldPayTo: new(alice), NewPayTo: new(bob),
+				ObservedAt: site.NewTime(now.Add(-ago))}
+		}
+		return []site.PayToChange{beside, at("GET /x", ago), at("GET /y", ago+day)}
 	}
 	play := postgres.Price{Scheme: "exact", NetworkCAIP2: new("eip155:84532"), Amount: "1"}
 	offerOf := func(prices ...postgres.Price) *price.Offer {

@@ -113,8 +113,8 @@ var contract = map[string]string{
 	"PayToChange": `
 		network_caip2 string|null
 		endpoint string
-		old_pay_to string
-		new_pay_to string
+		old_pay_to string|null
+		new_pay_to string|null
 		observed_at date-time`,
 	"Assessment": `
 		updated_at date-time
@@ -351,7 +351,13 @@ var contract = map[string]string{
 		assetName string`,
 	"PayToSummary": `
 		payToAdded string[]
-		payToRemoved string[]`,
+		payToRemoved string[]
+		payToChanges RecipientChange[]`,
+	"RecipientChange": `
+		network string
+		endpoint string
+		newPayTo string|null
+		oldPayTo string|null`,
 	"SnapshotEntry": `
 		asset string
 		extra json|null

@@ -12,6 +12,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // terms records a service's payment terms over time: rows of prices, and records of their changes.
@@ -125,15 +126,17 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time) {
 		}
 		p := priceOf(a.id, since, i, r, a.envelope.Version)
 		a.current = append(a.current, p)
+		payTo := address.Spell(r.NetworkCAIP2, p.PayTo)
 		a.ways.entries = append(a.ways.entries, site.SnapshotEntry{
-			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
-			Network:  r.NetworkCAIP2,
+			Asset: address.Spell(r.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
+			Price:  p.Amount,
+			Scheme: p.Scheme, Network: r.NetworkCAIP2,
 			Endpoint: e.key(), MimeType: textOrNull(a.envelope.Resource.MimeType),
 			Resource:  textOrNull(a.envelope.Resource.URL),
 			AssetName: r.AssetName, X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
 		a.ways.recipients = append(a.ways.recipients,
-			site.Recipient{Endpoint: e.key(), Network: p.Network, PayTo: p.PayTo})
+			site.Recipient{Endpoint: e.key(), Network: r.NetworkCAIP2, PayTo: payTo})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,23 @@ type changeLogID struct {
 	kind    string
 }
 
+// checkMoves checks that the changes of recipients of a service begin with those of its log, newest first.
+func checkMoves(t *testing.T, s *postgres.ServiceFacts, now time.Time) {
+	t.Helper()
+	want, got := []int{}, []int{}
+	for _, c := range slices.Backward(s.Records) {
+		if c.Type == site.PayToChanged && now.Sub(c.ObservedAt) < 89*24*time.Hour && len(want) < 40 {
+			want = append(want, numberOf(t, c))
+		}
+	}
+	for _, c := range s.Moves[:min(len(s.Moves), len(want))] {
+		got = append(got, numberOf(t, c))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes of recipients of %s (-log +read):\n%s", s.Slug, diff)
+	}
+}
+
 // readChangeLogs reads every log completely: blocks from packs, the rest from the newest rows. Each block must be in
 // one pack, and a day must begin at its first row.
 func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
@@ -50,6 +68,9 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 		facts, err := r.Facts(t.Context(), now, 2*time.Minute)
 		if err != nil {
 			return err
+		}
+		for _, s := range facts.Services {
+			checkMoves(t, &s, now)
 		}
 		hours, err := r.PackHours(t.Context())
 		if err != nil {

@@ -32,6 +32,7 @@ type Facts struct {
 type ServiceFacts struct {
 	Service
 	Endpoints []EndpointFacts // by path, then method
+	Moves     []Change        // changes of recipients in the last 90 UTC days, newest first, without prices
 	checks.Facts
 	Site      *SiteFacts      // nil until the site was read
 	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
@@ -70,7 +71,7 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f, err := r.Directory(ctx, now, delay)
 	if err == nil {
-		err = r.Endpoints(ctx, now, f.Services)
+		err = r.Endpoints(ctx, now, delay, f.Services)
 	}
 	if err != nil {
 		return nil, err
@@ -183,8 +184,9 @@ func endpointIDs(services []ServiceFacts) (ids [][16]byte) {
 	return ids
 }
 
-// Endpoints reads the endpoints of services, with their prices. The services are elements of Facts.Services.
-func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []ServiceFacts) error {
+// Endpoints reads the endpoints of services, with their prices, and the changes of their recipients. The services are
+// elements of Facts.Services.
+func (r *Reader) Endpoints(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	ids, by := make([]int64, len(services)), make(map[int64]*ServiceFacts, len(services))
 	for i := range services {
 		ids[i], by[services[i].ID] = services[i].ID, &services[i]
@@ -222,7 +224,13 @@ func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []Servic
 	if err != nil {
 		return err
 	}
-	for _, s := range services {
+	moves, err := r.ReadMoves(ctx, now, now.Add(-delay), ids)
+	if err != nil {
+		return err
+	}
+	for k := range services {
+		s := &services[k]
+		s.Moves = moves[s.ID]
 		for i := range s.Endpoints {
 			s.Endpoints[i].Prices = prices[s.Endpoints[i].ID]
 		}

@@ -17,10 +17,11 @@ var logFields = map[string]Field{
 	"old_snapshot": {About: "Payment options before the change"},
 	"new_snapshot": {About: "Payment options after the change"},
 	"schemaAdded": {
-		About: "Lines added: method, path, scheme, network, asset, asset name, version, an empty field, timeout, " +
-			"extra",
+		About: "Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, " +
+			"asset name, version, an empty field, timeout, extra. A space inside the first nine is written %20; the " +
+			"tenth is the rest of the line, JSON text as it is",
 	},
-	"schemaRemoved":       {About: "Lines removed"},
+	"schemaRemoved":       {About: "Lines removed, in the form of schemaAdded"},
 	"endpointsAdded":      {About: "Endpoints added, such as \"GET /quote\""},
 	"endpointsRemoved":    {About: "Endpoints removed"},
 	"priceChanges":        {About: "Each price that changed"},
@@ -29,7 +30,10 @@ var logFields = map[string]Field{
 	"assetName":           {About: "Name of the token; UNKNOWN if the token is not recognised"},
 	"payToAdded":          {About: "Recipients added, abbreviated"},
 	"payToRemoved":        {About: "Recipients removed, abbreviated"},
-	"SnapshotEntry.asset": {About: "Address of the token, as the service writes it"},
+	"payToChanges":        {About: "Each endpoint and network whose recipient changed"},
+	"newPayTo":            {About: "New recipient; null if the old one was removed and others stay"},
+	"oldPayTo":            {About: "Old recipient; null if the new one was added beside others"},
+	"SnapshotEntry.asset": {About: "Address of the token; on EVM networks with its EIP-55 checksum"},
 	"extra":               {About: "Extra data of the payment option, as JSON text"},
 	"payTo":               {About: "Recipient, abbreviated"},
 	"mimeType":            {About: "Media type of the response, as the endpoint declares it"},

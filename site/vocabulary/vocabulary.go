@@ -87,6 +87,7 @@ var types = map[string]string{
 	"PriceSummary":              "Prices that changed.",
 	"PriceChange":               "One price that changed.",
 	"PayToSummary":              "Recipients that were added and removed.",
+	"RecipientChange":           "One changed recipient of an endpoint on a network.",
 	"SnapshotEntry":             "One payment option of a service at the time of a change.",
 	"FacilitatorListItem":       "A facilitator, which settles payments, with the volume observed on chain.",
 	"FacilitatorChain":          "A facilitator's volume and settlements on one network in one token.",

@@ -105,6 +105,7 @@ func newEntry(r x402.Requirement) site.PricingEntry {
 		Testnet: v.testnet, PriceCaveat: v.caveat,
 	}
 	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
+		p.AssetAddress, p.PayTo = address.Spell(id, r.Asset), address.Spell(id, r.PayTo)
 		p.Network, p.NetworkCAIP2 = id, &id
 	}
 	return p

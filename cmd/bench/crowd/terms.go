@@ -16,6 +16,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
+	"tollbook/site/x402/address"
 )
 
 // state is the terms of a service from a time on.
@@ -258,14 +259,16 @@ func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []si
 		e := &s.is.Endpoints[slices.IndexFunc(s.is.Endpoints, func(e postgres.Endpoint) bool {
 			return e.ID == p.EndpointID
 		})]
-		name := e.Method + " " + e.Path
+		name, payTo := e.Method+" "+e.Path, address.Spell(*p.NetworkCAIP2, p.PayTo)
 		entries = append(entries, site.SnapshotEntry{
-			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
+			Asset: address.Spell(*p.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
+			Price:   p.Amount,
+			Scheme:  p.Scheme,
 			Network: *p.NetworkCAIP2, Endpoint: name,
 			MimeType: e.MimeType, Resource: new(s.is.BaseURL + e.Path), AssetName: "USDC", X402Version: p.X402Version,
 			MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
-		paid = append(paid, site.Recipient{Endpoint: name, Network: *p.NetworkCAIP2, PayTo: p.PayTo})
+		paid = append(paid, site.Recipient{Endpoint: name, Network: *p.NetworkCAIP2, PayTo: payTo})
 	}
 	return entries, paid
 }

@@ -87,6 +87,29 @@ func (c *Change) scan() []any {
 		(*[]byte)(&c.NewSnapshot)}
 }
 
+// maxMoves is the most changes of recipients that are read of a service.
+const maxMoves = 500
+
+// ReadMoves reads the changes of recipients of services in the last 90 UTC days before cutoff, newest first, by service.
+// They lack the prices before and after.
+func (r *LogReader) ReadMoves(ctx context.Context, now, cutoff time.Time, services []int64) (map[int64][]Change,
+	error) {
+	var c Change
+	moves := map[int64][]Change{}
+	err := r.each(ctx, `
+		SELECT c.service_id, c.type, c.observed_at, c.summary FROM services s, LATERAL (
+			SELECT service_id, type, observed_at, summary, id FROM changes
+			WHERE service_id = s.id AND type = $5 AND observed_at >= $1 AND observed_at < $2
+			ORDER BY observed_at DESC, id DESC LIMIT $3
+		) c WHERE s.id = ANY($4) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan()[:4],
+		func() { moves[c.ServiceID] = append(moves[c.ServiceID], c) }, windowsOf(now).days, cutoff, maxMoves, services,
+		site.PayToChanged)
+	if err != nil {
+		return nil, fmt.Errorf("read changes of recipients: %w", err)
+	}
+	return moves, nil
+}
+
 const maxChanges = 20
 
 // readChanges reads the newest records of each service before cutoff.

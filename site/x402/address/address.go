@@ -120,6 +120,17 @@ func Normalize(networkCAIP2, address string) string {
 	return address
 }
 
+// Spell returns an address in the spelling in which it is published: an EVM address with the checksum of EIP-55, any
+// other address as it is. An EVM address in mixed case whose checksum is wrong stays as it is, because nobody knows
+// which address was meant.
+func Spell(networkCAIP2, address string) string {
+	isEVM := Namespace(networkCAIP2) == "eip155" && evmForm.MatchString(address)
+	if !isEVM || evmAddress(networkCAIP2, address) != nil {
+		return address
+	}
+	return "0x" + eip55(address[2:])
+}
+
 // evmAddress checks the EIP-55 checksum of mixed case. Text all in lower or all in upper case has no checksum.
 func evmAddress(_, s string) error {
 	digits := s[2:]

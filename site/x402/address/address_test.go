@@ -225,3 +225,24 @@ func FuzzAddress(f *testing.F) {
 		checkForm(t, network, address, Check(network, address), CheckAsset(network, address))
 	})
 }
+
+func TestSpell(t *testing.T) {
+	t.Parallel()
+	const base, usdc = "eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	for _, test := range []struct{ name, network, address, want string }{
+		{"lower case", base, strings.ToLower(usdc), usdc},
+		{"upper case", base, "0x" + strings.ToUpper(usdc[2:]), usdc},
+		{"already", base, usdc, usdc},
+		{"wrong checksum", base, "0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913",
+			"0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913"},
+		{"digits alone", base, "0x1111111111111111111111111111111111111111",
+			"0x1111111111111111111111111111111111111111"},
+		{"no address", base, "usdc", "usdc"},
+		{"another network", "starknet:SN_MAIN", strings.ToLower(usdc), strings.ToLower(usdc)},
+		{"nothing", "", "", ""},
+	} {
+		if got := Spell(test.network, test.address); got != test.want {
+			t.Errorf("%s: Spell(%s, %s) = %s, want %s", test.name, test.network, test.address, got, test.want)
+		}
+	}
+}
