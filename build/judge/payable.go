@@ -57,7 +57,8 @@ func judgeRows(capture *x402.Evidence) (unpayable []string, usable bool) {
 	rows := capture.Captured.Envelope.Accepts
 	for i := range rows {
 		if fault := rows[i].PayToFault(); fault != "" && rows[i].PayTo != "" {
-			unpayable = append(unpayable, fmt.Sprintf("%s, row %d: %s", capture.Endpoint, i+1, fault))
+			unpayable = append(unpayable, fmt.Sprintf("%s, row %d on %s: %s", capture.Endpoint, i+1,
+				networkName(rows[i].NetworkCAIP2), replaceInvisible(fault)))
 		} else if rows[i].Usable() {
 			usable = true
 		}

@@ -154,8 +154,8 @@ func TestUnpayableEvidence(t *testing.T) {
 	f.BaseURL = "http://acme.test"
 	risk := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{*f}}, now).Services[0].Detail.Assessment.Risk
 	want := []site.RiskFlag{
-		{Level: "danger", Code: "unpayable_recipient", Title: "Money sent would be lost", Evidence: "GET /a, row 2: " +
-			"the recipient \"" + zero + "\" is a burn address: nobody can spend from it; and 1 more row"},
+		{Level: "danger", Code: "unpayable_recipient", Title: "Payments may be lost", Evidence: "GET /a, row 2 on " +
+			`Base: the recipient "` + zero + `" is a burn address: nobody can spend from it; and 1 more row`},
 		{Level: "warning", Code: "plain_http", Title: "Not encrypted",
 			Evidence: "requests and payments to http://acme.test travel unencrypted"},
 	}

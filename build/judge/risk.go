@@ -22,7 +22,7 @@ var riskTitles = map[string]string{
 	"price_outlier":       "Unusually high price",
 	"probe_failing":       "Offline",
 	"testnet_only":        "Test networks only",
-	"unpayable_recipient": "Money sent would be lost",
+	"unpayable_recipient": "Payments may be lost",
 	"young_domain":        "New domain",
 }
 

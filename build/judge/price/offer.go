@@ -123,6 +123,7 @@ func Requirement(p *postgres.Price) x402.Requirement {
 	if p.NetworkCAIP2 != nil {
 		r.NetworkCAIP2 = *p.NetworkCAIP2
 		r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
+		r.PayToNorm = address.Normalize(r.NetworkCAIP2, r.PayTo)
 		r.AssetName = r.Symbol()
 	}
 	return r
