@@ -1,13 +1,22 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
 
-func init() { recomputations = append(recomputations, recomputeConformance) }
+func init() {
+	recomputations = append(recomputations, recomputeConformance)
+	addInputs("v1/services/{slug}/evidence.json", "what was requested and received, and remarks about it",
+		`data.input data.checks[].reason data.checks[].mend data.warnings[].detail data.endpoints[].id
+		data.endpoints[].method data.endpoints[].path data.endpoints[].reason data.endpoints[].answer*
+		data.endpoints[].terms* data.endpoints[].inconclusive* data.endpoints[].declared_price* data.endpoints[].head*
+		data.endpoints[].defects*`)
+}
 
 const conformanceRule = "methodology, Conformance"
 
@@ -16,10 +25,7 @@ func recomputeConformance(d *directory, r *report) {
 	methodology := string(d.snap.bytes["methodology.md"])
 	texts := readCheckTexts(methodology)
 	for _, s := range d.services {
-		var all []*probed
-		for _, n := range s.evidence.get("endpoints").items() {
-			all = append(all, newProbed(n))
-		}
+		all := s.probed()
 		judged := graded(all)
 		failed := judge(judged)
 		grade, reason := gradeWith(s, judged, failed)
@@ -31,6 +37,10 @@ func recomputeConformance(d *directory, r *report) {
 			compareChecks(r, published.get("checks"), texts, failed)
 		}
 		comparePlaces(r, s.detail.at("assessment", "compliance"), judged)
+		compareStaleness(r, s)
+		sum := sha256.Sum256([]byte(s.evidence.get("input").text()))
+		r.figure("methodology, Model summaries", s.detail.at("assessment", "input_hash"), hex.EncodeToString(sum[:]))
+		r.figure("reference, evidence", s.evidence.get("slug"), s.slug)
 		compareWarnings(r, s.evidence, methodology, warn(judged))
 		for _, p := range all {
 			compareProbed(r, s, p)
@@ -50,6 +60,13 @@ func comparePlaces(r *report, c node, judged []*probed) {
 		}
 	}
 	r.figure("methodology, Staleness", c.at("staleness", "envelope_captured_at"), oldest)
+}
+
+// compareStaleness compares what is said of the age of the graded responses.
+func compareStaleness(r *report, s *service) {
+	n := s.detail.at("assessment", "compliance", "staleness")
+	r.figure("methodology, Staleness", n.get("probe_failing"), s.detail.get("consecutive_failures").int() > 0)
+	r.figure("methodology, Staleness", n.get("last_success_at"), s.detail.get("last_success_at"))
 }
 
 // compareChecks compares the list of checks. A check that passes has no reason and needs no mending.
@@ -112,9 +129,17 @@ func recipientPlace(judged []*probed) (source, place string) {
 	return source, place
 }
 
+// maxDefects is the largest number of defects that are listed of an endpoint.
+const maxDefects = 32
+
 // compareProbed compares the verdict on one endpoint and what was read from its response.
 func compareProbed(r *report, s *service, p *probed) {
 	n := p.published
+	if list := n.get("defects").items(); len(list) < maxDefects {
+		r.figure("reference, evidence", n.get("defect_count"), len(list))
+	} else {
+		r.input(n.get("defect_count")) // there are more than are listed
+	}
 	r.figure("reference, evidence", n.get("url"), s.detail.get("base_url").text()+n.get("path").text())
 	class := n.get("class").text()
 	if p.answer != nil {
@@ -123,6 +148,8 @@ func compareProbed(r *report, s *service, p *probed) {
 		if p.answer.status > 0 {
 			verdict, class = verdictOf(p.answer, &t)
 			r.figure("methodology, How a service is checked", n.get("class"), class)
+		} else {
+			r.input(n.get("class")) // how the request failed
 		}
 		r.figure("methodology, How a service is checked", n.get("verdict"), verdict)
 	}

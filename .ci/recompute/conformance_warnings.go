@@ -156,6 +156,9 @@ func compareWarnings(r *report, e node, methodology string, list []warning) {
 		r.compare(rule, e.get("warnings"), describe(e.get("warnings").value), describe(make([]any, len(list))))
 		return
 	}
+	if len(list) == 0 {
+		r.compare(rule, e.get("warnings"), "[]", "[]")
+	}
 	for i, item := range items {
 		w := list[i]
 		r.figure(rule, item.get("code"), w.code)

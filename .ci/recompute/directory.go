@@ -9,8 +9,8 @@ import (
 type directory struct {
 	snap     *snapshot
 	now      time.Time
-	services []*service      // by slug
-	measured map[string]bool // networks whose settlements are measured
+	services []*service           // by slug
+	measured map[string]time.Time // since when the settlements on a network are measured
 }
 
 // service is what a snapshot publishes about one service.
@@ -19,6 +19,11 @@ type service struct {
 	detail   node // data of /v1/services/{slug}
 	evidence node // data of /v1/services/{slug}/evidence
 	log      *visits
+
+	endpoints []*probed // nil until they are read
+
+	riskLevel  string
+	riskReason any // title of the first flag, or nil
 }
 
 // recomputations are all parts of the program. Each compares the figures that it can compute.
@@ -57,6 +62,9 @@ func newDirectory(snap *snapshot) *directory {
 			detail:   snap.json("v1/services/" + slug + ".json").get("data"),
 			evidence: snap.json("v1/services/" + slug + "/evidence.json").get("data"),
 		})
+	}
+	for _, s := range d.services {
+		s.riskLevel, s.riskReason = riskLevel(riskFlags(d, s)), riskReason(d, s)
 	}
 	return d
 }

@@ -59,6 +59,17 @@ type probed struct {
 	declared  *big.Rat // the highest price in the OpenAPI document, in dollars; nil without one
 }
 
+// probed returns the endpoints in a service's evidence, which are read once.
+func (s *service) probed() []*probed {
+	if s.endpoints == nil {
+		s.endpoints = []*probed{}
+		for _, n := range s.evidence.get("endpoints").items() {
+			s.endpoints = append(s.endpoints, newProbed(n))
+		}
+	}
+	return s.endpoints
+}
+
 // newProbed reads the evidence of one endpoint.
 func newProbed(n node) *probed {
 	p := &probed{

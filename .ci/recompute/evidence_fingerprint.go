@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,9 +31,10 @@ func (e *envelope) fingerprint() string {
 		if extra == nil {
 			extra = object{}
 		}
-		lines = append(lines, string(marshal([]any{
+		line, _ := json.Marshal([]string{ // with <, > and & as \u003c, \u003e and \u0026; cannot fail for strings
 			r.scheme, r.networkKey(), r.assetNorm(), r.amountKey(), r.payToNorm(), timeout, string(marshal(extra)),
-		})))
+		})
+		lines = append(lines, string(line))
 	}
 	slices.Sort(lines)
 	text := fmt.Sprintf("x402/%d\n%s\n", e.version, strings.Join(slices.Compact(lines), "\n"))

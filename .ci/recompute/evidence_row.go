@@ -81,9 +81,16 @@ func recipient(members object) (name, text string) {
 	return "", ""
 }
 
+// isUnpayable reports whether money sent to the recipient would be lost.
+func (r *row) isUnpayable() bool {
+	fault := checkAccount(r.network, r.payTo)
+	return fault == faultShape || fault == faultBurn ||
+		r.payToNorm() == r.assetNorm() && namespaceOf(r.network) != "cloudflare"
+}
+
 // usable reports whether a row is a way to pay.
 func (r *row) usable() bool {
-	return r.scheme != "" && r.network != "" && r.asset != "" && r.payTo != "" && r.amount != ""
+	return !r.isUnpayable() && r.scheme != "" && r.network != "" && r.asset != "" && r.payTo != "" && r.amount != ""
 }
 
 // variable reports whether the amount is a maximum.

@@ -12,7 +12,7 @@ import (
 func init() {
 	recomputations = append(recomputations, recomputeFacilitators)
 	addInputs("v1/facilitators/{id}.json", "what the operator listed and what chains recorded",
-		`data.name data.website_url data.timeseries[].* data.settlers[].* data.buyers[].* data.chains[].asset_name
+		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers[].* data.chains[].asset_name
 		data.chains[].network_caip2 data.chains[].token_address data.chains[].volume* data.chains[].tx_count*
 		data.chains[].last_activity_at`)
 }
@@ -32,7 +32,21 @@ type facilitator struct {
 // recomputeFacilitators recomputes the sums of each facilitator and the lists of all.
 func recomputeFacilitators(d *directory, r *report) {
 	var list []*facilitator
-	for _, id := range d.snap.json("v1/index.json").get("facilitators").texts() {
+	ids := []string{}
+	for _, file := range d.snap.files("v1/facilitators/", ".json") {
+		if id := strings.TrimSuffix(strings.TrimPrefix(file, "v1/facilitators/"), ".json"); !strings.Contains(id, "=") {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	index := d.snap.json("v1/index.json")
+	r.figure("reference, /v1/facilitators", index.get("facilitators"), ids)
+	for _, name := range index.get("lists").keys() {
+		if strings.HasPrefix(name, "v1/facilitators") {
+			r.figure("reference, /v1/facilitators", index.at("lists", name), len(ids))
+		}
+	}
+	for _, id := range ids {
 		f := &facilitator{id: id, detail: d.snap.json("v1/facilitators/" + id + ".json").get("data"),
 			volume: map[string]*big.Rat{}}
 		f.compare(d, r)

@@ -19,6 +19,9 @@ func (s *service) row(names []string) map[string]any {
 	for _, name := range names {
 		row[name] = s.detail.get(name).value
 	}
+	if slices.Contains(names, "risk_level") {
+		row["risk_level"], row["risk_reason"] = s.riskLevel, s.riskReason
+	}
 	return row
 }
 

@@ -111,7 +111,7 @@ func figureTimes(d *directory, r *report, s *service) {
 		ready = at.Add(7 * day)
 	}
 	r.figure(logRule, detail.get("payment_ready_until"), ready)
-	r.figure(logRule, detail.get("payment_ready"), ready.After(d.now))
+	r.figure(logRule, detail.get("payment_ready"), ready.After(d.now) && canBePaid(d, s))
 	r.figure(logRule, detail.get("verified"), detail.get("verified_until").time().After(d.now))
 
 	domain := assessment.get("domain")

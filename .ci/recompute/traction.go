@@ -8,7 +8,12 @@ import (
 	"time"
 )
 
-func init() { recomputations = append(recomputations, recomputeTraction) }
+func init() {
+	recomputations = append(recomputations, recomputeTraction)
+	addInputs("v1/services/{slug}/settlements.json", "what chains recorded", "data.recipients*")
+	addInputs("v1/services/{slug}.json", "sentences about other figures", `data.assessment.traction.caveat
+		data.assessment.traction.all_time_caveat`)
+}
 
 const tractionRule = "methodology, Traction"
 
@@ -19,10 +24,11 @@ func recomputeTraction(d *directory, r *report) {
 	for _, s := range d.services {
 		t := sumSettlements(d, s)
 		status := d.tractionStatus(s, named)
+		r.figure(tractionRule, d.snap.json(s.file("settlements.json")).at("data", "slug"), s.slug)
 		r.figure(tractionRule, s.detail.at("assessment", "traction", "status"), status)
 		if status == "measured" {
 			compareSharing(r, d, s, named)
-			compareTraction(r, s, t)
+			compareTraction(r, d, s, t)
 			compareVolumes(r, d, s, t)
 		} else {
 			compareUnmeasured(r, d, s)
@@ -130,13 +136,13 @@ func sumSettlements(d *directory, s *service) *tractionSums {
 }
 
 // compareTraction compares the sums with the published ones.
-func compareTraction(r *report, s *service, t *tractionSums) {
+func compareTraction(r *report, d *directory, s *service, t *tractionSums) {
 	p := s.detail.at("assessment", "traction")
 	for name, value := range map[string]any{
 		"volume_usd_30d": t.volume30, "volume_usd_all_time": t.volumeAll, "tx_count_30d": t.count30,
 		"tx_count_all_time": t.countAll, "first_settlement_at": t.first, "last_settlement_at": t.last,
 		"unique_buyers_30d": len(t.payers), "top_buyer_share_30d": t.shareOf(1),
-		"top_3_buyers_share_30d": t.shareOf(3), "trend_7d_vs_30d": t.trend(),
+		"top_3_buyers_share_30d": t.shareOf(3), "trend_7d_vs_30d": t.trend(d, s),
 		"median_settlement_usd_30d": t.median(), "max_settlement_usd_30d": t.largest(),
 		"concentrated_volume": t.isConcentrated(),
 	} {
@@ -170,12 +176,18 @@ func (t *tractionSums) isConcentrated() bool {
 	return share != nil && share.Cmp(big.NewRat(9, 10)) >= 0 && t.whole30.Cmp(big.NewRat(10, 1)) >= 0 && t.count30 >= 50
 }
 
-func (t *tractionSums) trend() *big.Rat {
-	if t.whole30.Sign() == 0 {
+// trend is nil without volume, and until the first settlement and the measuring of every network are 30 days old.
+func (t *tractionSums) trend(d *directory, s *service) *big.Rat {
+	month := d.now.Add(-30 * day)
+	young := t.first.After(month)
+	for _, network := range d.measuredNetworks(d.recipientsWithin(s)) {
+		young = young || d.measured[network].After(month)
+	}
+	if t.whole30.Sign() == 0 || young {
 		return nil
 	}
-	week, month := new(big.Rat).Quo(t.whole7, big.NewRat(7, 1)), new(big.Rat).Quo(t.whole30, big.NewRat(30, 1))
-	return round(week.Quo(week, month), 4)
+	rate7, rate30 := new(big.Rat).Quo(t.whole7, big.NewRat(7, 1)), new(big.Rat).Quo(t.whole30, big.NewRat(30, 1))
+	return round(rate7.Quo(rate7, rate30), 4)
 }
 
 func (t *tractionSums) median() *big.Rat {

@@ -13,10 +13,17 @@ type account struct{ network, address string }
 
 // readMeasured reads the networks whose settlements are measured.
 func (d *directory) readMeasured() {
-	d.measured = map[string]bool{}
+	d.measured = map[string]time.Time{}
 	for _, n := range d.snap.json("v1/coverage.json").at("data", "networks").items() {
-		d.measured[n.get("network_caip2").text()] = n.get("measured").bool()
+		if n.get("measured").bool() {
+			d.measured[n.get("network_caip2").text()] = n.get("measured_since").time()
+		}
 	}
+}
+
+func (d *directory) isMeasured(network string) bool {
+	_, ok := d.measured[network]
+	return ok
 }
 
 // recipientsNow returns the services that name each recipient now or named it last, by slug.
@@ -34,10 +41,17 @@ func recipientsNow(d *directory) map[account][]*service {
 func recipientsOf(s *service) map[account]bool {
 	set := map[account]bool{}
 	for _, endpoint := range s.detail.get("endpoints").items() {
-		for _, p := range endpoint.get("pricing").items() {
-			network := p.get("network_caip2").text()
-			set[account{network, normalAddress(network, p.get("pay_to").text())}] = true
-		}
+		maps.Copy(set, recipientsIn(endpoint))
+	}
+	return set
+}
+
+// recipientsIn returns the recipients that an endpoint names.
+func recipientsIn(endpoint node) map[account]bool {
+	set := map[account]bool{}
+	for _, p := range endpoint.get("pricing").items() {
+		network := p.get("network_caip2").text()
+		set[account{network, normalAddress(network, p.get("pay_to").text())}] = true
 	}
 	return set
 }
@@ -61,7 +75,7 @@ func (d *directory) recipientsWithin(s *service) map[string]bool {
 func (d *directory) measuredNetworks(networks map[string]bool) []string {
 	list := []string{}
 	for network := range networks {
-		if d.measured[network] {
+		if d.isMeasured(network) {
 			list = append(list, network)
 		}
 	}
@@ -105,7 +119,7 @@ func (d *directory) sharing(s *service, named map[account][]*service) map[string
 	others := map[string]*service{}
 	for at := range recipientsOf(s) {
 		for _, other := range named[at] {
-			if other != s && d.measured[at.network] {
+			if other != s && d.isMeasured(at.network) {
 				others[other.slug] = other
 			}
 		}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"math/big"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+func init() {
+	recomputations = append(recomputations, recomputeRisk)
+	addInputs("v1/services/{slug}.json", "what a site or a registry answered, or a sentence about other figures",
+		`data.assessment.risk.flags[].evidence data.assessment.site* data.assessment.domain.registrar
+		data.assessment.domain.created_date data.assessment.domain.checked_at`)
+}
+
+const riskRule = "methodology, Risk"
+
+// riskLevels are the levels, the worst first.
+var riskLevels = []string{"danger", "warning", "clean"}
+
+// riskFlag is a risk of a service.
+type riskFlag struct{ code, level string }
+
+// recomputeRisk recomputes the flags of each service, its level, and what its endpoints and its domain contribute.
+func recomputeRisk(d *directory, r *report) {
+	for _, s := range d.services {
+		compareDivergence(r, s)
+		r.figure(riskRule, s.detail.at("assessment", "domain", "free_host"), isFreeHost(hostOf(s)))
+		flags := riskFlags(d, s)
+		risk := s.detail.at("assessment", "risk")
+		r.figure(riskRule, risk.get("level"), riskLevel(flags))
+		items := risk.get("flags").items()
+		if len(items) != len(flags) {
+			r.compare(riskRule, risk.get("flags"), describe(risk.get("flags").value), describe(make([]any, len(flags))))
+			continue
+		}
+		for i, item := range items {
+			r.figure(riskRule, item.get("code"), flags[i].code)
+			r.figure(riskRule, item.get("title"), flagTitle(d, flags[i].code))
+			r.figure(riskRule, item.get("level"), flags[i].level)
+		}
+		if len(items) == 0 {
+			r.compare(riskRule, risk.get("flags"), "[]", "[]")
+		}
+	}
+}
+
+// flagTitle returns the title of a flag in the methodology.
+func flagTitle(d *directory, code string) string {
+	_, section, _ := strings.Cut(string(d.snap.bytes["methodology.md"]), "\n## Risk\n")
+	title, _, _ := strings.Cut(tableCell(section, code), " | ")
+	return title
+}
+
+// riskReason returns the title of the first flag, nil if the level is clean.
+func riskReason(d *directory, s *service) any {
+	flags := riskFlags(d, s)
+	if riskLevel(flags) == "clean" {
+		return nil
+	}
+	return flagTitle(d, flags[0].code)
+}
+
+// canBePaid reports whether money sent to the service would arrive: some row of the judged responses is usable, or none
+// names an unpayable recipient, and no recipient keeps changing.
+func canBePaid(d *directory, s *service) bool {
+	usable := false
+	for _, p := range graded(s.probed()) {
+		usable = usable || p.terms.envelope != nil &&
+			slices.ContainsFunc(p.terms.envelope.rows, func(r row) bool { return r.usable() })
+	}
+	return (usable || !namesUnpayable(s)) && !isUnstable(d, s)
+}
+
+// riskLevel returns the worst level of the flags.
+func riskLevel(flags []riskFlag) string {
+	if len(flags) == 0 {
+		return "clean"
+	}
+	return flags[0].level
+}
+
+// riskFlags returns the flags of a service, the worst first, otherwise in the order of the methodology.
+func riskFlags(d *directory, s *service) []riskFlag {
+	var list []riskFlag
+	add := func(raised bool, code, level string) {
+		if raised {
+			list = append(list, riskFlag{code, level})
+		}
+	}
+	detail, assessment := s.detail, s.detail.get("assessment")
+	add(namesUnpayable(s), "unpayable_recipient", "danger")
+	add(isUnstable(d, s), "pay_to_unstable", "danger")
+	if changes := detail.get("pay_to_changes").items(); len(changes) > 0 {
+		age := d.now.Sub(changes[0].get("observed_at").time())
+		add(age < 7*day, "pay_to_changed", "danger")
+		add(age >= 7*day && age < 30*day, "pay_to_changed", "warning")
+	}
+	add(slices.ContainsFunc(detail.get("endpoints").items(), func(n node) bool {
+		return n.get("pay_to_divergence").hasValue()
+	}), "pay_to_divergence", "warning")
+	add(isOutlier(d, s), "price_outlier", "warning")
+	add(detail.get("status").text() == "offline", "probe_failing", "warning")
+	add(strings.HasPrefix(detail.get("base_url").text(), "http://"), "plain_http", "warning")
+	add(isTestnetOnly(s), "testnet_only", "warning")
+	add(assessment.at("traction", "concentrated_volume").bool(), "concentrated_volume", "warning")
+	age := assessment.at("domain", "age_days")
+	add(age.hasValue() && age.int() < 30, "young_domain", "warning")
+	isFree := isFreeHost(hostOf(s))
+	add(isFree, "free_host", "warning")
+	add(!isFree && isPrivateSuffix(hostOf(s)), "free_host", "clean")
+	slices.SortStableFunc(list, func(a, b riskFlag) int {
+		return slices.Index(riskLevels, a.level) - slices.Index(riskLevels, b.level)
+	})
+	return list
+}
+
+// namesUnpayable reports whether a row of the judged responses names a recipient at which money would be lost.
+func namesUnpayable(s *service) bool {
+	for _, p := range graded(s.probed()) {
+		if p.terms.envelope != nil && slices.ContainsFunc(p.terms.envelope.rows, func(r row) bool {
+			return r.payTo != "" && r.network != "" && r.isUnpayable()
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnstable reports whether the recipient of one endpoint on one network changed at two times within 7 days.
+func isUnstable(d *directory, s *service) bool {
+	times := map[[2]string]time.Time{}
+	for _, n := range s.detail.get("pay_to_changes").items() {
+		at, where := n.get("observed_at").time(), [2]string{n.get("network_caip2").text(), n.get("endpoint").text()}
+		if d.now.Sub(at) >= 7*day {
+			continue
+		}
+		if before, ok := times[where]; ok && !before.Equal(at) {
+			return true
+		}
+		times[where] = at
+	}
+	return false
+}
+
+// isOutlier reports whether the lowest price is at least 50 times the median of the category.
+func isOutlier(d *directory, s *service) bool {
+	price := func(s *service) *big.Rat { return s.detail.at("assessment", "economics", "price_usd").number() }
+	var prices []*big.Rat
+	for _, other := range d.services {
+		if other.detail.get("category").text() == s.detail.get("category").text() && price(other) != nil {
+			prices = append(prices, price(other))
+		}
+	}
+	if len(prices) < 5 || price(s) == nil {
+		return false
+	}
+	slices.SortFunc(prices, (*big.Rat).Cmp)
+	median := prices[len(prices)/2]
+	return median.Sign() > 0 && price(s).Cmp(new(big.Rat).Mul(median, big.NewRat(50, 1))) >= 0
+}
+
+// isTestnetOnly reports whether there are payment options and all are on test networks.
+func isTestnetOnly(s *service) bool {
+	options := 0
+	for _, endpoint := range s.detail.get("endpoints").items() {
+		for _, p := range endpoint.get("pricing").items() {
+			if n, ok := lookupNetwork(p.get("network_caip2").text()); !ok || n.Mainnet {
+				return false
+			}
+			options++
+		}
+	}
+	return options > 0
+}
+
+// hostOf returns the name of a service's host.
+func hostOf(s *service) string {
+	u, err := url.Parse(s.detail.get("base_url").text())
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// isFreeHost reports whether a host is on the list of free hosts, or below one.
+func isFreeHost(host string) bool {
+	for host != "" {
+		if tables.freeHosts[host] {
+			return true
+		}
+		_, host, _ = strings.Cut(host, ".")
+	}
+	return false
+}
+
+// isPrivateSuffix reports whether a host is below a suffix in the private part of the public suffix list.
+func isPrivateSuffix(host string) bool {
+	suffix, official := publicsuffix.PublicSuffix(host)
+	return !official && strings.Contains(suffix, ".") && suffix != host
+}
+
+// compareDivergence compares which endpoints pay another recipient than most endpoints on their network.
+func compareDivergence(r *report, s *service) {
+	endpoints := s.detail.get("endpoints").items()
+	votes, total := map[account]int{}, map[string]int{}
+	for _, n := range endpoints {
+		networks := map[string]bool{}
+		for at := range recipientsIn(n) {
+			votes[at]++
+			networks[at.network] = true
+		}
+		for network := range networks {
+			total[network]++
+		}
+	}
+	for _, n := range endpoints {
+		r.figure(riskRule, n.get("pay_to_divergence"), divergence(n, votes, total))
+	}
+}
+
+// divergence returns on which network an endpoint pays others than the recipient of most endpoints, nil for none.
+func divergence(endpoint node, votes map[account]int, total map[string]int) any {
+	observed := map[string][]string{}
+	for at := range recipientsIn(endpoint) {
+		observed[at.network] = append(observed[at.network], at.address)
+	}
+	var networks []string
+	for network := range observed {
+		networks = append(networks, network)
+	}
+	slices.Sort(networks)
+	for _, network := range networks {
+		for at, n := range votes {
+			if at.network == network && total[network] >= 3 && 2*n > total[network] &&
+				!slices.Contains(observed[network], at.address) {
+				slices.Sort(observed[network])
+				return map[string]any{"network_caip2": network, "expected": []string{at.address},
+					"observed": observed[network], "first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
+			}
+		}
+	}
+	return nil
+}
