@@ -12,8 +12,8 @@ import (
 func init() {
 	recomputations = append(recomputations, recomputeFacilitators)
 	addInputs("v1/facilitators/{id}.json", "what the operator listed and what chains recorded",
-		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers[].* data.chains[].asset_name
-		data.chains[].network_caip2 data.chains[].token_address data.chains[].volume* data.chains[].tx_count*
+		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers[].*
+		data.chains[].asset_name data.chains[].network_caip2 data.chains[].token_address data.chains[].volume* data.chains[].tx_count*
 		data.chains[].last_activity_at`)
 }
 

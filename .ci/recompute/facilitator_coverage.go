@@ -212,7 +212,9 @@ func sharedRecipients(services []*service) []any {
 	})
 	rows := []any{}
 	for _, at := range list {
-		rows = append(rows, map[string]any{"network_caip2": at.network, "pay_to": at.address, "service_count": uses[at]})
+		rows = append(rows, map[string]any{
+			"network_caip2": at.network, "pay_to": at.address, "service_count": uses[at],
+		})
 	}
 	return rows
 }
