@@ -46,7 +46,8 @@ var recomputations = []func(*directory, *report){
 func recompute(snap *snapshot) *report {
 	r := &report{kinds: map[string]*kind{}, explained: map[string]bool{}, unexplained: map[string]int{}}
 	d := newDirectory(snap)
-	for _, part := range recomputations {
+	for i, part := range recomputations {
+		r.part = i
 		part(d, r)
 	}
 	findUnexplained(snap, r)

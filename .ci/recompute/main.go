@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	mutations := flag.Int("mutate", 0, "change this many figures, one at a time, and check that each is noticed")
+	mutations := flag.Int("mutate", 0, "change this many figures, one at a time; -1 for one of each kind")
 	seed := flag.Uint64("seed", 1, "seed of the choice of figures to change")
 	kinds := flag.Bool("kinds", false, "print each kind of figure with its number and its rule")
 	flag.Parse()
@@ -42,7 +42,7 @@ func run(w io.Writer, source string, mutations int, seed uint64, kinds bool) (bo
 	}
 	r := recompute(snap)
 	ok := r.print(w, kinds)
-	if mutations > 0 {
+	if mutations != 0 {
 		ok = mutate(w, snap, r, mutations, seed) && ok
 	}
 	return ok, nil

@@ -150,6 +150,9 @@ func (n node) way(element func(int) string, member func(string) string) string {
 
 // set changes the value in the file's tree, for mutations.
 func (n node) set(value any) {
+	if n.up == nil {
+		return // a file has no place that could change
+	}
 	switch parent := n.up.value.(type) {
 	case map[string]any:
 		parent[n.key] = value

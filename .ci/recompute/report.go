@@ -17,6 +17,7 @@ type report struct {
 	kinds       map[string]*kind // by name
 	explained   map[string]bool  // file and path of each value that was recomputed
 	figures     int
+	part        int // index of the recomputation that runs
 	differences []difference
 	unexplained map[string]int // kinds of values that are neither recomputed nor inputs, with their number
 
@@ -28,6 +29,7 @@ type report struct {
 type kind struct {
 	rule    string // section of the methodology or page of the reference
 	figures int
+	part    int    // the recomputation that compares them
 	places  []node // where such figures are, for mutations
 }
 
@@ -100,7 +102,7 @@ func (r *report) compare(rule string, at node, published, recomputed string) {
 	name := at.kind()
 	k := r.kinds[name]
 	if k == nil {
-		k = &kind{rule: rule}
+		k = &kind{rule: rule, part: r.part}
 		r.kinds[name] = k
 	}
 	k.figures++
