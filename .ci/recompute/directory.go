@@ -39,6 +39,7 @@ var recomputations = []func(*directory, *report){
 	recomputeSearch,
 	recomputeCatalogue,
 	recomputeDocuments,
+	recomputeRecipients,
 	recomputePriceSeries,
 }
 

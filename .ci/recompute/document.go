@@ -21,6 +21,7 @@ func recomputeDocuments(d *directory, r *report) {
 		}
 	}
 	r.figure(documentRule, index.get("slugs"), slugs)
+	figureFacilitators(d, r, index)
 	pages := map[string]any{"services": pageCount(len(d.services))}
 	for _, g := range d.groups(func(s *service) []string { return []string{s.detail.get("category").text()} }) {
 		pages["categories/"+strings.ToLower(g.name)] = pageCount(g.count)
@@ -43,6 +44,23 @@ func recomputeDocuments(d *directory, r *report) {
 			r.figure(documentRule, row.get("abbreviation"), network.Abbreviation)
 			r.figure(documentRule, row.get("is_mainnet"), network.Mainnet)
 			r.figure(documentRule, row.get("id"), network.ID)
+		}
+	}
+}
+
+// figureFacilitators compares the ids of facilitators and the totals of their lists.
+func figureFacilitators(d *directory, r *report, index node) {
+	ids := []string{}
+	for _, name := range d.snap.files("v1/facilitators/", ".json") {
+		if id := strings.TrimSuffix(strings.TrimPrefix(name, "v1/facilitators/"), ".json"); !strings.ContainsAny(id,
+			"/=") {
+			ids = append(ids, id)
+		}
+	}
+	r.figure(documentRule, index.get("facilitators"), ids)
+	for _, name := range index.get("lists").keys() {
+		if strings.HasPrefix(name, "v1/facilitators") {
+			r.figure(documentRule, index.at("lists", name), len(ids))
 		}
 	}
 }
