@@ -204,12 +204,16 @@ Failed checks
 
 Warnings, which do not affect the grade
   The envelope names a different URL than the one requested. Found: http://other.test/quote (resource_url_mismatch)
+  A strict client refuses the terms, which break a rule of the official schema. Found: maxTimeoutSeconds must be a number above zero; got the string "60" (schema_invalid, row 1)
+  A strict client refuses the terms, which break a rule of the official schema. Found: payTo must be a string that is not empty; got the string "" (schema_invalid, row 2)
+  A strict client refuses the terms, which break a rule of the official schema. Found: maxTimeoutSeconds must be a number above zero; got nothing (schema_invalid, row 2)
   An upto row lacks extra.facilitatorAddress, which clients need. (upto_facilitator_missing, row 2)
 
 Deviations that Tollbook accepts and a strict client may refuse
   maxTimeoutSeconds is a string where a number is expected. Found: 60 (timeout_text, row 1)
   The network ID is well formed but not in Tollbook's table. Found: eip155:999999 (network_unknown, row 2)
   No recipient can be found. (payto_missing, row 2)
+  maxTimeoutSeconds is missing. (timeout_missing, row 2)
 `
 	o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	var texts []string

@@ -78,7 +78,7 @@ func TestRowLeniency(t *testing.T) {
 		{m{"maxTimeoutSeconds": 60.5}, timeout, "null", "timeout_invalid"},
 		{m{"maxTimeoutSeconds": -1}, timeout, "null", "timeout_invalid"},
 		{m{"maxTimeoutSeconds": json.Number("1e30")}, timeout, "null", "timeout_invalid"},
-		{m{"maxTimeoutSeconds": nil}, timeout, "null", ""},
+		{m{"maxTimeoutSeconds": nil}, timeout, "null", "timeout_missing"},
 		{m{"extra": `{"name":"USD Coin"}`}, extra, `{"name":"USD Coin"}`, "extra_text"},
 		{m{"extra": "words"}, extra, "", "extra_invalid"},
 		{m{"extra": nil}, extra, "", ""},
@@ -109,7 +109,8 @@ func TestEnvelopeLeniency(t *testing.T) {
 		{`{"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}`, "v2 body json 1", "v2_outside_header"},
 		{`{"accepts":[` + row + `],"resource":{"url":"u"}}`, "v2 body json 1", "version_missing v2_outside_header"},
 		{`{"x402Version":"1","accepts":[{"scheme":"exact","maxAmountRequired":"1","network":"base","asset":"` +
-			usdcOnBase + `","payTo":"` + acmePayTo + `","resource":"u"}]}`, "v1 body json 1", "version_text"},
+			usdcOnBase + `","payTo":"` + acmePayTo + `","resource":"u"}]}`, "v1 body json 1",
+			"version_text timeout_missing resource_relative"},
 		{`{"x402Version":0,"accepts":[],"resource":{"url":"u"}}`, "v1 body json 0",
 			"accepts_empty version_invalid resource_object"},
 		{`{"x402Version":2,"accepts":null}`, "v2 body json 0", "accepts_missing v2_outside_header"},

@@ -62,6 +62,8 @@ const (
 	routeTemplateBad  = "route_template_invalid"
 	discoveryUnread   = "discovery_invalid"
 	outputSchemaInV2  = "output_schema_in_v2"
+	outputSchemaNull  = "output_schema_null"
+	resourceRelative  = "resource_relative"
 	textCleaned       = "text_cleaned"
 	fieldTypeMismatch = "field_type"
 
@@ -86,8 +88,10 @@ const (
 	payToElsewhere    = "payto_elsewhere"
 	payToObject       = "payto_object"
 	timeoutText       = "timeout_text"
+	timeoutMissing    = "timeout_missing"
 	timeoutInvalid    = "timeout_invalid"
 	extraText         = "extra_text"
+	issuerMissing     = "issuer_missing"
 	extraInvalid      = "extra_invalid"
 )
 
@@ -128,12 +132,14 @@ var defectCodes = []DefectCode{
 	{headerRepeated, "PAYMENT-REQUIRED occurs more than once."},
 	{headerUndecodable, "PAYMENT-REQUIRED does not decode to a JSON object."},
 	{invalidUTF8, "The text contains bytes that are not UTF-8."},
+	{issuerMissing, "A currency of the XRP Ledger lacks extra.issuer, the account that issues it."},
 	{jsonTooDeep, "The JSON is nested too deeply to be read."},
 	{networkMissing, "The row names no network."},
 	{networkNickname, "The network has a short or informal name where a CAIP-2 id is expected."},
 	{networkUnknown, "The network ID is well formed but not in Tollbook's table."},
 	{networkUnresolved, "The network is not recognised."},
 	{outputSchemaInV2, "outputSchema belongs to version 1; version 2 uses the bazaar extension."},
+	{outputSchemaNull, "outputSchema is null where version 1 has an object or leaves it out."},
 	{payToElsewhere, "The recipient is outside the row."},
 	{payToKey, "The recipient is in a field other than payTo."},
 	{payToMissing, "No recipient can be found."},
@@ -143,6 +149,7 @@ var defectCodes = []DefectCode{
 	{resourceInRow, "The resource is in a row; version 2 puts it in the envelope."},
 	{resourceMissing, "The envelope does not name the resource."},
 	{resourceObject, "resource is an object where version 1 uses a URL."},
+	{resourceRelative, "resource is not an absolute URL."},
 	{resourceText, "resource is a URL where version 2 uses an object."},
 	{routeTemplateBad, "The route template is malformed and was left out."},
 	{rowNotObject, "An entry of accepts is not an object and was left out."},
@@ -150,6 +157,7 @@ var defectCodes = []DefectCode{
 	{statusNot402, "An envelope came with a status other than 402 or 412 and does not count."},
 	{textCleaned, "Control, invisible or direction characters were removed from a text."},
 	{timeoutInvalid, "maxTimeoutSeconds is not a number of seconds."},
+	{timeoutMissing, "maxTimeoutSeconds is missing."},
 	{timeoutText, "maxTimeoutSeconds is a string where a number is expected."},
 	{v1InHeader, "Version 1 terms are in a header; the protocol puts them in the body."},
 	{v2OutsideHeader, "Version 2 terms are outside the PAYMENT-REQUIRED header."},

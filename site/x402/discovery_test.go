@@ -52,7 +52,7 @@ func TestDiscovery(t *testing.T) {
 		}
 		text := `{"x402Version":2,"resource":{"url":"u"},` + member +
 			`,"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"1","asset":"` + usdcOnBase +
-			`","payTo":"` + acmePayTo + `"` + row + `}]}`
+			`","payTo":"` + acmePayTo + `","maxTimeoutSeconds":60` + row + `}]}`
 		c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(text)))})
 		if c.Envelope == nil {
 			t.Fatalf("%s: nothing captured", test.name)

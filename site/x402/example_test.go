@@ -47,6 +47,7 @@ func ExampleCapture() {
 	// asset_ticker USDC
 	// amount_number 10000
 	// payto_key payToAddress
+	// timeout_missing
 	// resource_in_row
 	// resource_text
 }

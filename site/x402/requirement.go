@@ -32,6 +32,15 @@ func readRequirement(row object, raw json.RawMessage, top object, version int, d
 	r.readTimeout(row, d)
 	r.readExtra(row, d)
 	r.AssetName = r.Symbol()
+	if r.issuedCurrency() && r.issuer() == "" {
+		d.add(issuerMissing)
+	}
+	if version == 1 && kind(row.get("outputSchema")) == 'n' {
+		d.add(outputSchemaNull)
+	}
+	if version == 1 && isText(row.get("resource")) && !isAbsolute(row.get("resource")) {
+		d.add(resourceRelative)
+	}
 	if version >= 2 && !absent(row.get("outputSchema")) {
 		d.add(outputSchemaInV2)
 	}
@@ -221,6 +230,7 @@ func (r *Requirement) readTimeout(row object, d *defects) {
 	var text string
 	switch kind(raw) {
 	case 0, 'n':
+		d.add(timeoutMissing)
 		return
 	case '0':
 		text = numberText(raw)

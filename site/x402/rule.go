@@ -323,6 +323,9 @@ func domainExtra(r *exhibitRow) string {
 	if address.Namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return ""
 	}
+	if raw := r.members.get("extra"); !absent(raw) && !isObject(raw) {
+		return mustBe("extra", "an object", raw)
+	}
 	asset, isListed := r.assetOf()
 	extra := r.extra
 	method := extra.text("assetTransferMethod")

@@ -29,10 +29,12 @@ const (
 	headFree               = "head_free"
 	priceAboveOpenAPI      = "price_above_openapi"
 	resourceURLMismatch    = "resource_url_mismatch"
+	schemaInvalid          = "schema_invalid"
 	svmFeePayerMissing     = "svm_feepayer_missing"
 	testnetOnly            = "testnet_only"
 	timeoutOutOfRange      = "timeout_out_of_range"
 	uptoFacilitatorMissing = "upto_facilitator_missing"
+	xrplIssuerMissing      = "xrpl_issuer_missing"
 )
 
 var warningCodes = []WarningCode{
@@ -41,10 +43,12 @@ var warningCodes = []WarningCode{
 	{headFree, "HEAD requests are answered without payment."},
 	{priceAboveOpenAPI, "The price is higher than in the OpenAPI document."},
 	{resourceURLMismatch, "The envelope names a different URL than the one requested."},
+	{schemaInvalid, "A strict client refuses the terms, which break a rule of the official schema."},
 	{svmFeePayerMissing, "A Solana row lacks extra.feePayer, without which no client can build the payment."},
 	{testnetOnly, "Every row asks for payment on a test network."},
 	{timeoutOutOfRange, "maxTimeoutSeconds is below 5 seconds or above an hour."},
 	{uptoFacilitatorMissing, "An upto row lacks extra.facilitatorAddress, which clients need."},
+	{xrplIssuerMissing, "A currency of the XRP Ledger lacks extra.issuer, without which no client can pay in it."},
 }
 
 // WarningCodes returns every code with its meaning, in the order of the codes.
@@ -93,6 +97,10 @@ func endpointWarnings(e *exhibit) []Warning {
 	if resource := e.Captured.Envelope.Resource.URL; resource != "" && !sameResource(resource, e.lastURL()) {
 		add(resourceURLMismatch, resource)
 	}
+	for _, w := range schemaWarnings(e.Captured.Envelope) {
+		w.Endpoint = e.Endpoint
+		out = append(out, w)
+	}
 	for _, d := range e.Captured.Defects {
 		if d.Code == discoveryUnread || d.Code == routeTemplateBad {
 			add(bazaarInvalid, d.Detail)
@@ -136,6 +144,9 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	}
 	if r.Scheme == "upto" && address.Namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
 		add(uptoFacilitatorMissing, "")
+	}
+	if r.issuedCurrency() && r.issuer() == "" {
+		add(xrplIssuerMissing, "")
 	}
 	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" &&
 		extra.text("name") != gatewayName {

@@ -38,7 +38,7 @@ func TestWarnings(t *testing.T) {
 		{"long timeout", envelopeWith(2, rowWith(m{"maxTimeoutSeconds": 3601})), nil, "timeout_out_of_range"},
 		{"long timeout of a channel", envelopeWith(2,
 			rowWith(m{"maxTimeoutSeconds": 86400, "scheme": "batch-settlement"})), nil, ""},
-		{"no timeout", envelopeWith(2, rowWith(m{"maxTimeoutSeconds": nil})), nil, ""},
+		{"no timeout", envelopeWith(2, rowWith(m{"maxTimeoutSeconds": nil})), nil, "schema_invalid"},
 		{"checksums", envelopeWith(2, rowWith(m{"payTo": "0x209693bc6afc0C5328bA36FaF03C514EF312287C",
 			"asset": "0x833589fcD6eDb6E08f4c7C32D4f71b54bdA02913"})), nil, "checksum_bad checksum_bad"},
 		{"testnet", envelopeWith(2, testnet), nil, "testnet_only"},

@@ -69,7 +69,8 @@ var table = []Form{
 		cosmosAddress},
 	{"eip155", evmForm.String(), eip55Rule, evmForm.String(), eip55Rule, []string{
 		"0x0000000000000000000000000000000000000000", "0x0000000000000000000000000000000000000001",
-		"0x000000000000000000000000000000000000dead", "0xdead000000000000000042069420694206942069"}, lowerCase, evmAddress},
+		"0x000000000000000000000000000000000000dead", "0xdead000000000000000042069420694206942069"}, lowerCase,
+		evmAddress},
 	{"hedera", hederaText, noRule, hederaText, noRule, []string{"0.0.0"}, asWritten, nil},
 	{"keeta", keetaText, noRule, keetaText, noRule, nil, asWritten, nil},
 	{"near", nearText, "2 to 64 characters.", nearText, asRecipient, []string{
