@@ -183,7 +183,7 @@ func acme() site.Listing {
 	}
 	for i := range 20 {
 		c := site.CheckEntry{ID: fmt.Sprint(i), CheckedAt: ago(time.Duration(4+15*i) * time.Minute), IsUp: i != 7,
-			StatusCode: ptr(402), ResponseTimeMS: ptr(650 + 13*i), EndpointsFound: 3}
+			StatusCode: ptr(402), ResponseTimeMS: ptr(650 + 13*i), EndpointsFound: 3, Counted: i != 8}
 		if i == 7 {
 			c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage = nil, nil, 0,
 				ptr("connection refused by api.acme.test:443")

@@ -59,7 +59,8 @@ var rowsTime = site.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC))
 func TestRows(t *testing.T) {
 	t.Parallel()
 	checks := []site.CheckEntry{
-		{CheckedAt: rowsTime, IsUp: true, StatusCode: new(402), ResponseTimeMS: new(12345), EndpointsFound: 1000},
+		{CheckedAt: rowsTime, IsUp: true, StatusCode: new(402), ResponseTimeMS: new(12345), EndpointsFound: 1000,
+			Counted: true},
 		{CheckedAt: rowsTime, ErrorMessage: new(hostile)},
 		{CheckedAt: rowsTime, StatusCode: new(0), ResponseTimeMS: new(0), ErrorMessage: new("")},
 	}
@@ -98,7 +99,7 @@ func TestRows(t *testing.T) {
 	}{
 		{"checks",
 			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" ` +
-				`.IsUp}}</td>` +
+				`.IsUp}}{{if not .Counted}} <span class="quiet">not counted</span>{{end}}</td>` +
 				`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td ` +
 				`class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
 				`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line ` +

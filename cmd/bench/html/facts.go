@@ -188,9 +188,9 @@ func (r *record) history(i, response int) {
 			D90: site.CoverageWindow{DaysCovered: 90, CheckCount: 8640}}}
 	for n := range 20 {
 		c := site.CheckEntry{ID: fmt.Sprint(n), CheckedAt: at(time.Duration(15*n) * time.Minute), IsUp: true,
-			StatusCode: new(402), ResponseTimeMS: new(response + 7*n), EndpointsFound: d.EndpointCount}
+			StatusCode: new(402), ResponseTimeMS: new(response + 7*n), EndpointsFound: d.EndpointCount, Counted: true}
 		if (i+n)%13 == 0 {
-			c = site.CheckEntry{ID: c.ID, CheckedAt: c.CheckedAt,
+			c = site.CheckEntry{ID: c.ID, CheckedAt: c.CheckedAt, Counted: true,
 				ErrorMessage: new("connection refused by " + d.Slug + ".example.com:443")}
 		}
 		r.Checks = append(r.Checks, c)
