@@ -20,7 +20,9 @@ var contract = map[string]string{
 		uptime_24h number|null
 		avg_response_time_ms integer|null
 		last_checked_at date-time|null
-		created_at date-time`,
+		created_at date-time
+		risk_level string
+		risk_reason string|null`,
 	"PaginationMeta": `
 		total integer
 		page integer
@@ -199,7 +201,8 @@ var contract = map[string]string{
 	"RiskFlag": `
 		level string
 		code string
-		evidence string`,
+		evidence string
+		title string`,
 	"Traction": `
 		status string
 		volume_usd_30d number|null
