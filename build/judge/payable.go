@@ -21,8 +21,19 @@ const (
 // dropUnpayable drops the stored prices of a service whose recipients are unpayable. A crawl stores none, but earlier
 // versions did.
 func dropUnpayable(f *postgres.ServiceFacts) {
+	type destination struct{ network, payTo, asset string }
+	judged := map[destination]bool{} // most rows of a service name the same few, and checksums are slow
 	isUnpayable := func(p postgres.Price) bool {
-		return p.PayTo != "" && price.Requirement(&p).PayToFault() != ""
+		if p.PayTo == "" || p.NetworkCAIP2 == nil {
+			return false
+		}
+		to := destination{*p.NetworkCAIP2, p.PayTo, p.Asset}
+		fault, ok := judged[to]
+		if !ok {
+			fault = price.Requirement(&p).PayToFault() != ""
+			judged[to] = fault
+		}
+		return fault
 	}
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; slices.ContainsFunc(e.Prices, isUnpayable) {
