@@ -129,6 +129,15 @@ func normalAddress(network, text string) string {
 	return text
 }
 
+// publishedAddress returns an address as it is published: on EVM networks with the checksum of EIP-55, unless the text
+// is in mixed case with a wrong checksum.
+func publishedAddress(network, text string) string {
+	if namespaceOf(network) == "eip155" && matchesWhole(hex40, text) && checkEVM("", text) == "" {
+		return "0x" + eip55(text[2:])
+	}
+	return text
+}
+
 // checkEVM checks the checksum of EIP-55, which only a text in mixed case has.
 func checkEVM(_, text string) addressFault {
 	digits := text[2:]

@@ -15,7 +15,7 @@ func init() {
 		`data.input data.checks[].reason data.checks[].mend data.warnings[].detail data.endpoints[].id
 		data.endpoints[].method data.endpoints[].path data.endpoints[].reason data.endpoints[].answer*
 		data.endpoints[].terms* data.endpoints[].inconclusive* data.endpoints[].declared_price* data.endpoints[].head*
-		data.endpoints[].defects*`)
+		data.endpoints[].defects* data.site_answers* data.registration* data.verified_by`)
 }
 
 const conformanceRule = "methodology, Conformance"

@@ -199,9 +199,11 @@ func figurePricing(r *report, e node, p *probed) {
 // newPricing returns a payment option as it is published.
 func newPricing(row *row) map[string]any {
 	p := map[string]any{
-		"scheme": row.scheme, "network": row.network, "network_caip2": row.network, "asset_address": row.asset,
+		"scheme": row.scheme, "network": row.network, "network_caip2": row.network,
+		"asset_address":      publishedAddress(row.network, row.asset),
 		"asset_address_norm": row.assetNorm(), "asset_name": "UNKNOWN", "price": row.amount, "price_usd": nil,
-		"pay_to": row.payTo, "max_timeout_seconds": nil, "testnet": false, "price_caveat": nil,
+		"pay_to":              publishedAddress(row.network, row.payTo),
+		"max_timeout_seconds": nil, "testnet": false, "price_caveat": nil,
 	}
 	if asset, ok := lookupAsset(row); ok {
 		p["asset_name"] = asset.Symbol

@@ -45,6 +45,9 @@ func readRow(members, top object) row {
 		r.price = value
 	}
 	r.amount = wholeNumber(strings.TrimSpace(r.price))
+	if r.isIssued() {
+		r.amount = issuedAmount(strings.TrimSpace(r.price))
+	}
 	if r.source, r.payTo = recipient(members); r.payTo != "" {
 		r.place = "accept"
 	} else {
@@ -81,16 +84,24 @@ func recipient(members object) (name, text string) {
 	return "", ""
 }
 
-// isUnpayable reports whether money sent to the recipient would be lost.
-func (r *row) isUnpayable() bool {
-	fault := checkAccount(r.network, r.payTo)
-	return fault == faultShape || fault == faultBurn ||
-		r.payToNorm() == r.assetNorm() && namespaceOf(r.network) != "cloudflare"
+// isUnpayable reports whether money sent to the recipient may be lost: whether there is one that fails payto_shape.
+func (r *row) isUnpayable() bool { return r.payTo != "" && !payToShape(r, 0) }
+
+// usable reports whether a row is a way to pay. An issued currency of the XRP Ledger needs its issuer.
+func (r *row) usable() bool {
+	return r.scheme != "" && r.network != "" && r.asset != "" && r.amount != "" && payToShape(r, 0) &&
+		(!r.isIssued() || checkAccount(r.network, r.issuer()) == "")
 }
 
-// usable reports whether a row is a way to pay.
-func (r *row) usable() bool {
-	return !r.isUnpayable() && r.scheme != "" && r.network != "" && r.asset != "" && r.payTo != "" && r.amount != ""
+// issuer returns the account that issues an XRP Ledger currency: extra.issuer, else what follows the asset's code.
+func (r *row) issuer() string {
+	if issuer := r.text("issuer"); issuer != "" {
+		return issuer
+	}
+	if i := strings.LastIndexAny(r.asset, ".:+/"); i >= 0 {
+		return r.asset[i+1:]
+	}
+	return ""
 }
 
 // variable reports whether the amount is a maximum.
@@ -118,11 +129,7 @@ func (r *row) dollars() *big.Rat {
 	if !ok || asset.Peg != "USD" {
 		return nil
 	}
-	text := r.amount
-	if asset.Issuer != "" {
-		text = issuedAmount(r.price)
-	}
-	value, ok := new(big.Rat).SetString(text)
+	value, ok := new(big.Rat).SetString(r.amount)
 	if !ok {
 		return nil
 	}
@@ -168,12 +175,14 @@ func wholeNumber(text string) string {
 	return text
 }
 
-// issuedAmount returns text that is a decimal value of at most 16 digits on either side of the point, else "".
+// issuedAmount returns a decimal value of at most 16 digits on either side of the point in its shortest form, "" for
+// other text.
 func issuedAmount(text string) string {
-	if !matchesWhole(`[0-9]{1,16}(\.[0-9]{1,16})?`, text) {
+	value, ok := new(big.Rat).SetString(text)
+	if !ok || !matchesWhole(`[0-9]{1,16}(\.[0-9]{1,16})?`, text) {
 		return ""
 	}
-	return text
+	return decimalText(value)
 }
 
 // plainNumber writes a JSON number without exponent and needless zeros: 1e4 is 10000 and 2.0 is 2.

@@ -13,8 +13,8 @@ func init() {
 	recomputations = append(recomputations, recomputeFacilitators)
 	addInputs("v1/facilitators/{id}.json", "what the operator listed and what chains recorded",
 		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers[].*
-		data.chains[].asset_name data.chains[].network_caip2 data.chains[].token_address data.chains[].volume* data.chains[].tx_count*
-		data.chains[].last_activity_at`)
+		data.chains[].asset_name data.chains[].network_caip2 data.chains[].token_address data.chains[].volume*
+		data.chains[].tx_count* data.chains[].last_activity_at`)
 }
 
 const facilitatorRule = "methodology, Facilitators"
@@ -105,7 +105,8 @@ func (f *facilitator) compareChains(r *report, chains []node) {
 	volume := func(n node) *big.Rat { return number(n.get("volume_usd_all")) }
 	text := func(n node, name string) string { return n.get(name).text() }
 	slices.SortStableFunc(sorted, func(a, b node) int {
-		return cmp.Or(volume(b).Cmp(volume(a)), cmp.Compare(text(a, "network_caip2"), text(b, "network_caip2")),
+		return cmp.Or(volume(b).Cmp(volume(a)), b.get("tx_count_all").int()-a.get("tx_count_all").int(),
+			cmp.Compare(text(a, "network_caip2"), text(b, "network_caip2")),
 			cmp.Compare(text(a, "token_address_norm"), text(b, "token_address_norm")))
 	})
 	var newest node
@@ -116,7 +117,8 @@ func (f *facilitator) compareChains(r *report, chains []node) {
 		r.figure(facilitatorRule, chain.get("token_address_norm"),
 			normalAddress(network, text(sorted[i], "token_address")))
 		r.figure(facilitatorRule, chain.get("verification"), f.detail.get("verification"))
-		if at := chain.get("last_activity_at"); at.text() > newest.text() {
+		row, ok := lookupNetwork(chain.get("network_caip2").text())
+		if at := chain.get("last_activity_at"); at.text() > newest.text() && (!ok || row.Mainnet) {
 			newest = at
 		}
 	}

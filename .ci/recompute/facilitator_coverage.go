@@ -213,7 +213,8 @@ func sharedRecipients(services []*service) []any {
 	rows := []any{}
 	for _, at := range list {
 		rows = append(rows, map[string]any{
-			"network_caip2": at.network, "pay_to": at.address, "service_count": uses[at],
+			"network_caip2": at.network, "pay_to": publishedAddress(at.network, at.address),
+			"service_count": uses[at],
 		})
 	}
 	return rows

@@ -13,7 +13,7 @@ import (
 func init() {
 	recomputations = append(recomputations, recomputeRisk)
 	addInputs("v1/services/{slug}.json", "what a site or a registry answered, or a sentence about other figures",
-		`data.assessment.risk.flags[].evidence data.assessment.site* data.assessment.domain.registrar
+		`data.assessment.risk.flags[].evidence data.assessment.site.checked_at data.assessment.domain.registrar
 		data.assessment.domain.created_date data.assessment.domain.checked_at`)
 }
 
@@ -29,6 +29,7 @@ type riskFlag struct{ code, level string }
 func recomputeRisk(d *directory, r *report) {
 	for _, s := range d.services {
 		compareDivergence(r, s)
+		compareSite(r, s)
 		r.figure(riskRule, s.detail.at("assessment", "domain", "free_host"), isFreeHost(hostOf(s)))
 		flags := riskFlags(d, s)
 		risk := s.detail.at("assessment", "risk")
@@ -95,8 +96,10 @@ func riskFlags(d *directory, s *service) []riskFlag {
 	detail, assessment := s.detail, s.detail.get("assessment")
 	add(namesUnpayable(s), "unpayable_recipient", "danger")
 	add(isUnstable(d, s), "pay_to_unstable", "danger")
-	if changes := detail.get("pay_to_changes").items(); len(changes) > 0 {
-		age := d.now.Sub(changes[0].get("observed_at").time())
+	replaced := func(n node) bool { return n.get("old_pay_to").hasValue() && n.get("new_pay_to").hasValue() }
+	changes := detail.get("pay_to_changes").items()
+	if i := slices.IndexFunc(changes, replaced); i >= 0 {
+		age := d.now.Sub(changes[i].get("observed_at").time())
 		add(age < 7*day, "pay_to_changed", "danger")
 		add(age >= 7*day && age < 30*day, "pay_to_changed", "warning")
 	}
@@ -123,7 +126,7 @@ func riskFlags(d *directory, s *service) []riskFlag {
 func namesUnpayable(s *service) bool {
 	for _, p := range graded(s.probed()) {
 		if p.terms.envelope != nil && slices.ContainsFunc(p.terms.envelope.rows, func(r row) bool {
-			return r.payTo != "" && r.network != "" && r.isUnpayable()
+			return r.isUnpayable()
 		}) {
 			return true
 		}
@@ -176,6 +179,32 @@ func isTestnetOnly(s *service) bool {
 		}
 	}
 	return options > 0
+}
+
+// compareSite compares which documents a site has with the answers about them.
+func compareSite(r *report, s *service) {
+	site := s.detail.at("assessment", "site")
+	for _, document := range []string{"homepage", "openapi", "pricing", "llms_txt", "robots", "terms"} {
+		r.figure(riskRule, site.get(document), documentExists(s, document))
+	}
+}
+
+// documentExists combines the answers about one document: true if one says so, nil if it is unknown.
+func documentExists(s *service, document string) (state any) {
+	for _, answer := range s.evidence.get("site_answers").items() {
+		if answer.get("document").text() != document {
+			continue
+		}
+		switch exists := answer.get("exists").value; {
+		case exists == true:
+			return true
+		case state == nil:
+			state = exists
+		case exists == nil:
+			state = nil
+		}
+	}
+	return state
 }
 
 // hostOf returns the name of a service's host.
@@ -239,8 +268,12 @@ func divergence(endpoint node, votes map[account]int, total map[string]int) any 
 			if at.network == network && total[network] >= 3 && 2*n > total[network] &&
 				!slices.Contains(observed[network], at.address) {
 				slices.Sort(observed[network])
-				return map[string]any{"network_caip2": network, "expected": []string{at.address},
-					"observed": observed[network], "first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
+				for i, address := range observed[network] {
+					observed[network][i] = publishedAddress(network, address)
+				}
+				expected := []string{publishedAddress(network, at.address)}
+				return map[string]any{"network_caip2": network, "expected": expected, "observed": observed[network],
+					"first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
 			}
 		}
 	}
