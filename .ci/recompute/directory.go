@@ -40,6 +40,7 @@ var recomputations = []func(*directory, *report){
 	recomputeCatalogue,
 	recomputeDocuments,
 	recomputeRecipients,
+	recomputePages,
 	recomputePriceSeries,
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,15 +110,4 @@ func figureBadge(r *report, badge node, s *service) {
 	r.figure(documentRule, badge.get("label"), "x402")
 	r.figure(documentRule, badge.get("message"), message)
 	r.input(badge.get("color")) // the operator chooses colours
-}
-
-// percentText writes a percentage as pages do: with one decimal, which is left out if it is 0.
-func percentText(r *big.Rat) string { return strings.TrimSuffix(r.FloatString(1), ".0") + "%" }
-
-// dollarText writes dollars as pages do: with at least two decimals.
-func dollarText(r *big.Rat) string {
-	if places, _ := r.FloatPrec(); places < 2 && !(places == 0 && r.Sign() == 0) {
-		return "$" + r.FloatString(2)
-	}
-	return "$" + decimalText(r)
 }

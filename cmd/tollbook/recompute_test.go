@@ -27,7 +27,8 @@ import (
 // recompute runs .ci/recompute on a published folder. It must explain every value and find no difference.
 func recompute(t *testing.T, public string, flags ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"run", "./.ci/recompute"}, flags...), public)...)
+	args := append(append([]string{"run", "./.ci/recompute"}, flags...), public)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
 	report, err := cmd.CombinedOutput()
 	lines := bytes.Split(bytes.TrimSpace(report), []byte("\n"))
