@@ -92,7 +92,7 @@ func recomputePages(d *directory, r *report) {
 			r.compare(pageRule, plain.get("Risk"), risk, want)
 		}
 		if ms := detail.get("avg_response_time_ms"); ms.hasValue() && ms.int() < 1000 {
-			r.figure(pageRule, web.get("Response time"), fmt.Sprintf("%d ms", ms.int()))
+			r.figure(pageRule, web.get("Average response, 24 hours"), fmt.Sprintf("%d ms", ms.int()))
 		}
 	}
 }
