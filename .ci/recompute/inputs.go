@@ -7,7 +7,7 @@ func init() {
 	addInputs(detail, "said by the operator or the submitter", `data.name data.description data.base_url
 		data.website_url data.category data.source data.created_at data.check_interval_minutes data.verified_until`)
 	addInputs(detail, "said by the service", "data.endpoints[].description data.endpoints[].mime_type")
-	addInputs(detail, "the time of an event", "data.endpoints[].first_seen_at data.endpoints data.pay_to_changes")
+	addInputs(detail, "the time of an event", "data.endpoints[].first_seen_at data.endpoints")
 	addInputs(detail, "terms of use", "data.provenance.*")
 	addInputs(detail, "the answer of a model", `data.assessment.model_id data.assessment.prompt_version
 		data.assessment.synthesis*`)

@@ -1,43 +1,25 @@
 package main
 
-// recomputeRecipients computes the recipients that pay_to_changes leads to: each change of an endpoint on a network
-// ends with the recipient with which the next one begins, and the newest with the recipient of today.
+// recomputeRecipients computes the changes of recipients of each service: those that its change records of the last 90
+// days name, newest first, at most 1000 from 500 records.
 func recomputeRecipients(d *directory, r *report) {
+	from := midnight(d.now).Add(-89 * day)
+	rows := d.snap.log("v1/changes")
 	for _, s := range d.services {
-		next := map[string]string{} // by endpoint and network
-		for _, e := range s.detail.get("endpoints").items() {
-			for _, p := range e.get("pricing").items() {
-				key := e.get("method").text() + " " + e.get("path").text() + " " + p.get("network_caip2").text()
-				account := p.get("pay_to").text()
-				if before, ok := next[key]; ok && !sameAccount(p.get("network_caip2").text(), before, account) {
-					account = "" // several recipients at once: their changes are no chain
+		changes, records := []any{}, 0
+		own := keep(keep(rows, "slug", s.slug), "type", "payto_changed")
+		for i := len(own) - 1; i >= 0 && records < 500 && !own[i].get("observed_at").time().Before(from); i-- {
+			records++
+			for _, change := range own[i].at("summary", "payToChanges").items() {
+				if len(changes) < 1000 {
+					changes = append(changes, map[string]any{
+						"network_caip2": change.get("network").value, "endpoint": change.get("endpoint").value,
+						"old_pay_to": change.get("oldPayTo").value, "new_pay_to": change.get("newPayTo").value,
+						"observed_at": own[i].get("observed_at").value,
+					})
 				}
-				next[key] = account
 			}
 		}
-		newer := d.now.Add(1)
-		for _, change := range s.detail.get("pay_to_changes").items() {
-			change.leaves(r.input)
-			network := change.get("network_caip2").text()
-			key := change.get("endpoint").text() + " " + network
-			to := change.get("new_pay_to")
-			if want := next[key]; want != "" {
-				if sameAccount(network, want, to.text()) {
-					want = to.text()
-				}
-				r.figure(changeRule, to, want)
-				next[key] = change.get("old_pay_to").text()
-			}
-			if at := change.get("observed_at").time(); at.After(newer) {
-				r.compare(changeRule, change.get("observed_at"), at.String(),
-					"not after the change before it in the list")
-			}
-			newer = change.get("observed_at").time()
-		}
+		r.figure(changeRule, s.detail.get("pay_to_changes"), changes)
 	}
-}
-
-// sameAccount reports whether two spellings are one account of a network.
-func sameAccount(network, a, b string) bool {
-	return normalAddress(network, a) == normalAddress(network, b)
 }
