@@ -292,7 +292,7 @@ func recomputeCatalogue(d *directory, r *report) {
 	var rows []any
 	for _, s := range d.services {
 		for _, e := range s.detail.get("endpoints").items() {
-			if accepts := newAccepts(e); len(accepts) > 0 {
+			if accepts := newAccepts(e); len(accepts) > 0 && !isUnstable(d, s) {
 				rows = append(rows, map[string]any{
 					"resource": s.detail.get("base_url").text() + e.get("path").text(), "type": "http",
 					"x402Version": 2,
