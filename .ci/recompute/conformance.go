@@ -290,6 +290,9 @@ func domainStated(r *row, _ int) bool {
 	if namespaceOf(r.network) != "eip155" || !slices.Contains(domainSchemes, r.scheme) {
 		return true
 	}
+	if extra := r.members["extra"]; extra != nil && !isObject(extra, true) {
+		return false
+	}
 	asset, listed := lookupAsset(r)
 	method := r.text("assetTransferMethod")
 	if method != "" && method != "eip3009" || method == "" && listed && asset.Permit2 {
@@ -297,7 +300,7 @@ func domainStated(r *row, _ int) bool {
 	}
 	name, version := r.text("name"), r.text("version")
 	if name == gatewayName {
-		return matchesWhole(hex40, r.text("verifyingContract"))
+		return checkAsset(r.network, r.text("verifyingContract")) == ""
 	}
 	isOther := listed && asset.Name != "" && (name != asset.Name || version != asset.Version)
 	return name != "" && version != "" && !isOther

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -83,6 +84,23 @@ func TestDecodeValue(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("decodeValue(%q) is %q, want %q", value, got, want)
+		}
+	}
+}
+
+// TestBrokenRules checks which members of terms break the official schemas.
+func TestBrokenRules(t *testing.T) {
+	loadPublished(t)
+	for text, want := range map[string]map[int]int{
+		`{"x402Version":2,"resource":{"url":"https://a.test"},"accepts":[{"scheme":"exact","network":"eip155:1",` +
+			`"amount":"1","asset":"0x","payTo":"0x","maxTimeoutSeconds":60}]}`: {},
+		`{"x402Version":"2","accepts":[{"scheme":"exact","network":"base","amount":1,"asset":"0x","payTo":"0x",` +
+			`"extra":"{}"},null]}`: {-1: 2, 0: 4, 1: 1},
+		`{"x402Version":1,"accepts":[]}`: {-1: 1},
+	} {
+		e, ok := readEnvelope(text, "body", "json")
+		if got := brokenRules(&e); !ok || !maps.Equal(got, want) {
+			t.Errorf("%s breaks %v, want %v", text, got, want)
 		}
 	}
 }

@@ -28,6 +28,11 @@ func warn(judged []*probed) []warning {
 		if p.terms.envelope == nil {
 			continue
 		}
+		for at, n := range brokenRules(p.terms.envelope) {
+			for range n {
+				list = append(list, warning{"schema_invalid", p.name, at})
+			}
+		}
 		for i := range p.terms.envelope.rows {
 			r := &p.terms.envelope.rows[i]
 			for _, code := range r.warnings(p.declared) {
@@ -131,6 +136,9 @@ func (r *row) warnings(declared *big.Rat) (codes []string) {
 	}
 	if r.scheme == "upto" && namespace == "eip155" && r.text("facilitatorAddress") == "" {
 		codes = append(codes, "upto_facilitator_missing")
+	}
+	if r.isIssued() && checkAccount(r.network, r.issuer()) != "" {
+		codes = append(codes, "xrpl_issuer_missing")
 	}
 	if r.timeout != nil && (*r.timeout < 5 || *r.timeout > 3600) && r.scheme != "batch-settlement" &&
 		r.text("name") != gatewayName {

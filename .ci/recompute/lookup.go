@@ -291,6 +291,9 @@ func recomputeSearch(d *directory, r *report) {
 func recomputeCatalogue(d *directory, r *report) {
 	var rows []any
 	for _, s := range d.services {
+		if isUnstable(d, s) {
+			continue // the recipient that is named now may not be the service's
+		}
 		for _, e := range s.detail.get("endpoints").items() {
 			if accepts := newAccepts(e); len(accepts) > 0 && !isUnstable(d, s) {
 				rows = append(rows, map[string]any{
