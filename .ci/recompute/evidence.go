@@ -16,7 +16,8 @@ type answer struct {
 	headers   node
 	body      []byte
 	truncated bool
-	verified  bool // every connection had a valid certificate
+	clipped   []string // names of headers that are not whole
+	verified  bool     // every connection had a valid certificate
 }
 
 // newAnswer reads a published response, nil if there is none.
@@ -27,7 +28,7 @@ func newAnswer(n node) *answer {
 	a := &answer{
 		received: n.get("received_at").time(), status: n.get("status").int(), redirects: n.get("redirects").texts(),
 		url: n.at("request", "url").text(), headers: n.get("headers"), body: []byte(n.at("body", "text").text()),
-		truncated: n.at("body", "truncated").bool(), verified: n.get("tls_verified").bool(),
+		truncated: n.at("body", "truncated").bool(), clipped: n.get("headers_clipped").texts(), verified: n.get("tls_verified").bool(),
 	}
 	if n.at("body", "encoding").text() == "base64" {
 		a.body, _ = base64.StdEncoding.DecodeString(n.at("body", "text").text())
@@ -84,6 +85,14 @@ func newProbed(n node) *probed {
 		p.terms = readTerms(p.graded)
 	}
 	return p
+}
+
+// isCut reports whether the graded response is not published whole: evidence has limits.
+func (p *probed) isCut() bool {
+	if p.graded == nil {
+		return p.published.get("captured").hasValue()
+	}
+	return p.graded.truncated || len(p.graded.clipped) > 0
 }
 
 // declaredDollars returns the amount or the highest amount of a declared price. Offers are in base units.
