@@ -28,7 +28,8 @@ func newAnswer(n node) *answer {
 	a := &answer{
 		received: n.get("received_at").time(), status: n.get("status").int(), redirects: n.get("redirects").texts(),
 		url: n.at("request", "url").text(), headers: n.get("headers"), body: []byte(n.at("body", "text").text()),
-		truncated: n.at("body", "truncated").bool(), clipped: n.get("headers_clipped").texts(), verified: n.get("tls_verified").bool(),
+		truncated: n.at("body", "truncated").bool(), clipped: n.get("headers_clipped").texts(),
+		verified: n.get("tls_verified").bool(),
 	}
 	if n.at("body", "encoding").text() == "base64" {
 		a.body, _ = base64.StdEncoding.DecodeString(n.at("body", "text").text())
