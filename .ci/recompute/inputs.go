@@ -24,6 +24,13 @@ func init() {
 	}
 	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url")
 	addInputs("v1/assets.json", "tables", "*")
+	for _, list := range []string{"v1/facilitators.json", "v1/facilitators/{list}"} {
+		addInputs(list, "an empty list", "data")
+	}
+	for _, include := range []string{"chains", "chains~2ctimeseries", "timeseries"} {
+		addInputs("v1/facilitators/{list}/include="+include, "an empty list", "data")
+	}
+	addInputs("v1/lookup/url/{hash}", "an empty list", "data[].data.prices")
 	addInputs("v1/snapshots.json", "earlier snapshots", "data*")
 	addInputs("v1/openapi.json", "a document", "*")
 	addInputs("v1/routes.json", "a document", "*")

@@ -187,7 +187,9 @@ func figureChangeIndex(d *directory, r *report, name string, index node, rows []
 			days = append(days, map[string]any{"day": at.UTC().Format(time.DateOnly), "first": first + i})
 		}
 	}
-	r.figure(changeRule, index.get("days"), days)
+	if len(days) > 0 || index.get("days").exists() {
+		r.figure(changeRule, index.get("days"), days)
+	}
 	for i, row := range rows {
 		block := d.snap.json(name + "/block=" + strconv.Itoa((first+i)/100) + ".json")
 		at := max(first, (first+i)/100*100)
