@@ -38,8 +38,8 @@ func recompute(t *testing.T, public string, flags ...string) {
 	t.Logf("%s", bytes.Join(lines[max(0, len(lines)-2):], []byte("\n")))
 }
 
-// TestRecomputeDemo recomputes a snapshot of the demo after it has visited its services. Of each kind of figure one is
-// then changed, which must be noticed.
+// TestRecomputeDemo recomputes a snapshot of the demo after it has visited its services. Then 200 figures of
+// different kinds are changed, one at a time, which must be noticed.
 func TestRecomputeDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	data, began := t.TempDir(), time.Now()
@@ -49,7 +49,7 @@ func TestRecomputeDemo(t *testing.T) { // not parallel: each demo needs the whol
 		return len(rows) > 0 && rows[0].CheckedAt.After(began.Add(15*time.Second))
 	})
 	p.interrupt(t, syscall.SIGINT)
-	recompute(t, filepath.Join(data, "public"), "-mutate", "-1")
+	recompute(t, filepath.Join(data, "public"), "-mutate", "200")
 }
 
 // TestRecomputeServers recomputes a directory that crawled servers made of the official SDKs.
