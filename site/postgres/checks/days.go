@@ -17,9 +17,9 @@ type DaySum struct {
 	ResponseMS int64
 }
 
-// readHours reads the sums of 24 closed hours and of the open one. They are the sums of the rows of the log, which ends
-// at cutoff.
-func (r *LogReader) readHours(ctx context.Context, now, cutoff, sealed time.Time, at *Index) error {
+// readHours reads the sums of 24 closed hours and of the open one. They are the sums of a service's log up
+// to now.
+func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
 	var h Rollup
 	err := r.each(ctx, `
@@ -32,7 +32,7 @@ func (r *LogReader) readHours(ctx context.Context, now, cutoff, sealed time.Time
 				h.Start = h.Start.UTC()
 				s.Hours = append(s.Hours, h)
 			}
-		}, first, latest(first, sealed), cutoff)
+		}, first, latest(first, sealed), now)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
@@ -40,8 +40,8 @@ func (r *LogReader) readHours(ctx context.Context, now, cutoff, sealed time.Time
 }
 
 // readDays reads the sums of all days, which give the windows, the series of all days, the number of checks, and the
-// number of checks that are deleted. It adds the checks of open hours before cutoff, at which the log ends.
-func (r *LogReader) readDays(ctx context.Context, now, cutoff, sealed, keptSince time.Time, at *Index) error {
+// number of checks that are deleted. It adds the checks of open hours before now.
+func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
 	windows := windowsOf(now)
 	var d Rollup
 	err := r.each(ctx, `
@@ -59,7 +59,7 @@ func (r *LogReader) readDays(ctx context.Context, now, cutoff, sealed, keptSince
 			}
 			s.addDay(windows, d)
 			d.Histogram = nil
-		}, histogramBounds(), at.ids, sealed, windows.histograms, cutoff)
+		}, histogramBounds(), at.ids, sealed, windows.histograms, now)
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}

@@ -54,15 +54,16 @@ func (x *Index) Add(serviceID int64, f *Facts, endpoints []EndpointPrices) {
 	x.services[serviceID], x.endpoints[serviceID] = f, endpoints
 }
 
-// ReadDirectory reads the logs of all services, and of each service in the index its hours. Rows enter a log, and the
-// sums, delay after their time.
+// ReadDirectory reads the logs of all services, and of each service in the index its hours. A row enters a log of all
+// services delay after its time: until then rows before it may still be stored. It enters the sums and the log of its
+// service at once, because a service's visits are stored in order.
 func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration,
 	services *Index) (f DirectoryFacts, err error) {
 	sealed, _, err := r.seal(ctx)
 	if err != nil {
 		return f, fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readHours(ctx, now, now.Add(-delay), sealed, services); err != nil {
+	if err := r.readHours(ctx, now, sealed, services); err != nil {
 		return f, err
 	}
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), &f); err != nil {
@@ -80,7 +81,7 @@ func (r *LogReader) ReadServices(ctx context.Context, now time.Time, delay time.
 	if err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readDays(ctx, now, now.Add(-delay), sealed, keptSince, services); err != nil {
+	if err := r.readDays(ctx, now, sealed, keptSince, services); err != nil {
 		return err
 	}
 	if err := r.readSeries(ctx, now, services); err != nil {
@@ -92,7 +93,7 @@ func (r *LogReader) ReadServices(ctx context.Context, now time.Time, delay time.
 	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), services); err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	if err := r.readServiceLogs(ctx, now.Add(-delay), sealed, keptSince, services); err != nil {
+	if err := r.readServiceLogs(ctx, now, sealed, keptSince, services); err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
 	return nil
