@@ -1,6 +1,9 @@
 package site
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // ServiceListItem is a row of /v1/services.
 type ServiceListItem struct {
@@ -57,9 +60,13 @@ type ServiceDetail struct {
 	Provenance           Provenance    `json:"provenance"`
 }
 
-// IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger.
+// IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger,
+// and no recipient looks mistyped.
 func (d *ServiceDetail) IsAdvised() bool {
-	return d.PaymentReady && d.Status != StatusOffline && d.Assessment.Risk.Level != RiskDanger
+	return d.PaymentReady && d.Status != StatusOffline && d.Assessment.Risk.Level != RiskDanger &&
+		!slices.ContainsFunc(d.Assessment.Compliance.Checks, func(c ComplianceCheck) bool {
+			return c.ID == "payto_shape" && !c.Pass
+		})
 }
 
 // UptimeWindows are percentages of counted checks; null if a window contains none.

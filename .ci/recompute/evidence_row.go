@@ -84,12 +84,20 @@ func recipient(members object) (name, text string) {
 	return "", ""
 }
 
-// isUnpayable reports whether money sent to the recipient may be lost: whether there is one that fails payto_shape.
-func (r *row) isUnpayable() bool { return r.payTo != "" && !payToShape(r, 0) }
+// isUnpayable reports whether money sent to the recipient would be lost.
+func (r *row) isUnpayable() bool { return r.payTo != "" && !r.isPayable() }
+
+// isPayable reports whether the recipient passes payto_shape, a wrong EIP-55 checksum aside.
+func (r *row) isPayable() bool {
+	if namespaceOf(r.network) == "eip155" && checkAccount(r.network, r.payTo) == faultChecksum {
+		return r.payToNorm() != r.assetNorm()
+	}
+	return payToShape(r, 0)
+}
 
 // usable reports whether a row is a way to pay. An issued currency of the XRP Ledger needs its issuer.
 func (r *row) usable() bool {
-	return r.scheme != "" && r.network != "" && r.asset != "" && r.amount != "" && payToShape(r, 0) &&
+	return r.scheme != "" && r.network != "" && r.asset != "" && r.amount != "" && r.isPayable() &&
 		(!r.isIssued() || checkAccount(r.network, r.issuer()) == "")
 }
 

@@ -36,13 +36,17 @@ func (r Requirement) Unusable() string {
 	return r.PayToFault()
 }
 
-// PayToFault returns why a payment would not reach the recipient, "" if it would. A wrong checksum counts too: it shows
-// a typing error, and clients pay to the mistyped address.
+// PayToFault returns why a payment would not reach the recipient, "" if it would. A wrong EIP-55 checksum is no such
+// fault: clients pay to the address without it, and most services with one wrote the right digits in the wrong case.
 func (r Requirement) PayToFault() string {
-	return r.payToFault(address.Check(r.NetworkCAIP2, r.PayTo))
+	err := address.Check(r.NetworkCAIP2, r.PayTo)
+	if errors.Is(err, address.ErrChecksum) && address.Namespace(r.NetworkCAIP2) == "eip155" {
+		err = nil
+	}
+	return r.payToFault(err)
 }
 
-// payToFault is PayToFault with the result of address.Check.
+// payToFault returns why a recipient fails payto_shape, "" if it passes. err is the result of address.Check.
 func (r Requirement) payToFault(err error) string {
 	payTo := clip(r.PayTo, 80)
 	switch {

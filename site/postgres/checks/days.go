@@ -25,7 +25,7 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 	err := r.each(ctx, `
 		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
 		UNION ALL SELECT service_id, date_trunc('hour', checked_at,
-			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 AND checked_at < $3 GROUP BY 1, 2
+			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 AND checked_at <= $3 GROUP BY 1, 2
 		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
 			if s := at.services[h.ServiceID]; s != nil {
@@ -40,7 +40,7 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 }
 
 // readDays reads the sums of all days, which give the windows, the series of all days, the number of checks, and the
-// number of checks that are deleted. It adds the checks of open hours before now.
+// number of checks that are deleted. It adds the checks of open hours up to now.
 func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
 	windows := windowsOf(now)
 	var d Rollup
@@ -49,7 +49,7 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 		FROM check_days WHERE service_id = ANY($2)
 		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
 			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
-			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 AND checked_at < $5 GROUP BY 1, 2
+			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 AND checked_at <= $5 GROUP BY 1, 2
 		) AS open (service_id, day, `+sumColumns+`, buckets)
 		ORDER BY 1, 2`,
 		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {

@@ -72,8 +72,8 @@ func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryF
 		f.Log.tailSince(), f.Log.Sealed-f.Log.tailRows(), cutoff)
 }
 
-// readServiceLogs reads the logs of single services in the same way, except for First, which readDays sets.
-func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *Index) error {
+// readServiceLogs reads the logs of single services up to now in the same way, except for First, which readDays sets.
+func (r *LogReader) readServiceLogs(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
 	if sealed.IsZero() {
 		return nil
 	}
@@ -92,12 +92,12 @@ func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSin
 		SELECT c.* FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) AS u (service, since, first), LATERAL (
 			SELECT `+checkColumns+` FROM checks
 			WHERE service_id = u.service AND checked_at >= u.since
-				AND (service_number >= u.first OR service_number IS NULL AND checked_at < $4)
+				AND (service_number >= u.first OR service_number IS NULL AND checked_at <= $4)
 			ORDER BY checked_at, id OFFSET 0
 		) AS c`, s.columns(), func() {
 		c := s.row()
 		at.services[c.ServiceID].Log.add(c, sealed)
-	}, at.ids, since, first, cutoff)
+	}, at.ids, since, first, now)
 }
 
 // add appends the next row. Rows of sealed hours are numbered already.
