@@ -264,18 +264,28 @@ func divergence(endpoint node, votes map[account]int, total map[string]int) any 
 	}
 	slices.Sort(networks)
 	for _, network := range networks {
-		for at, n := range votes {
-			if at.network == network && total[network] >= 3 && 2*n > total[network] &&
-				!slices.Contains(observed[network], at.address) {
-				slices.Sort(observed[network])
-				for i, address := range observed[network] {
-					observed[network][i] = publishedAddress(network, address)
-				}
-				expected := []string{publishedAddress(network, at.address)}
-				return map[string]any{"network_caip2": network, "expected": expected, "observed": observed[network],
-					"first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
-			}
+		usual := majorityRecipient(network, votes, total[network])
+		if usual == "" || slices.Contains(observed[network], usual) {
+			continue
 		}
+		slices.Sort(observed[network])
+		for i, address := range observed[network] {
+			observed[network][i] = publishedAddress(network, address)
+		}
+		return map[string]any{"network_caip2": network, "expected": []string{publishedAddress(network, usual)},
+			"observed": observed[network], "first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
 	}
 	return nil
+}
+
+// majorityRecipient returns the recipient that most of three or more endpoints on a network name, "" for none.
+func majorityRecipient(network string, votes map[account]int, endpoints int) string {
+	usual, most := "", 0
+	for at, n := range votes {
+		if at.network == network && endpoints >= 3 && 2*n > endpoints &&
+			(n > most || n == most && at.address < usual) {
+			usual, most = at.address, n
+		}
+	}
+	return usual
 }

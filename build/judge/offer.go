@@ -103,8 +103,9 @@ func listRecipients(prices []postgres.Price) []recipient {
 	return slices.Compact(out)
 }
 
-// majorityRecipients returns, for each network, the recipient of more than half of its active endpoints. Networks with
-// fewer than three such endpoints have none.
+// majorityRecipients returns, for each network, the recipient of more than half of its active endpoints, the most
+// frequent one if there are several, then the first in normal form. Networks with fewer than three such endpoints have
+// none.
 func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]string {
 	if len(f.Endpoints) <= 2 {
 		return nil
@@ -124,11 +125,17 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 			}
 		}
 	}
-	usual := map[string]string{}
+	best := map[string]recipient{}
 	for r, n := range votes {
-		if 2*n > endpoints[r.network] && endpoints[r.network] > 2 {
-			usual[r.network] = address.Spell(r.network, r.payTo)
+		other, ok := best[r.network]
+		if 2*n > endpoints[r.network] && endpoints[r.network] > 2 &&
+			(!ok || n > votes[other] || n == votes[other] && r.payTo < other.payTo) {
+			best[r.network] = r
 		}
+	}
+	usual := make(map[string]string, len(best))
+	for network, r := range best {
+		usual[network] = address.Spell(network, r.payTo)
 	}
 	return usual
 }

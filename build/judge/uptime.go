@@ -8,9 +8,6 @@ import (
 	"tollbook/site/postgres"
 )
 
-// midnight returns the beginning of the UTC day of t.
-func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
-
 // daysBetween returns the whole days from a time to now, 0 if the time is in the future.
 func daysBetween(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
 

@@ -28,16 +28,3 @@ func newPrice(amount, payTo string, since time.Time, until *time.Time) postgres.
 	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
 		Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
 }
-
-func newService(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
-	for i := range endpoints {
-		if e := &endpoints[i]; e.FirstSeenAt.IsZero() {
-			e.FirstSeenAt = *ago(time.Hour)
-		}
-	}
-	return &postgres.ServiceFacts{Endpoints: endpoints}
-}
-
-func newPricedEndpoint(prices ...postgres.Price) postgres.EndpointFacts {
-	return postgres.EndpointFacts{Prices: prices}
-}

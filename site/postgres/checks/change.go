@@ -90,8 +90,8 @@ func (c *Change) scan() []any {
 // maxMoves is the most changes of recipients that are read of a service.
 const maxMoves = 500
 
-// ReadMoves reads the changes of recipients of services in the last 90 UTC days before cutoff, newest first, by service.
-// They lack the prices before and after.
+// ReadMoves reads the changes of recipients of services in the last 90 UTC days before cutoff, newest first, by
+// service. They lack the prices before and after.
 func (r *LogReader) ReadMoves(ctx context.Context, now, cutoff time.Time, services []int64) (map[int64][]Change,
 	error) {
 	var c Change
