@@ -268,61 +268,6 @@ func TestRecordVisitsInParallel(t *testing.T) {
 	checkStored("told again after half of the hours are sealed")
 }
 
-// TestSumsEqualTheLog checks that sums contain exactly the rows of a service's log, the newest visit included.
-func TestSumsEqualTheLog(t *testing.T) {
-	t.Parallel()
-	db, err := postgres.Open(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	due := acme(t, db)
-	now := start.Add(3 * time.Hour)
-	for i, ago := range []time.Duration{150 * time.Minute, 10 * time.Minute, 2*time.Minute + 1, 2 * time.Minute, 0} {
-		v := visit(due[0], now.Add(-ago))
-		if i == 1 {
-			v.Check.Counted, v.Check.UncountedReason = false, new("auth")
-		}
-		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
-			t.Fatal(err)
-		}
-		due[0].NextCheckAt = v.NextCheckAt
-	}
-	if err := db.SealLogs(t.Context(), now, 2*time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	type figures struct {
-		rows, total, reason       int64
-		checks, counted, perHours int
-	}
-	var got figures
-	if err := db.Read(t.Context(), func(r *postgres.Reader) error {
-		f, err := r.Facts(t.Context(), now, 2*time.Minute)
-		if err != nil {
-			return err
-		}
-		s := f.Services[0]
-		got.rows, got.total = s.Log.Next, s.TotalChecks
-		for _, c := range s.Log.Tail {
-			if c.UncountedReason != nil && *c.UncountedReason == "auth" {
-				got.reason++
-			}
-		}
-		for _, d := range s.Days {
-			got.checks, got.counted = got.checks+d.Checks, got.counted+d.Counted
-		}
-		for _, h := range s.Hours {
-			got.perHours += h.Counted
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if want := (figures{rows: 5, total: 5, reason: 1, checks: 5, counted: 4, perHours: 4}); got != want {
-		t.Errorf("facts = %+v, want %+v", got, want)
-	}
-}
-
 // sumsRead is what a build reads of roll-ups two days after start.
 func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 	t.Helper()

@@ -13,10 +13,11 @@ type Field struct {
 	OneOf  []any    // the types that a json.RawMessage can contain
 }
 
-// fields contains the fields of both maps.
+// fields contains the fields of all maps.
 var fields = func() map[string]Field {
 	all := maps.Clone(serviceFields)
 	maps.Copy(all, logFields)
+	maps.Copy(all, facilitatorFields)
 	return all
 }()
 
