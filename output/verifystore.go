@@ -197,6 +197,10 @@ func (v *verifier) expanded(ctx context.Context, t archive.Tree) error {
 // plainTree reads a tree of single files.
 func (v *verifier) plainTree(ctx context.Context) error {
 	_, data, err := objects.ReadObject(ctx, v.store, archive.SumsFile, objects.GetOptions{}, maxExpanded)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("nothing is published here: there is neither %s nor %s", archive.CheckpointFile,
+			archive.SumsFile)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,10 @@ func TestVerifyStore(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
+		if _, err := VerifyStore(t.Context(), s, VerifyOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "nothing is published here") {
+			t.Errorf("an empty store: %v", err)
+		}
 		mustPublish(t, d, t0, tree(1))
 		_, key, err := ed25519.GenerateKey(nil)
 		if err != nil {

@@ -197,6 +197,8 @@ endpoints    = ["/quote", "POST /search"]
 		{"wrong type", "s.json", "[\n{\"service_name\": 3}]", "s.json:2: "},
 		{"no list", "s.json", `{"service_name":"A"}`, "s.json:1: "},
 		{"a folder", ".", "", "is a directory"},
+		{"an empty list", "s.json", "[]", "s.json contains no service"},
+		{"an empty file", "s.toml", "\n", "s.toml contains no service"},
 	} {
 		path := filepath.Join(t.TempDir(), tt.file)
 		if tt.data != "" {

@@ -95,6 +95,10 @@ func runServicesImport(ctx context.Context, o importOptions, path string, stdout
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
+	if len(listings) == 0 {
+		return fmt.Errorf("nothing was imported: %s contains no service; write an object of a JSON list, or a "+
+			"[[service]] table of a TOML file, for each", path)
+	}
 	var before []postgres.Service
 	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
 		if err := db.RefuseSample(ctx); err != nil {

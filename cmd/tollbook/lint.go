@@ -82,6 +82,9 @@ response that is no 402 (or 412) of the service itself; and for an error in the 
 		Args:    cli.Arguments("URL"),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !strings.Contains(args[0], "://") {
+				return usage.Errorf("lint needs a URL such as https://api.acme.example/quote, got %q", args[0])
+			}
 			return runLint(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
 	}

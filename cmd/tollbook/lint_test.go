@@ -291,6 +291,7 @@ func TestLintCommandLine(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"lint", "URL is missing"},
 		{"lint a b", `unexpected argument "b"`},
+		{"lint foo", `lint needs a URL such as https://api.acme.example/quote, got "foo"`},
 		{"lint --method HEAD https://a.test", `--method "HEAD": use GET, POST, PUT, PATCH or DELETE`},
 		{"lint --crawl-allow-private http://x https://a.test", `allow private "http://x": want HOST or HOST:PORT`},
 	} {

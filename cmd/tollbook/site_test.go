@@ -156,7 +156,9 @@ func TestOperatorFaults(t *testing.T) {
 		"an unknown colour": {toml(`colours = ["lnk=#000000"]`), 1, "unknown token"},
 		"a footer with a heading": {toml("footer = \"One\\n\\n# Two\""), 1,
 			"footer: line 3: use only paragraphs and lists"},
-		"a folder that is not there": {toml(`pages = "nowhere"`), 2, "--site-pages: "},
+		"a folder that is not there": {toml(`pages = "nowhere"`), 2, "nowhere: no such file or directory"},
+		"a file in place of a folder": {toml(`templates = "tollbook.toml"`), 2,
+			"tollbook.toml is not a folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

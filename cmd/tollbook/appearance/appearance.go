@@ -79,6 +79,11 @@ func readFolder(folder string, accept func(name string) error) (map[string][]byt
 	if folder == "" {
 		return nil, nil
 	}
+	if d, err := os.Stat(folder); err != nil {
+		return nil, err
+	} else if !d.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", folder)
+	}
 	files := map[string][]byte{}
 	return files, fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

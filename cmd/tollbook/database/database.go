@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
@@ -54,6 +55,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 
 func startServer(ctx context.Context, data string, say func(string)) (*private.Server, error) {
 	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(data, "postgres"), Say: say})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("start private Postgres: %w; choose a folder that you may write to with --data", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start private Postgres: %w", err)
 	}

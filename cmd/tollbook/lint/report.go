@@ -143,7 +143,7 @@ func (r Report) Text() string {
 	}
 	if r.Passed == nil {
 		line("%s%s. Nothing to check.", method, r.Reason)
-		if r.Verdict == string(probe.Refused) {
+		if r.Verdict == string(probe.Refused) && strings.HasPrefix(r.URL, "http") {
 			line("To check a URL on your own private network, use --crawl-allow-private HOST[:PORT].")
 		}
 	} else {
