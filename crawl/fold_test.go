@@ -209,7 +209,7 @@ func TestRecordFields(t *testing.T) {
 		`"oldPayTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}`
 	want := []string{
 		`{"endpointsAdded":[],"endpointsRemoved":[],"schemaAdded":[` + line("USDC") + `],"schemaRemoved":[` +
-			line("USD Coin") + `]}`, old, new, "schema_changed",
+			line(`USD\\u0020Coin`) + `]}`, old, new, "schema_changed",
 		`{"priceChanges":[{"assetName":"USDC","endpoint":"GET /x y","network":"eip155:8453","newPrice":"20000",` +
 			`"oldPrice":"10000"}]}`, old, new, "price_changed",
 		`{"payToAdded":["0x5aAe…eAed"],"payToChanges":[` + move + `],` +

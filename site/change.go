@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -18,8 +19,8 @@ func Abbreviate(address string) string {
 }
 
 // SchemaLine returns an entry without its price and recipient as one line of ten fields: method, path, scheme, network,
-// asset, asset name, version, an empty field, timeout, extra. A space inside the first nine becomes %20. The tenth is
-// the rest of the line, JSON text as it is. An absent timeout is empty.
+// asset, asset name, version, an empty field, timeout, extra. No field contains a space: inside the first nine it
+// becomes %20, inside the tenth, which is JSON text, \u0020. An absent timeout is empty.
 func SchemaLine(e SnapshotEntry) string {
 	method, path, _ := strings.Cut(e.Endpoint, " ")
 	timeout, extra := "", "{}"
@@ -27,7 +28,7 @@ func SchemaLine(e SnapshotEntry) string {
 		timeout = strconv.Itoa(*e.MaxTimeoutSeconds)
 	}
 	if e.Extra != nil {
-		extra = *e.Extra
+		extra = withoutSpaces(*e.Extra)
 	}
 	fields := []string{method, path, e.Scheme, e.Network, e.Asset, e.AssetName, strconv.Itoa(e.X402Version), "",
 		timeout}
@@ -35,6 +36,18 @@ func SchemaLine(e SnapshotEntry) string {
 		fields[i] = strings.ReplaceAll(f, " ", "%20")
 	}
 	return strings.Join(append(fields, extra), " ")
+}
+
+// withoutSpaces returns JSON text of the same value without a space. It returns text that is no JSON as it is.
+func withoutSpaces(text string) string {
+	if !strings.Contains(text, " ") {
+		return text
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(text)); err != nil {
+		return text
+	}
+	return strings.ReplaceAll(b.String(), " ", `\u0020`) // what is left is inside strings
 }
 
 // ChangeSet is one type of change between two snapshots of a service.

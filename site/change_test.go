@@ -44,9 +44,9 @@ func TestSchemaLine(t *testing.T) {
 		entry site.SnapshotEntry
 		want  string
 	}{
-		{"as usual", way("1"), quoteLine + `{"name":"USD Coin","version":"2"}`},
+		{"as usual", way("1"), quoteLine + `{"name":"USD\u0020Coin","version":"2"}`},
 		{"neither price nor recipient enters", way("2", func(e *site.SnapshotEntry) { e.PayTo = "x" }),
-			quoteLine + `{"name":"USD Coin","version":"2"}`},
+			quoteLine + `{"name":"USD\u0020Coin","version":"2"}`},
 		{"without extra", way("1", func(e *site.SnapshotEntry) { e.Extra = nil }), quoteLine + "{}"},
 		{"without timeout", way("1", extra("{}"), func(e *site.SnapshotEntry) {
 			e.MaxTimeoutSeconds = nil
@@ -55,13 +55,14 @@ func TestSchemaLine(t *testing.T) {
 			strings.Replace(quoteLine, "/quote", "/a%20b", 1) + "{}"},
 		{"endpoint without a path", way("1", extra("{}"), at("GET")),
 			strings.Replace(quoteLine, "/quote", "", 1) + "{}"},
+		{"spaces in extra", way("1", extra(`{ "name" : "a b" }`)), quoteLine + `{"name":"a\u0020b"}`},
 		{"nothing at all", site.SnapshotEntry{}, "      0   {}"},
 	} {
 		got := site.SchemaLine(test.entry)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
-		if n := len(strings.SplitN(got, " ", 10)); n != 10 {
+		if n := len(strings.Split(got, " ")); n != 10 {
 			t.Errorf("%s: %d fields, want 10", test.name, n)
 		}
 	}
@@ -86,7 +87,7 @@ func TestCompare(t *testing.T) {
 		return site.PriceSummary{PriceChanges: []site.PriceChange{{Network: "eip155:8453", Endpoint: "GET /quote",
 			NewPrice: new, OldPrice: old, AssetName: "USDC"}}}
 	}
-	const plain, fees = quoteLine + `{"name":"USD Coin","version":"2"}`, quoteLine + `{"feePayer":"x"}`
+	const plain, fees = quoteLine + `{"name":"USD\u0020Coin","version":"2"}`, quoteLine + `{"feePayer":"x"}`
 	post := way("1", at("POST /search"))
 	postLine := strings.Replace(plain, "GET /quote", "POST /search", 1)
 	for _, test := range []struct {

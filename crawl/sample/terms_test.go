@@ -249,7 +249,7 @@ func TestChangeRecords(t *testing.T) {
 	if diff := cmp.Diff([]string{"POST /v1/search/deep"}, added.Schema.EndpointsAdded); diff != "" {
 		t.Errorf("endpoints added (-want +got):\n%s", diff)
 	}
-	if len(added.New)-len(added.Old) != 3 || !strings.Contains(added.Schema.SchemaAdded[0], "USD Coin") {
+	if len(added.New)-len(added.Old) != 3 || !strings.Contains(added.Schema.SchemaAdded[0], `USD\u0020Coin`) {
 		t.Errorf("%d entries became %d, by the line %s", len(added.Old), len(added.New), added.Schema.SchemaAdded[0])
 	}
 	moved := first("inkwell-vision", site.PayToChanged)

@@ -18,8 +18,8 @@ var logFields = map[string]Field{
 	"new_snapshot": {About: "Payment options after the change"},
 	"schemaAdded": {
 		About: "Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, " +
-			"asset name, version, an empty field, timeout, extra. A space inside the first nine is written %20; the " +
-			"tenth is the rest of the line, JSON text as it is",
+			"asset name, version, an empty field, timeout, extra. No field contains a space: inside the first nine " +
+			"it is written %20, inside the tenth, which is JSON text, \\u0020",
 	},
 	"schemaRemoved":       {About: "Lines removed, in the form of schemaAdded"},
 	"endpointsAdded":      {About: "Endpoints added, such as \"GET /quote\""},
