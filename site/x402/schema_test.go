@@ -15,13 +15,25 @@ import (
 // schemaDisagreements lists the fixtures that the official schemas and ours judge differently, and why.
 var schemaDisagreements = map[string]string{
 	"10-v1-caip2-network": "the client of version 1 supports its own networks only",
+	"unknown network":     "the same; the check network_caip2 fails for it",
 }
+
+// Rows that the official schemas accept.
+const (
+	schemaRow = `{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+		`"maxTimeoutSeconds":60,"extra":{}}`
+	schemaRowV1 = `{"scheme":"exact","network":"base","maxAmountRequired":"10000",` +
+		`"resource":"https://api.acme.test/quote","description":"d","mimeType":"application/json","outputSchema":{},` +
+		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+		`"maxTimeoutSeconds":60}`
+)
 
 // TestSchemasOfOfficialSDKs compares our verdict on the envelope of each fixture with that of the published schemas.
 func TestSchemasOfOfficialSDKs(t *testing.T) {
 	t.Parallel()
 	sdk := nodetest.Install(t, "../../cmd/tollbook/testdata/sdk", "--legacy-peer-deps")
-	v1 := nodetest.Install(t, "../../cmd/tollbook/testdata/peers/express-v1", "--legacy-peer-deps")
+	express := nodetest.Install(t, "../../cmd/tollbook/testdata/peers/express-v1", "--legacy-peer-deps")
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -53,12 +65,38 @@ func TestSchemasOfOfficialSDKs(t *testing.T) {
 		e, _ := Reread(raw, ChannelHeader, "std")
 		envelopes[name], refused[name] = e.Raw, len(schemaFaults(&e)) > 0
 	}
+	const v2 = `{"x402Version":2,"resource":{"url":"https://api.acme.test/quote"},"accepts":[` + schemaRow + `]}`
+	const v1 = `{"x402Version":1,"error":"pay","accepts":[` + schemaRowV1 + `]}`
+	for name, raw := range map[string]string{
+		"version 2":               v2,
+		"version 1":               v1,
+		"a null row":              strings.Replace(v2, "]", ",null]", 1),
+		"no resource":             strings.Replace(v2, `"resource":{"url":"https://api.acme.test/quote"},`, "", 1),
+		"resource as text":        strings.Replace(v2, `{"url":"https://api.acme.test/quote"}`, `"quote"`, 1),
+		"resource without a url":  strings.Replace(v2, `"url"`, `"uri"`, 1),
+		"no payTo":                strings.Replace(v2, `"payTo"`, `"payToAddress"`, 1),
+		"payTo as an object":      strings.Replace(v2, `"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"`, `{}`, 1),
+		"network without a colon": strings.Replace(v2, "eip155:8453", "base", 1),
+		"null extra":              strings.Replace(v2, `"extra":{}`, `"extra":null`, 1),
+		"no accepts":              `{"x402Version":2,"resource":{"url":"https://api.acme.test/quote"}}`,
+		"output schema null":      strings.Replace(v1, `"outputSchema":{}`, `"outputSchema":null`, 1),
+		"relative resource":       strings.Replace(v1, `"https://api.acme.test/quote"`, `"/quote"`, 1),
+		"no description":          strings.Replace(v1, `"description":"d",`, "", 1),
+		"unknown network":         strings.Replace(v1, `"base"`, `"moonbase"`, 1),
+	} {
+		e, ok := Reread(json.RawMessage(raw), ChannelHeader, "std")
+		if !ok {
+			t.Errorf("%s: can't be read", name)
+			continue
+		}
+		envelopes[name], refused[name] = json.RawMessage(raw), len(schemaFaults(&e)) > 0
+	}
 	input, err := json.Marshal(envelopes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "testdata/schemas.cjs",
-		filepath.Join(sdk, "@x402/core/dist/cjs/schemas"), filepath.Join(v1, "x402/dist/cjs/types"))
+		filepath.Join(sdk, "@x402/core/dist/cjs/schemas"), filepath.Join(express, "x402/dist/cjs/types"))
 	cmd.Stdin = bytes.NewReader(input)
 	cmd.Stderr = os.Stderr
 	output, err := cmd.Output()
