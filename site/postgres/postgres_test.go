@@ -141,6 +141,65 @@ func TestMigrateDownAndUp(t *testing.T) {
 	}
 }
 
+// TestUpgradeKeepsFacts checks that Open upgrades a database of each earlier version of the schema, and that a build
+// then reads the facts that were stored before.
+func TestUpgradeKeepsFacts(t *testing.T) {
+	t.Parallel()
+	for version := int32(1); version < 2; version++ {
+		dsn := template.Database(t)
+		db, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := acme(t, db)[0]
+		for i := range 2 {
+			v := visit(due, start.Add(time.Duration(i)*time.Minute))
+			v.Check.Counted = i > 0
+			if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := readFacts(t, db)
+		db.Close()
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := postgres.MigrateTo(t.Context(), conn, version); err != nil {
+			t.Fatalf("migrate down to version %d: %v", version, err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if db, err = postgres.Open(t.Context(), dsn); err != nil {
+			t.Fatalf("open a database of version %d: %v", version, err)
+		}
+		after := readFacts(t, db)
+		db.Close()
+		if n := before.Services[0].TotalChecks; n != 2 {
+			t.Fatalf("%d checks, want 2", n)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("upgrade from version %d (-before +after):\n%s", version, diff)
+		}
+	}
+}
+
+func readFacts(t *testing.T, db *postgres.DB) (f *postgres.Facts) {
+	t.Helper()
+	now := start.Add(time.Hour)
+	if err := db.SealLogs(t.Context(), now, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
+		f, err = r.Facts(t.Context(), now, time.Minute)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func TestAddListingsAllOrNone(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -54,8 +54,6 @@ CREATE TABLE endpoints (
     fingerprint   text,                 -- of the current requirement set
     head_at       timestamptz,          -- last HEAD request
     head_free     boolean,              -- whether HEAD was served without payment; null until tested
-    head_url      text,                 -- of the HEAD request that decided head_free
-    head_status   integer,              -- of its answer
     declared_price jsonb,               -- price in the origin's OpenAPI document; null without one
     UNIQUE (service_id, path, method)
 );
@@ -105,8 +103,7 @@ CREATE TABLE prices (
     network_caip2 text,
     asset         text NOT NULL,
     pay_to        text NOT NULL,
-    -- atomic units; for issued currencies of the XRP Ledger the value
-    amount        numeric NOT NULL CHECK (amount >= 0),
+    amount        numeric NOT NULL CHECK (amount >= 0 AND scale(amount) = 0), -- atomic units
     max_timeout_seconds integer,
     extra         text,                 -- JSON as received
     x402_version  integer NOT NULL,
@@ -193,7 +190,6 @@ CREATE TABLE checks (
     endpoints_found  integer NOT NULL CHECK (endpoints_found >= 0), -- that were paid in this visit
     error_message    text,
     consecutive_failures integer NOT NULL CHECK (consecutive_failures >= 0), -- after this visit
-    uncounted_reason text CHECK (uncounted_reason IS NULL OR NOT counted), -- class of its first response
     number           bigint,            -- in the log of all services; null until its hour is sealed
     service_number   bigint,            -- in the log of its service; null likewise
     PRIMARY KEY (service_id, checked_at, id)
@@ -276,7 +272,6 @@ CREATE TABLE site_facts (
     llms_txt   boolean,
     robots     boolean,
     terms      boolean,
-    answers    jsonb,                   -- to the requests of that reading: URL, status, media type, reason
     domain     text                     -- registrable domain of the base address, null where it has none
 );
 
@@ -289,9 +284,7 @@ CREATE TABLE domain_facts (
     suffix     text,                    -- private suffix below which the name was registered
     checked_at timestamptz,             -- of the last response
     registrar  text,
-    created_at timestamptz,
-    url        text,                    -- at which the registry was asked; null without a known registry
-    registered boolean                  -- whether the registry knows the domain
+    created_at timestamptz
 );
 
 CREATE INDEX domain_facts_due ON domain_facts (next_at);
