@@ -265,7 +265,7 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 	switch was := t.checkpoint; {
 	case next.Snapshot <= t.record.Withdrawn:
 		return fmt.Errorf("%w: snapshot %s was taken back by a rollback; build anew", ErrSuccessor, next.Snapshot)
-	case next.Snapshot < was.Snapshot:
+	case builtSecond(next).Before(builtSecond(was)):
 		return fmt.Errorf("%w: snapshot %s is older than %s, which is published; a rollback goes back", ErrSuccessor,
 			next.Snapshot, was.Snapshot)
 	case p.o.Check == nil:
@@ -283,6 +283,13 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 		return fmt.Errorf("%w of %s: %w", ErrSuccessor, t.checkpoint.Snapshot, err)
 	}
 	return nil
+}
+
+// builtSecond returns the second in which a snapshot was built. The rest of its id does not say which of two snapshots
+// of a second is newer.
+func builtSecond(c archive.Checkpoint) time.Time {
+	at, _ := archive.ParseSnapshotID(c.Snapshot) // a checkpoint's id is valid
+	return at
 }
 
 // openPublished opens the published snapshot from the folder, which mostly still has it, or else from the store.

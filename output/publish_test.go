@@ -166,6 +166,20 @@ func TestPublishSuccessor(t *testing.T) {
 	}
 }
 
+// TestPublishTwiceInASecond checks that a snapshot follows one of the same second, whatever the rest of their ids is.
+func TestPublishTwiceInASecond(t *testing.T) {
+	t.Parallel()
+	s, reg, d := openStore(t, tempDir(t), nil), &memoryRegister{}, openFolder(t, tempDir(t))
+	var ids []string
+	for i := range 4 {
+		mustPublish(t, d, t0.Add(time.Duration(i)*time.Millisecond), tree(i))
+		ids = append(ids, mustPublishTo(t, s, reg, d).Checkpoint.Snapshot)
+	}
+	if slices.IsSorted(ids) {
+		t.Errorf("the ids %q are in order, so they test nothing", ids)
+	}
+}
+
 // TestPublishLostRegister checks that an empty register continues from the generation in the store.
 func TestPublishLostRegister(t *testing.T) {
 	t.Parallel()

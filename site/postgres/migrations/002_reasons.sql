@@ -1,4 +1,4 @@
--- What a stranger needs to recompute figures: why a visit does not count, and the responses behind head_free, site
+-- For readers who recompute figures: why a visit does not count, and the responses behind head_free, site
 -- documents and domains. They are null for what was recorded before.
 ALTER TABLE checks
     ADD uncounted_reason text CHECK (uncounted_reason IS NULL OR NOT counted); -- class of its first response
