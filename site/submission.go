@@ -77,8 +77,7 @@ type IncomingSubmission struct {
 	At     time.Time
 	Probe  bool // the receiver can probe the submission at once
 	// MaxPending is the limit of all submissions that wait for review; 0 means no limit. Submissions that arrive at the
-	// same moment may exceed it: the limit protects reviewers and disks, which a few more do not harm, and submitters
-	// do not have to wait for each other.
+	// same moment do not exceed it, either.
 	MaxPending int
 }
 

@@ -18,10 +18,12 @@ import (
 	"tollbook/site"
 )
 
-// Classes of advisory locks. Two keys of a class with the same hash only wait for each other.
+// Classes of advisory locks, in the order in which a transaction takes them, so that no two wait for each other. Two
+// keys of a class with the same hash only wait for each other.
 const (
 	lockSubmitter = 402_001
 	lockDomain    = 402_002
+	lockPending   = 402_003 // one for all submissions; the last, because the others wait for it
 )
 
 // probeLease is how long a submission is leased to a process that probes it.
@@ -44,8 +46,8 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 
 // ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
 // key. Besides errors of the database it returns site.ErrKeyReused, *site.SubmissionLimitError and
-// *site.DuplicateError. Submissions of one client, and of one domain, are processed one after the other, so that
-// parallel requests cannot exceed a limit.
+// *site.DuplicateError. Submissions of one client, and of one domain, are processed one after the other, and so are all
+// of them from the check of r.MaxPending to the commit. So parallel requests cannot exceed a limit.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {
@@ -189,10 +191,14 @@ func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) e
 	return nil
 }
 
-// checkPendingLimit refuses a submission if most are pending already. It counts no further than most.
+// checkPendingLimit refuses a submission if most are pending already. It counts no further than most. Its lock orders
+// all submissions until the commit; without it, those that are counted at the same moment would not see each other.
 func checkPendingLimit(ctx context.Context, tx pgx.Tx, most int) error {
 	if most == 0 {
 		return nil
+	}
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, 0)`, lockPending); err != nil {
+		return err
 	}
 	var n int
 	err := tx.QueryRow(ctx,

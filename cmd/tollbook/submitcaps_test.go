@@ -1,0 +1,132 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// TestSubmissionCapsAreExact sends 200 submissions at the same moment, each on a connection of its own, to two servers
+// of one database. The servers accept as many as the cap allows: of all that wait, of one client, and of one domain.
+func TestSubmissionCapsAreExact(t *testing.T) {
+	t.Parallel()
+	const most, each, rounds = 60, 200, 3
+	dsn := postgrestest.NewDatabase(t)
+	env := []string{"DATABASE_URL=" + dsn}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	data := t.TempDir()
+	ran(t, env, "build", "--data", data)
+	start := func(most int) (servers []string) {
+		for range 2 {
+			base, _ := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-rate-limit", "0",
+				"--serve-max-pending", strconv.Itoa(most))
+			servers = append(servers, strings.TrimPrefix(base, "http://"))
+		}
+		return servers
+	}
+	capped, open := start(most), start(0)
+	for round := range rounds {
+		ownDomain := func(i int) string { return fmt.Sprintf("https://r%d-%d.example", round, i) }
+		ownClient := func(i int) string { return fmt.Sprintf("2001:db8:%x:%x::1", round, i) }
+		for _, c := range []struct {
+			name    string
+			servers []string
+			url     func(i int) string
+			client  func(i int) string
+			want    int
+		}{
+			{"all that wait", capped, ownDomain, ownClient, most},
+			{"one client", open, ownDomain, func(int) string { return fmt.Sprintf("198.51.100.%d", round+1) },
+				site.SubmissionsPerHour},
+			{"one domain", open, func(i int) string { return fmt.Sprintf("https://h%d.r%d.example", i, round) },
+				ownClient, site.PendingPerDomain},
+		} {
+			// The cases before must not count: neither as waiting, nor as of the last hour.
+			if _, err := conn.Exec(t.Context(), `DELETE FROM submissions`); err != nil {
+				t.Fatal(err)
+			}
+			requests := make([]string, each)
+			for i := range requests {
+				body := submission("acme", "url", strconv.Quote(c.url(i)), "endpoints", `["/a"]`)
+				requests[i] = fmt.Sprintf("POST /v1/submit HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+
+					"Content-Type: application/json\r\nContent-Length: %d\r\nX-Forwarded-For: %s\r\n\r\n%s", len(body),
+					c.client(i), body)
+			}
+			got := sendAtOnce(t, c.servers, requests)
+			want := map[int]int{http.StatusCreated: c.want, http.StatusTooManyRequests: each - c.want}
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("round %d, %s, responses by status (-want +got):\n%s", round, c.name, diff)
+			}
+			var stored int
+			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM submissions`).Scan(&stored); err != nil ||
+				stored != c.want {
+				t.Errorf("round %d, %s: %d are stored, want %d, %v", round, c.name, stored, c.want, err)
+			}
+		}
+	}
+}
+
+// sendAtOnce sends each request on its own connection, to one server after the other, all but its last byte; then all
+// last bytes at the same moment. It returns the number of responses by status.
+func sendAtOnce(t *testing.T, servers, requests []string) map[int]int {
+	t.Helper()
+	statuses := map[int]int{}
+	var mu sync.Mutex
+	var opened, ended sync.WaitGroup
+	opened.Add(len(requests))
+	send := func(server, request string) (int, error) {
+		c, err := net.DialTimeout("tcp", server, patience)
+		if err == nil {
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(patience))
+			_, err = io.WriteString(c, request[:len(request)-1])
+		}
+		opened.Done()
+		if err != nil {
+			return 0, err
+		}
+		opened.Wait()
+		if _, err := io.WriteString(c, request[len(request)-1:]); err != nil {
+			return 0, err
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return 0, err
+		}
+		res.Body.Close()
+		return res.StatusCode, nil
+	}
+	for i, request := range requests {
+		ended.Go(func() {
+			status, err := send(servers[i%len(servers)], request)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[status]++
+		})
+	}
+	ended.Wait()
+	return statuses
+}
