@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 func init() {
@@ -21,31 +24,31 @@ func init() {
 const conformanceRule = "methodology, Conformance"
 
 // recomputeConformance judges the published responses of each service again.
-func recomputeConformance(d *directory, r *report) {
-	methodology := string(d.snap.bytes["methodology.md"])
+func recomputeConformance(d *directory, r *snapshot.Report) {
+	methodology := string(d.snap.Bytes["methodology.md"])
 	texts := readCheckTexts(methodology)
 	for _, s := range d.services {
 		all := s.probed()
-		if slices.ContainsFunc(all, (*probed).isCut) {
+		if slices.ContainsFunc(all, (*conformance.Probed).IsCut) {
 			takeOver(r, s) // the bytes that the verdicts need are not published
 			continue
 		}
-		judged := graded(all)
-		failed := judge(judged)
+		judged := conformance.Graded(all)
+		failed := conformance.Judge(judged)
 		grade, reason := gradeWith(s, judged, failed)
-		for _, published := range []node{s.detail.at("assessment", "compliance"), s.evidence} {
-			r.figure("methodology, The grade", published.get("grade"), grade)
-			r.figure("methodology, The grade", published.get("grade_reason"), reason)
-			r.figure(conformanceRule, published.get("passed"), len(checks)-len(failed))
-			r.figure(conformanceRule, published.get("total"), len(checks))
-			compareChecks(r, published.get("checks"), texts, failed)
+		for _, published := range []snapshot.Node{s.detail.At("assessment", "compliance"), s.evidence} {
+			r.Figure("methodology, The grade", published.Get("grade"), grade)
+			r.Figure("methodology, The grade", published.Get("grade_reason"), reason)
+			r.Figure(conformanceRule, published.Get("passed"), len(conformance.Checks)-len(failed))
+			r.Figure(conformanceRule, published.Get("total"), len(conformance.Checks))
+			compareChecks(r, published.Get("checks"), texts, failed)
 		}
-		comparePlaces(r, s.detail.at("assessment", "compliance"), judged)
+		comparePlaces(r, s.detail.At("assessment", "compliance"), judged)
 		compareStaleness(r, s)
-		sum := sha256.Sum256([]byte(s.evidence.get("input").text()))
-		r.figure("methodology, Model summaries", s.detail.at("assessment", "input_hash"), hex.EncodeToString(sum[:]))
-		r.figure("reference, evidence", s.evidence.get("slug"), s.slug)
-		compareWarnings(r, s.evidence, methodology, warn(judged))
+		sum := sha256.Sum256([]byte(s.evidence.Get("input").Text()))
+		r.Figure("methodology, Model summaries", s.detail.At("assessment", "input_hash"), hex.EncodeToString(sum[:]))
+		r.Figure("reference, evidence", s.evidence.Get("slug"), s.slug)
+		conformance.CompareWarnings(r, s.evidence, methodology, conformance.Warn(judged))
 		for _, p := range all {
 			compareProbed(r, s, p)
 		}
@@ -53,87 +56,90 @@ func recomputeConformance(d *directory, r *report) {
 }
 
 // comparePlaces compares where the recipients are, and when the oldest of the graded responses was received.
-func comparePlaces(r *report, c node, judged []*probed) {
+func comparePlaces(r *snapshot.Report, c snapshot.Node, judged []*conformance.Probed) {
 	source, place := recipientPlace(judged)
-	r.figure("methodology, payto_recoverable", c.get("pay_to_source"), textOrNull(source))
-	r.figure("methodology, payto_recoverable", c.get("pay_to_location"), textOrNull(place))
+	r.Figure("methodology, payto_recoverable", c.Get("pay_to_source"), snapshot.TextOrNull(source))
+	r.Figure("methodology, payto_recoverable", c.Get("pay_to_location"), snapshot.TextOrNull(place))
 	var oldest time.Time
 	for _, p := range judged {
-		if p.terms.envelope != nil && (oldest.IsZero() || p.graded.received.Before(oldest)) {
-			oldest = p.graded.received
+		if p.Terms.Envelope != nil && (oldest.IsZero() || p.Graded.Received.Before(oldest)) {
+			oldest = p.Graded.Received
 		}
 	}
-	r.figure("methodology, Staleness", c.at("staleness", "envelope_captured_at"), oldest)
+	r.Figure("methodology, Staleness", c.At("staleness", "envelope_captured_at"), oldest)
 }
 
 // takeOver leaves what is published about the responses of a service as it is.
-func takeOver(r *report, s *service) {
-	assessment := s.detail.get("assessment")
-	for _, n := range []node{s.evidence, assessment.get("compliance"), assessment.get("input_hash")} {
-		n.leaves(r.input)
+func takeOver(r *snapshot.Report, s *service) {
+	assessment := s.detail.Get("assessment")
+	for _, n := range []snapshot.Node{s.evidence, assessment.Get("compliance"), assessment.Get("input_hash")} {
+		n.Leaves(r.Input)
 	}
 }
 
 // compareStaleness compares what is said of the age of the graded responses.
-func compareStaleness(r *report, s *service) {
-	n := s.detail.at("assessment", "compliance", "staleness")
-	r.figure("methodology, Staleness", n.get("probe_failing"), s.detail.get("consecutive_failures").int() > 0)
-	r.figure("methodology, Staleness", n.get("last_success_at"), s.detail.get("last_success_at"))
+func compareStaleness(r *snapshot.Report, s *service) {
+	n := s.detail.At("assessment", "compliance", "staleness")
+	r.Figure("methodology, Staleness", n.Get("probe_failing"), s.detail.Get("consecutive_failures").Int() > 0)
+	r.Figure("methodology, Staleness", n.Get("last_success_at"), s.detail.Get("last_success_at"))
 }
 
 // compareChecks compares the list of checks. A check that passes has no reason and needs no mending.
-func compareChecks(r *report, list node, texts map[string]checkText, failed []string) {
-	for i, item := range list.items() {
-		if i >= len(checks) {
+func compareChecks(r *snapshot.Report, list snapshot.Node, texts map[string]checkText, failed []string) {
+	for i, item := range list.Items() {
+		if i >= len(conformance.Checks) {
 			break
 		}
-		id := checks[i].id
+		id := conformance.Checks[i].ID
 		pass := !slices.Contains(failed, id)
-		r.figure(conformanceRule, item.get("id"), id)
-		r.figure(conformanceRule, item.get("label"), texts[id].label)
-		r.figure("methodology, "+id, item.get("pass"), pass)
+		r.Figure(conformanceRule, item.Get("id"), id)
+		r.Figure(conformanceRule, item.Get("label"), texts[id].label)
+		r.Figure("methodology, "+id, item.Get("pass"), pass)
 		for _, name := range []string{"reason", "expected", "mend"} {
-			if pass && item.get(name).exists() {
-				r.figure("reference, evidence", item.get(name), nil)
+			if pass && item.Get(name).Exists() {
+				r.Figure("reference, evidence", item.Get(name), nil)
 			}
 		}
-		if !pass && item.get("expected").hasValue() {
-			text := item.get("expected").text()
-			r.figure("methodology, "+id, item.get("expected"), texts[id].body[:min(len(text), len(texts[id].body))])
+		if !pass && item.Get("expected").HasValue() {
+			text := item.Get("expected").Text()
+			r.Figure("methodology, "+id, item.Get("expected"), texts[id].body[:min(len(text), len(texts[id].body))])
 		}
-		if !pass && item.get("mend").hasValue() {
-			r.figure("methodology, "+id, item.get("mend"), texts[id].mend)
+		if !pass && item.Get("mend").HasValue() {
+			r.Figure("methodology, "+id, item.Get("mend"), texts[id].mend)
 		}
 	}
 }
 
 // gradeWith returns the grade with its reason. The grade is unknown if there are neither terms nor verdicts. The reason
 // repeats what the evidence says of the check that caps the grade.
-func gradeWith(s *service, judged []*probed, failed []string) (grade, reason string) {
-	hasVerdict := func(p *probed) bool { return p.terms.envelope != nil || p.published.get("verdict").hasValue() }
+func gradeWith(s *service, judged []*conformance.Probed, failed []string) (grade, reason string) {
+	hasVerdict := func(p *conformance.Probed) bool {
+		return p.Terms.Envelope != nil || p.Published.Get("verdict").HasValue()
+	}
 	if !slices.ContainsFunc(judged, hasVerdict) {
 		return "unknown", "no grade: no conclusive response so far"
 	}
-	grade, limit := gradeOf(failed)
-	for _, item := range s.evidence.get("checks").items() {
-		if limit != "" && item.get("id").text() == limit {
-			return grade, map[string]string{"F": "F: ", "C": "C at best: "}[grade] + item.get("reason").text()
+	grade, limit := conformance.GradeOf(failed)
+	for _, item := range s.evidence.Get("checks").Items() {
+		if limit != "" && item.Get("id").Text() == limit {
+			return grade, map[string]string{"F": "F: ", "C": "C at best: "}[grade] + item.Get("reason").Text()
 		}
 	}
-	return grade, fmt.Sprintf("%s: %d of %d checks pass", grade, len(checks)-len(failed), len(checks))
+	return grade, fmt.Sprintf("%s: %d of %d checks pass", grade, len(conformance.Checks)-len(failed),
+		len(conformance.Checks))
 }
 
 // recipientPlace returns the first place of a recipient that is not payTo in its row, else that one.
-func recipientPlace(judged []*probed) (source, place string) {
+func recipientPlace(judged []*conformance.Probed) (source, place string) {
 	for _, p := range judged {
-		if p.terms.envelope == nil {
+		if p.Terms.Envelope == nil {
 			continue
 		}
-		for _, row := range p.terms.envelope.rows {
-			if row.payTo == "" {
+		for _, row := range p.Terms.Envelope.Rows {
+			if row.PayTo == "" {
 				continue
 			}
-			if source, place = row.source, row.place; source != "payTo" || place != "accept" {
+			if source, place = row.Source, row.Place; source != "payTo" || place != "accept" {
 				return source, place
 			}
 		}
@@ -145,46 +151,46 @@ func recipientPlace(judged []*probed) (source, place string) {
 const maxDefects = 32
 
 // compareProbed compares the verdict on one endpoint and what was read from its response.
-func compareProbed(r *report, s *service, p *probed) {
-	n := p.published
-	if list := n.get("defects").items(); len(list) < maxDefects {
-		r.figure("reference, evidence", n.get("defect_count"), len(list))
+func compareProbed(r *snapshot.Report, s *service, p *conformance.Probed) {
+	n := p.Published
+	if list := n.Get("defects").Items(); len(list) < maxDefects {
+		r.Figure("reference, evidence", n.Get("defect_count"), len(list))
 	} else {
-		r.input(n.get("defect_count")) // there are more than are listed
+		r.Input(n.Get("defect_count")) // there are more than are listed
 	}
-	r.figure("reference, evidence", n.get("url"), s.detail.get("base_url").text()+n.get("path").text())
-	class := n.get("class").text()
-	if p.answer != nil {
-		t := readTerms(p.answer)
+	r.Figure("reference, evidence", n.Get("url"), s.detail.Get("base_url").Text()+n.Get("path").Text())
+	class := n.Get("class").Text()
+	if p.Answer != nil {
+		t := conformance.ReadTerms(p.Answer)
 		verdict := "failed"
-		if p.answer.status > 0 {
-			verdict, class = verdictOf(p.answer, &t)
-			r.figure("methodology, How a service is checked", n.get("class"), class)
+		if p.Answer.Status > 0 {
+			verdict, class = conformance.VerdictOf(p.Answer, &t)
+			r.Figure("methodology, How a service is checked", n.Get("class"), class)
 		} else {
-			r.input(n.get("class")) // how the request failed
+			r.Input(n.Get("class")) // how the request failed
 		}
-		r.figure("methodology, How a service is checked", n.get("verdict"), verdict)
+		r.Figure("methodology, How a service is checked", n.Get("verdict"), verdict)
 	}
-	if silent := n.get("inconclusive"); silent.hasValue() {
-		if a := newAnswer(silent.get("answer")); a != nil && a.status > 0 {
-			t := readTerms(a)
-			_, class = verdictOf(a, &t)
-			r.figure("methodology, How a service is checked", silent.get("class"), class)
+	if silent := n.Get("inconclusive"); silent.HasValue() {
+		if a := conformance.NewAnswer(silent.Get("answer")); a != nil && a.Status > 0 {
+			t := conformance.ReadTerms(a)
+			_, class = conformance.VerdictOf(a, &t)
+			r.Figure("methodology, How a service is checked", silent.Get("class"), class)
 		}
 	}
-	r.figure("methodology, How a service is checked", n.get("unprobeable"),
+	r.Figure("methodology, How a service is checked", n.Get("unprobeable"),
 		class == "needs_input" || class == "wrong_method")
-	if p.graded == nil {
+	if p.Graded == nil {
 		return
 	}
-	r.figure("methodology, How terms are read", n.get("protocols"), p.terms.protocols)
-	if p.terms.envelope == nil {
-		r.figure("methodology, How terms are read", n.get("captured"), nil)
+	r.Figure("methodology, How terms are read", n.Get("protocols"), p.Terms.Protocols)
+	if p.Terms.Envelope == nil {
+		r.Figure("methodology, How terms are read", n.Get("captured"), nil)
 		return
 	}
-	r.figure("methodology, How terms are read", n.get("captured"), map[string]any{
-		"x402_version": p.terms.envelope.version, "channel": p.terms.envelope.channel,
-		"decode": p.terms.envelope.decode, "fingerprint": p.terms.envelope.fingerprint(),
+	r.Figure("methodology, How terms are read", n.Get("captured"), map[string]any{
+		"x402_version": p.Terms.Envelope.Version, "channel": p.Terms.Envelope.Channel,
+		"decode": p.Terms.Envelope.Decode, "fingerprint": p.Terms.Envelope.Fingerprint(),
 	})
 }
 
@@ -194,21 +200,13 @@ type checkText struct{ label, body, mend string }
 // readCheckTexts reads the sections of the checks, whose titles are their ids.
 func readCheckTexts(methodology string) map[string]checkText {
 	texts := map[string]checkText{}
-	for _, c := range checks {
-		_, section, _ := strings.Cut(methodology, "\n### "+c.id+"\n")
+	for _, c := range conformance.Checks {
+		_, section, _ := strings.Cut(methodology, "\n### "+c.ID+"\n")
 		section, _, _ = strings.Cut(section, "\n#")
 		section = strings.Join(strings.Fields(section), " ")
 		label, body, _ := strings.Cut(strings.TrimPrefix(section, "**"), ".** ")
 		_, mend, _ := strings.Cut(body, " - Mend: ")
-		texts[c.id] = checkText{label, body, mend}
+		texts[c.ID] = checkText{label, body, mend}
 	}
 	return texts
-}
-
-// textOrNull returns nil for an empty text.
-func textOrNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }

@@ -3,11 +3,14 @@ package main
 import (
 	"strings"
 	"time"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // directory is a snapshot as the recomputations read it.
 type directory struct {
-	snap     *snapshot
+	snap     *snapshot.Snapshot
 	now      time.Time
 	services []*service           // by slug
 	measured map[string]time.Time // since when the settlements on a network are measured
@@ -16,18 +19,18 @@ type directory struct {
 // service is what a snapshot publishes about one service.
 type service struct {
 	slug     string
-	detail   node // data of /v1/services/{slug}
-	evidence node // data of /v1/services/{slug}/evidence
+	detail   snapshot.Node // data of /v1/services/{slug}
+	evidence snapshot.Node // data of /v1/services/{slug}/evidence
 	log      *visits
 
-	endpoints []*probed // nil until they are read
+	endpoints []*conformance.Probed // nil until they are read
 
 	riskLevel  string
 	riskReason any // title of the first flag, or nil
 }
 
 // recomputations are all parts of the program. Each compares the figures that it can compute.
-var recomputations = []func(*directory, *report){
+var recomputations = []func(*directory, *snapshot.Report){
 	recomputeUptime,
 	recomputeState,
 	recomputeLists,
@@ -45,25 +48,26 @@ var recomputations = []func(*directory, *report){
 }
 
 // recompute computes every figure again and lists the values that nothing explains.
-func recompute(snap *snapshot) *report {
-	r := &report{kinds: map[string]*kind{}, explained: map[string]bool{}, unexplained: map[string]int{}}
+func recompute(snap *snapshot.Snapshot) *snapshot.Report {
+	r := &snapshot.Report{Kinds: map[string]*snapshot.Kind{}, Explained: map[string]bool{},
+		Unexplained: map[string]int{}}
 	d := newDirectory(snap)
 	for i, part := range recomputations {
-		r.part = i
+		r.Part = i
 		part(d, r)
 	}
 	findUnexplained(snap, r)
 	return r
 }
 
-func newDirectory(snap *snapshot) *directory {
-	d := &directory{snap: snap, now: snap.now}
-	loadTables(snap.json("v1/assets.json").get("data"))
-	for _, slug := range snap.json("v1/index.json").get("slugs").texts() {
+func newDirectory(snap *snapshot.Snapshot) *directory {
+	d := &directory{snap: snap, now: snap.Now}
+	conformance.LoadTables(snap.JSON("v1/assets.json").Get("data"))
+	for _, slug := range snap.JSON("v1/index.json").Get("slugs").Texts() {
 		d.services = append(d.services, &service{
 			slug:     slug,
-			detail:   snap.json("v1/services/" + slug + ".json").get("data"),
-			evidence: snap.json("v1/services/" + slug + "/evidence.json").get("data"),
+			detail:   snap.JSON("v1/services/" + slug + ".json").Get("data"),
+			evidence: snap.JSON("v1/services/" + slug + "/evidence.json").Get("data"),
 		})
 	}
 	for _, s := range d.services {
@@ -76,11 +80,11 @@ func newDirectory(snap *snapshot) *directory {
 func (s *service) file(name string) string { return "v1/services/" + s.slug + "/" + name }
 
 // findUnexplained looks at every value of every JSON file and counts those that were not recomputed and are no inputs.
-func findUnexplained(snap *snapshot, r *report) {
-	for _, name := range snap.files("", ".json") {
-		snap.json(name).leaves(func(n node) {
-			if kind := n.kind(); !r.explained[n.file+" "+n.path()] && !isInput(kind) {
-				r.unexplained[kind]++
+func findUnexplained(snap *snapshot.Snapshot, r *snapshot.Report) {
+	for _, name := range snap.Files("", ".json") {
+		snap.JSON(name).Leaves(func(n snapshot.Node) {
+			if kind := n.Kind(); !r.Explained[n.File+" "+n.Path()] && !isInput(kind) {
+				r.Unexplained[kind]++
 			}
 		})
 	}
@@ -108,4 +112,15 @@ func addInputs(file, reason, patterns string) {
 	for _, pattern := range strings.Fields(patterns) {
 		inputs[file+" "+pattern] = reason
 	}
+}
+
+// probed returns the endpoints in a service's evidence, which are read once.
+func (s *service) probed() []*conformance.Probed {
+	if s.endpoints == nil {
+		s.endpoints = []*conformance.Probed{}
+		for _, n := range s.evidence.Get("endpoints").Items() {
+			s.endpoints = append(s.endpoints, conformance.NewProbed(n))
+		}
+	}
+	return s.endpoints
 }

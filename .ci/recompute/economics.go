@@ -7,16 +7,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 const economicsRule = "Economics"
 
 // offer is what a service asks for now, from the prices of its active endpoints.
 type offer struct {
-	rows, variable int      // payment options; those whose amount is a maximum
-	first          node     // the first payment option
-	lowest         node     // the option with the lowest price in dollars
-	highest        *big.Rat // nil without a price in dollars
+	rows, variable int           // payment options; those whose amount is a maximum
+	first          snapshot.Node // the first payment option
+	lowest         snapshot.Node // the option with the lowest price in dollars
+	highest        *big.Rat      // nil without a price in dollars
 	distinct       map[string]bool
 	networks       []string // CAIP-2
 	left           int      // rows that do not count
@@ -24,25 +27,25 @@ type offer struct {
 }
 
 // price returns the lowest price in dollars, nil without one.
-func (o *offer) price() *big.Rat { return o.lowest.get("price_usd").number() }
+func (o *offer) price() *big.Rat { return o.lowest.Get("price_usd").Number() }
 
 func newOffer(s *service) offer {
 	o := offer{distinct: map[string]bool{}}
-	for _, e := range s.detail.get("endpoints").items() {
-		for _, p := range e.get("pricing").items() {
+	for _, e := range s.detail.Get("endpoints").Items() {
+		for _, p := range e.Get("pricing").Items() {
 			if o.rows++; o.rows == 1 {
 				o.first = p
 			}
 			if isVariable(p) {
 				o.variable++
 			}
-			if id := p.get("network_caip2").text(); id != "" && !slices.Contains(o.networks, id) {
+			if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(o.networks, id) {
 				o.networks = append(o.networks, id)
 			}
 			usd := counted(p)
 			if usd == nil {
 				o.left++
-				if reason := p.get("price_caveat").text(); !slices.Contains(o.reasons, reason) {
+				if reason := p.Get("price_caveat").Text(); !slices.Contains(o.reasons, reason) {
 					o.reasons = append(o.reasons, reason)
 				}
 				continue
@@ -60,9 +63,9 @@ func newOffer(s *service) offer {
 }
 
 // counted returns the price of a payment option in dollars, nil if it does not count.
-func counted(p node) *big.Rat {
-	usd := p.get("price_usd").number()
-	if usd == nil || p.get("testnet").bool() || usd.Sign() == 0 || usd.Cmp(big.NewRat(1000, 1)) > 0 {
+func counted(p snapshot.Node) *big.Rat {
+	usd := p.Get("price_usd").Number()
+	if usd == nil || p.Get("testnet").Bool() || usd.Sign() == 0 || usd.Cmp(big.NewRat(1000, 1)) > 0 {
 		return nil
 	}
 	return usd
@@ -78,60 +81,61 @@ func (o *offer) caveat() any {
 }
 
 // isVariable reports whether the amount of a payment option is a maximum.
-func isVariable(p node) bool {
-	scheme := p.get("scheme").text()
-	return scheme == "upto" || scheme == "batch-settlement" && namespaceOf(p.get("network_caip2").text()) == "eip155"
+func isVariable(p snapshot.Node) bool {
+	scheme := p.Get("scheme").Text()
+	return scheme == "upto" || scheme == "batch-settlement" &&
+		conformance.NamespaceOf(p.Get("network_caip2").Text()) == "eip155"
 }
 
 // recomputeEconomics computes prices, endpoints and their places in the category.
-func recomputeEconomics(d *directory, r *report) {
+func recomputeEconomics(d *directory, r *snapshot.Report) {
 	offers := map[*service]offer{}
 	for _, s := range d.services {
 		offers[s] = newOffer(s)
 	}
 	for _, s := range d.services {
 		o := offers[s]
-		for _, e := range s.detail.get("endpoints").items() {
+		for _, e := range s.detail.Get("endpoints").Items() {
 			figureEndpoint(d, r, s, e)
 		}
 		var lowest, highest []*big.Rat // of the category
 		for _, other := range d.services {
-			if p := offers[other]; p.price() != nil && other.detail.get("category").text() == s.detail.get("category").
-				text() {
+			if p := offers[other]; p.price() != nil && other.detail.Get("category").Text() == s.detail.Get("category").
+				Text() {
 				lowest, highest = append(lowest, p.price()), append(highest, p.highest)
 			}
 		}
-		detail, e := s.detail, s.detail.at("assessment", "economics")
-		r.figure(economicsRule, detail.get("min_price_usd"), o.price())
-		r.figure(economicsRule, e.get("price_usd"), o.price())
-		r.figure(economicsRule, e.get("price_max_usd"), o.highest)
+		detail, e := s.detail, s.detail.At("assessment", "economics")
+		r.Figure(economicsRule, detail.Get("min_price_usd"), o.price())
+		r.Figure(economicsRule, e.Get("price_usd"), o.price())
+		r.Figure(economicsRule, e.Get("price_max_usd"), o.highest)
 		shown := o.lowest
 		if o.price() == nil {
 			shown = o.first
 		}
-		r.figure(economicsRule, e.get("price_atomic"), textOrNull(shown.get("price").text()))
-		r.figure(economicsRule, detail.get("asset"), textOrNull(shown.get("asset_name").text()))
-		r.figure(economicsRule, e.get("model"), model(s, &o))
-		r.figure(economicsRule, e.get("category_percentile"), percentile(lowest, o.price()))
-		r.figure(economicsRule, e.get("category_percentile_max"), percentile(highest, o.highest))
-		r.figure(economicsRule, e.get("distinct_price_count"), len(o.distinct))
-		r.figure(economicsRule, e.get("price_caveat"), o.caveat())
-		r.figure(economicsRule, e.get("endpoint_count"), len(detail.get("endpoints").items()))
-		r.figure(economicsRule, detail.get("endpoint_count"), len(detail.get("endpoints").items()))
+		r.Figure(economicsRule, e.Get("price_atomic"), snapshot.TextOrNull(shown.Get("price").Text()))
+		r.Figure(economicsRule, detail.Get("asset"), snapshot.TextOrNull(shown.Get("asset_name").Text()))
+		r.Figure(economicsRule, e.Get("model"), model(s, &o))
+		r.Figure(economicsRule, e.Get("category_percentile"), percentile(lowest, o.price()))
+		r.Figure(economicsRule, e.Get("category_percentile_max"), percentile(highest, o.highest))
+		r.Figure(economicsRule, e.Get("distinct_price_count"), len(o.distinct))
+		r.Figure(economicsRule, e.Get("price_caveat"), o.caveat())
+		r.Figure(economicsRule, e.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
+		r.Figure(economicsRule, detail.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
 		var stable *big.Rat
 		if o.rows > 0 {
-			prices := d.snap.json(s.file("price/period=all.json")).get("data").items()
+			prices := d.snap.JSON(s.file("price/period=all.json")).Get("data").Items()
 			stable = cmp.Or(stability(prices, d.now.UTC().Format(time.DateOnly)), big.NewRat(1, 1))
 		}
-		r.figure(economicsRule, e.get("stability"), stable)
+		r.Figure(economicsRule, e.Get("stability"), stable)
 		figureNetworks(r, detail, o.networks)
 	}
 }
 
 // figureNetworks compares the networks of a service or of an endpoint.
-func figureNetworks(r *report, n node, ids []string) {
+func figureNetworks(r *snapshot.Report, n snapshot.Node, ids []string) {
 	name := func(id string) string {
-		if network, ok := lookupNetwork(id); ok {
+		if network, ok := conformance.LookupNetwork(id); ok {
 			return network.Abbreviation
 		}
 		return id
@@ -141,37 +145,37 @@ func figureNetworks(r *report, n node, ids []string) {
 	for _, id := range ids {
 		short = append(short, name(id))
 	}
-	r.figure(economicsRule, n.get("networks"), short)
-	if n.get("networks_caip2").exists() {
-		r.figure(economicsRule, n.get("networks_caip2"), append([]string{}, ids...))
+	r.Figure(economicsRule, n.Get("networks"), short)
+	if n.Get("networks_caip2").Exists() {
+		r.Figure(economicsRule, n.Get("networks_caip2"), append([]string{}, ids...))
 	}
 }
 
 // figureEndpoint compares an active endpoint with its evidence and its prices.
-func figureEndpoint(d *directory, r *report, s *service, e node) {
-	seen := e.get("last_seen_at").time()
-	r.figure("How a service is checked", e.get("is_active"), d.now.Before(seen.Add(14*day)))
+func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Node) {
+	seen := e.Get("last_seen_at").Time()
+	r.Figure("How a service is checked", e.Get("is_active"), d.now.Before(seen.Add(14*snapshot.Day)))
 	var least *big.Rat
 	var ids []string
 	variable := 0
-	rows := e.get("pricing").items()
+	rows := e.Get("pricing").Items()
 	for _, p := range rows {
 		if usd := counted(p); usd != nil && (least == nil || usd.Cmp(least) < 0) {
 			least = usd
 		}
-		if id := p.get("network_caip2").text(); id != "" && !slices.Contains(ids, id) {
+		if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 		if isVariable(p) {
 			variable++
 		}
 	}
-	r.figure(economicsRule, e.get("min_price_usd"), least)
-	r.figure(economicsRule, e.get("variable_amount"), variable > 0)
+	r.Figure(economicsRule, e.Get("min_price_usd"), least)
+	r.Figure(economicsRule, e.Get("variable_amount"), variable > 0)
 	figureNetworks(r, e, ids)
-	for _, n := range s.evidence.get("endpoints").items() {
-		if n.get("id").text() == e.get("id").text() {
-			figurePricing(r, e, newProbed(n))
+	for _, n := range s.evidence.Get("endpoints").Items() {
+		if n.Get("id").Text() == e.Get("id").Text() {
+			figurePricing(r, e, conformance.NewProbed(n))
 			return
 		}
 	}
@@ -179,37 +183,37 @@ func figureEndpoint(d *directory, r *report, s *service, e node) {
 
 // figurePricing compares the prices of an endpoint with the usable rows of the response that asked for them. If its
 // latest terms are not usable, the prices are those of an earlier response and are inputs.
-func figurePricing(r *report, e node, p *probed) {
-	pricing := e.get("pricing")
-	if p.published.get("verdict").text() != "paid" || p.terms.envelope == nil {
-		pricing.leaves(r.input)
-		r.input(e.get("last_seen_at"))
+func figurePricing(r *snapshot.Report, e snapshot.Node, p *conformance.Probed) {
+	pricing := e.Get("pricing")
+	if p.Published.Get("verdict").Text() != "paid" || p.Terms.Envelope == nil {
+		pricing.Leaves(r.Input)
+		r.Input(e.Get("last_seen_at"))
 		return
 	}
-	r.figure("How a service is checked", e.get("last_seen_at"), p.graded.received)
+	r.Figure("How a service is checked", e.Get("last_seen_at"), p.Graded.Received)
 	rows := []any{}
-	for _, row := range p.terms.envelope.rows {
-		if row.usable() {
+	for _, row := range p.Terms.Envelope.Rows {
+		if row.Usable() {
 			rows = append(rows, newPricing(&row))
 		}
 	}
-	r.figure(economicsRule, pricing, rows)
+	r.Figure(economicsRule, pricing, rows)
 }
 
 // newPricing returns a payment option as it is published.
-func newPricing(row *row) map[string]any {
+func newPricing(row *conformance.Row) map[string]any {
 	p := map[string]any{
-		"scheme": row.scheme, "network": row.network, "network_caip2": row.network,
-		"asset_address":      publishedAddress(row.network, row.asset),
-		"asset_address_norm": row.assetNorm(), "asset_name": "UNKNOWN", "price": row.amount, "price_usd": nil,
-		"pay_to":              publishedAddress(row.network, row.payTo),
+		"scheme": row.Scheme, "network": row.Network, "network_caip2": row.Network,
+		"asset_address":      conformance.PublishedAddress(row.Network, row.Asset),
+		"asset_address_norm": row.AssetNorm(), "asset_name": "UNKNOWN", "price": row.Amount, "price_usd": nil,
+		"pay_to":              conformance.PublishedAddress(row.Network, row.PayTo),
 		"max_timeout_seconds": nil, "testnet": false, "price_caveat": nil,
 	}
-	if asset, ok := lookupAsset(row); ok {
+	if asset, ok := conformance.LookupAsset(row); ok {
 		p["asset_name"] = asset.Symbol
 	}
-	network, _ := lookupNetwork(row.network)
-	usd := row.dollars()
+	network, _ := conformance.LookupNetwork(row.Network)
+	usd := row.Dollars()
 	switch {
 	case network.ID != "" && !network.Mainnet:
 		p["testnet"], p["price_caveat"] = true, "test network"
@@ -221,10 +225,10 @@ func newPricing(row *row) map[string]any {
 		p["price_caveat"] = "more than $1000 a call"
 	}
 	if usd != nil && p["testnet"] == false {
-		p["price_usd"] = decimalText(usd)
+		p["price_usd"] = snapshot.DecimalText(usd)
 	}
-	if row.timeout != nil {
-		p["max_timeout_seconds"] = *row.timeout
+	if row.Timeout != nil {
+		p["max_timeout_seconds"] = *row.Timeout
 	}
 	return p
 }
@@ -240,10 +244,10 @@ func model(s *service, o *offer) string {
 		return "flat"
 	}
 	active, open := 0, 0
-	for _, n := range s.evidence.get("endpoints").items() {
-		if n.get("is_active").bool() {
+	for _, n := range s.evidence.Get("endpoints").Items() {
+		if n.Get("is_active").Bool() {
 			active++
-			if n.get("verdict").text() == "open" {
+			if n.Get("verdict").Text() == "open" {
 				open++
 			}
 		}
@@ -263,44 +267,44 @@ func percentile(prices []*big.Rat, price *big.Rat) *big.Rat {
 	for _, other := range prices {
 		cheaper += max(0, price.Cmp(other))
 	}
-	return percent(cheaper, len(prices)-1)
+	return snapshot.Percent(cheaper, len(prices)-1)
 }
 
 // stability returns (30 - days on which a price changed) / 30 over the 30 days that end with a date, from the points of
 // the price series. It is nil before the first price.
-func stability(prices []node, date string) *big.Rat {
+func stability(prices []snapshot.Node, date string) *big.Rat {
 	last, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return nil
 	}
-	first := last.Add(-29 * day).Format(time.DateOnly)
+	first := last.Add(-29 * snapshot.Day).Format(time.DateOnly)
 	priced, changed := false, int64(0)
 	for _, point := range prices {
-		at := point.get("date").text()
+		at := point.Get("date").Text()
 		priced = priced || at <= date
-		if first <= at && at <= date && point.get("changes").int() > 0 {
+		if first <= at && at <= date && point.Get("changes").Int() > 0 {
 			changed++
 		}
 	}
 	if !priced {
 		return nil
 	}
-	return round(big.NewRat(30-changed, 30), 2)
+	return snapshot.Round(big.NewRat(30-changed, 30), 2)
 }
 
 // recomputePriceSeries computes the last point of a price series: until there is another point, all days are like it.
 // The other points are what earlier visits found, and inputs.
-func recomputePriceSeries(d *directory, r *report) {
+func recomputePriceSeries(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
-		points := d.snap.json(s.file("price/period=all.json")).get("data")
-		points.leaves(r.input)
+		points := d.snap.JSON(s.file("price/period=all.json")).Get("data")
+		points.Leaves(r.Input)
 		o := newOffer(s)
-		items := points.items()
-		if n := len(items); n > 0 && items[n-1].get("date").text() < d.now.UTC().Format(time.DateOnly) {
-			r.figure(economicsRule, items[n-1].get("min_price_usd"), o.price())
-			r.figure(economicsRule, items[n-1].get("max_price_usd"), o.highest)
+		items := points.Items()
+		if n := len(items); n > 0 && items[n-1].Get("date").Text() < d.now.UTC().Format(time.DateOnly) {
+			r.Figure(economicsRule, items[n-1].Get("min_price_usd"), o.price())
+			r.Figure(economicsRule, items[n-1].Get("max_price_usd"), o.highest)
 		} else if n == 0 && o.price() != nil {
-			r.compare(economicsRule, points, "no point", "a price")
+			r.Compare(economicsRule, points, "no point", "a price")
 		}
 	}
 }

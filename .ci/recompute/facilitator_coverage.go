@@ -5,6 +5,9 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 func init() {
@@ -20,22 +23,22 @@ func init() {
 const coverageRule = "reference, /v1/coverage"
 
 // recomputeCoverage recomputes the report about what is measured.
-func recomputeCoverage(d *directory, r *report) {
-	data := d.snap.json("v1/coverage.json").get("data")
-	networks := data.get("networks").items()
+func recomputeCoverage(d *directory, r *snapshot.Report) {
+	data := d.snap.JSON("v1/coverage.json").Get("data")
+	networks := data.Get("networks").Items()
 	sorted := slices.Clone(networks)
-	slices.SortStableFunc(sorted, func(a, b node) int {
-		return cmp.Or(asInt(b.get("measured").bool())-asInt(a.get("measured").bool()),
-			b.get("service_count").int()-a.get("service_count").int(),
-			cmp.Compare(a.get("network_caip2").text(), b.get("network_caip2").text()))
+	slices.SortStableFunc(sorted, func(a, b snapshot.Node) int {
+		return cmp.Or(asInt(b.Get("measured").Bool())-asInt(a.Get("measured").Bool()),
+			b.Get("service_count").Int()-a.Get("service_count").Int(),
+			cmp.Compare(a.Get("network_caip2").Text(), b.Get("network_caip2").Text()))
 	})
 	for i, n := range networks {
-		r.figure(coverageRule, n.get("network_caip2"), sorted[i].get("network_caip2"))
-		compareCoverage(r, d, n, data.get("as_of"))
+		r.Figure(coverageRule, n.Get("network_caip2"), sorted[i].Get("network_caip2"))
+		compareCoverage(r, d, n, data.Get("as_of"))
 	}
 	compareNetworkSums(r, d, data)
-	compareVolume(r, d, data.get("volume_30d"))
-	compareOperators(r, d, data.get("operators"))
+	compareVolume(r, d, data.Get("volume_30d"))
+	compareOperators(r, d, data.Get("operators"))
 }
 
 func asInt(yes bool) int {
@@ -46,84 +49,84 @@ func asInt(yes bool) int {
 }
 
 // compareCoverage compares one network.
-func compareCoverage(r *report, d *directory, n, now node) {
-	id := n.get("network_caip2").text()
-	r.figure(coverageRule, n.get("network"), abbreviation(id))
+func compareCoverage(r *snapshot.Report, d *directory, n, now snapshot.Node) {
+	id := n.Get("network_caip2").Text()
+	r.Figure(coverageRule, n.Get("network"), abbreviation(id))
 	var name, mainnet any = id, nil
-	if row, ok := lookupNetwork(id); ok {
+	if row, ok := conformance.LookupNetwork(id); ok {
 		name, mainnet = row.Name, row.Mainnet
 	}
-	r.figure(coverageRule, n.get("name"), name)
-	r.figure(coverageRule, n.get("is_mainnet"), mainnet)
+	r.Figure(coverageRule, n.Get("name"), name)
+	r.Figure(coverageRule, n.Get("is_mainnet"), mainnet)
 	services := 0
 	for _, s := range d.services {
-		if slices.Contains(s.detail.get("networks_caip2").texts(), id) {
+		if slices.Contains(s.detail.Get("networks_caip2").Texts(), id) {
 			services++
 		}
 	}
-	r.figure(coverageRule, n.get("service_count"), services)
-	if read := n.get("cursor"); read.hasValue() {
-		age := now.time().Sub(read.get("time").time())
-		r.figure(coverageRule, read.get("age_seconds"), int(age.Seconds()))
+	r.Figure(coverageRule, n.Get("service_count"), services)
+	if read := n.Get("cursor"); read.HasValue() {
+		age := now.Time().Sub(read.Get("time").Time())
+		r.Figure(coverageRule, read.Get("age_seconds"), int(age.Seconds()))
 	}
-	for _, token := range n.get("tokens").items() {
-		settled, other := token.get("attributed_30d").int(), token.get("unattributed_30d").int()
-		r.figure(coverageRule, token.get("authorizations_30d"), settled+other)
+	for _, token := range n.Get("tokens").Items() {
+		settled, other := token.Get("attributed_30d").Int(), token.Get("unattributed_30d").Int()
+		r.Figure(coverageRule, token.Get("authorizations_30d"), settled+other)
 		var share *big.Rat
 		if settled+other > 0 {
-			share = round(big.NewRat(int64(other), int64(settled+other)), 4)
+			share = snapshot.Round(big.NewRat(int64(other), int64(settled+other)), 4)
 		}
-		r.figure(coverageRule, token.get("unattributed_share"), share)
+		r.Figure(coverageRule, token.Get("unattributed_share"), share)
 	}
 }
 
 // compareNetworkSums checks that the days of all measured main networks add up to those of all facilitators.
-func compareNetworkSums(r *report, d *directory, data node) {
+func compareNetworkSums(r *snapshot.Report, d *directory, data snapshot.Node) {
 	days := map[string]*big.Rat{}
-	add := func(points node, sign int64) {
-		for _, point := range points.items() {
-			date := point.get("date").text()
+	add := func(points snapshot.Node, sign int64) {
+		for _, point := range points.Items() {
+			date := point.Get("date").Text()
 			if days[date] == nil {
 				days[date] = new(big.Rat)
 			}
-			days[date].Add(days[date], new(big.Rat).Mul(number(point.get("volume_usd")), big.NewRat(sign, 1)))
+			days[date].Add(days[date], new(big.Rat).Mul(number(point.Get("volume_usd")), big.NewRat(sign, 1)))
 		}
 	}
-	for _, n := range data.get("networks").items() {
-		if n.get("is_mainnet").bool() {
-			add(n.get("timeseries"), 1)
+	for _, n := range data.Get("networks").Items() {
+		if n.Get("is_mainnet").Bool() {
+			add(n.Get("timeseries"), 1)
 		}
 	}
-	for _, id := range d.snap.json("v1/index.json").get("facilitators").texts() {
-		add(d.snap.json("v1/facilitators/"+id+".json").at("data", "timeseries"), -1)
+	for _, id := range d.snap.JSON("v1/index.json").Get("facilitators").Texts() {
+		add(d.snap.JSON("v1/facilitators/"+id+".json").At("data", "timeseries"), -1)
 	}
 	for date, rest := range days {
 		if rest.Sign() != 0 {
-			r.compare(coverageRule, data.get("networks"), date, "a volume that differs by $"+decimalText(rest))
+			r.Compare(coverageRule, data.Get("networks"), date, "a volume that differs by $"+snapshot.DecimalText(rest))
 		}
 	}
 }
 
 // compareVolume compares the volume of 30 days with the sum of all facilitators, and what remains without two patterns.
-func compareVolume(r *report, d *directory, n node) {
+func compareVolume(r *snapshot.Report, d *directory, n snapshot.Node) {
 	volume, count := new(big.Rat), 0
-	for _, id := range d.snap.json("v1/index.json").get("facilitators").texts() {
-		detail := d.snap.json("v1/facilitators/" + id + ".json").get("data")
-		volume.Add(volume, number(detail.get("volume_usd_30d")))
-		count += detail.get("tx_count_30d").int()
+	for _, id := range d.snap.JSON("v1/index.json").Get("facilitators").Texts() {
+		detail := d.snap.JSON("v1/facilitators/" + id + ".json").Get("data")
+		volume.Add(volume, number(detail.Get("volume_usd_30d")))
+		count += detail.Get("tx_count_30d").Int()
 	}
-	r.figure(coverageRule, n.get("raw"), map[string]any{"volume_usd": volume, "tx_count": count})
+	r.Figure(coverageRule, n.Get("raw"), map[string]any{"volume_usd": volume, "tx_count": count})
 	rest, left := new(big.Rat).Set(volume), count
 	for _, pattern := range []string{"self_payment", "single_payer"} {
-		rest.Sub(rest, number(n.at(pattern, "volume_usd")))
-		left -= n.at(pattern, "tx_count").int()
+		rest.Sub(rest, number(n.At(pattern, "volume_usd")))
+		left -= n.At(pattern, "tx_count").Int()
 	}
-	r.figure(coverageRule, n.get("without"), map[string]any{"volume_usd": rest, "tx_count": left})
+	r.Figure(coverageRule, n.Get("without"), map[string]any{"volume_usd": rest, "tx_count": left})
 }
 
 // compareOperators groups services that name the same recipient now, also by way of others. On EVM networks an address
 // is one account. Test networks and burn addresses do not count.
-func compareOperators(r *report, d *directory, n node) {
+func compareOperators(r *snapshot.Report, d *directory, n snapshot.Node) {
 	group := map[*service]*service{} // the first service of the group
 	firstOf := func(s *service) *service {
 		for group[s] != nil {
@@ -131,10 +134,10 @@ func compareOperators(r *report, d *directory, n node) {
 		}
 		return s
 	}
-	holders := map[account]*service{}
+	holders := map[conformance.Account]*service{}
 	for _, s := range d.services {
 		for at := range operatorAccounts(s) {
-			at.network = accountNetwork(at.network)
+			at.Network = accountNetwork(at.Network)
 			holder := holders[at]
 			if holder == nil {
 				holders[at] = s
@@ -158,22 +161,22 @@ func compareOperators(r *report, d *directory, n node) {
 	for _, services := range groups {
 		names := []any{}
 		for _, s := range services {
-			names = append(names, map[string]any{"name": s.detail.get("name").text(), "slug": s.slug})
+			names = append(names, map[string]any{"name": s.detail.Get("name").Text(), "slug": s.slug})
 		}
 		list = append(list, map[string]any{"service_count": len(services), "services": names,
 			"recipients": sharedRecipients(services)})
 	}
-	r.figure(coverageRule, n.get("service_count"), len(d.services))
-	r.figure(coverageRule, n.get("operator_count"), len(members))
-	r.figure(coverageRule, n.get("groups"), list)
+	r.Figure(coverageRule, n.Get("service_count"), len(d.services))
+	r.Figure(coverageRule, n.Get("operator_count"), len(members))
+	r.Figure(coverageRule, n.Get("groups"), list)
 }
 
 // operatorAccounts returns the recipients of a service that say who operates it.
-func operatorAccounts(s *service) map[account]bool {
+func operatorAccounts(s *service) map[conformance.Account]bool {
 	set := recipientsOf(s)
 	for at := range set {
-		row, ok := lookupNetwork(at.network)
-		if ok && !row.Mainnet || checkAccount(at.network, at.address) == faultBurn {
+		row, ok := conformance.LookupNetwork(at.Network)
+		if ok && !row.Mainnet || conformance.CheckAccount(at.Network, at.Address) == conformance.FaultBurn {
 			delete(set, at)
 		}
 	}
@@ -190,30 +193,30 @@ func accountNetwork(network string) string {
 
 // sharedRecipients returns the recipients whose account several services of a group use, most used first.
 func sharedRecipients(services []*service) []any {
-	uses, owners := map[account]int{}, map[account]map[*service]bool{}
+	uses, owners := map[conformance.Account]int{}, map[conformance.Account]map[*service]bool{}
 	for _, s := range services {
 		for at := range operatorAccounts(s) {
 			uses[at]++
-			at.network = accountNetwork(at.network)
+			at.Network = accountNetwork(at.Network)
 			if owners[at] == nil {
 				owners[at] = map[*service]bool{}
 			}
 			owners[at][s] = true
 		}
 	}
-	var list []account
+	var list []conformance.Account
 	for at := range uses {
-		if len(owners[account{accountNetwork(at.network), at.address}]) > 1 {
+		if len(owners[conformance.Account{Network: accountNetwork(at.Network), Address: at.Address}]) > 1 {
 			list = append(list, at)
 		}
 	}
-	slices.SortFunc(list, func(a, b account) int {
-		return cmp.Or(uses[b]-uses[a], cmp.Compare(a.network, b.network), cmp.Compare(a.address, b.address))
+	slices.SortFunc(list, func(a, b conformance.Account) int {
+		return cmp.Or(uses[b]-uses[a], cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
 	})
 	rows := []any{}
 	for _, at := range list {
 		rows = append(rows, map[string]any{
-			"network_caip2": at.network, "pay_to": publishedAddress(at.network, at.address),
+			"network_caip2": at.Network, "pay_to": conformance.PublishedAddress(at.Network, at.Address),
 			"service_count": uses[at],
 		})
 	}

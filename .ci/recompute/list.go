@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 const listRule = "Orders of the list"
@@ -17,7 +20,7 @@ const listRule = "Orders of the list"
 func (s *service) row(names []string) map[string]any {
 	row := map[string]any{}
 	for _, name := range names {
-		row[name] = s.detail.get(name).value
+		row[name] = s.detail.Get(name).Value
 	}
 	if slices.Contains(names, "risk_level") {
 		row["risk_level"], row["risk_reason"] = s.riskLevel, s.riskReason
@@ -26,24 +29,24 @@ func (s *service) row(names []string) map[string]any {
 }
 
 // figureRow compares a published row with the record of its service.
-func (s *service) figureRow(r *report, rule string, published node) {
-	r.figure(rule, published, s.row(published.keys()))
+func (s *service) figureRow(r *snapshot.Report, rule string, published snapshot.Node) {
+	r.Figure(rule, published, s.row(published.Keys()))
 }
 
 // orders are the four orders of the list. Services without a value come last; ties are ordered by slug.
 var orders = map[string]func(a, b *service) int{
 	"newest": func(a, b *service) int {
-		return b.detail.get("created_at").time().Compare(a.detail.get("created_at").time())
+		return b.detail.Get("created_at").Time().Compare(a.detail.Get("created_at").Time())
 	},
 	"uptime":   func(a, b *service) int { return byNumber(a, b, "uptime_24h", -1) },
 	"cheapest": func(a, b *service) int { return byNumber(a, b, "min_price_usd", 1) },
 	"endpoints": func(a, b *service) int {
-		return cmp.Compare(b.detail.get("endpoint_count").int(), a.detail.get("endpoint_count").int())
+		return cmp.Compare(b.detail.Get("endpoint_count").Int(), a.detail.Get("endpoint_count").Int())
 	},
 }
 
 func byNumber(a, b *service, name string, sign int) int {
-	x, y := a.detail.get(name).number(), b.detail.get(name).number()
+	x, y := a.detail.Get(name).Number(), b.detail.Get(name).Number()
 	switch {
 	case x == nil && y == nil:
 		return 0
@@ -94,9 +97,9 @@ func (d *directory) selectServices(parameters map[string]string) []*service {
 	var services []*service
 	for _, s := range d.services {
 		category, status, network := parameters["category"], parameters["status"], parameters["network"]
-		if (category == "" || category == s.detail.get("category").text()) &&
-			(status == "" || status == s.detail.get("status").text()) &&
-			(network == "" || slices.Contains(s.detail.get("networks").texts(), network)) {
+		if (category == "" || category == s.detail.Get("category").Text()) &&
+			(status == "" || status == s.detail.Get("status").Text()) &&
+			(network == "" || slices.Contains(s.detail.Get("networks").Texts(), network)) {
 			services = append(services, s)
 		}
 	}
@@ -104,13 +107,13 @@ func (d *directory) selectServices(parameters map[string]string) []*service {
 }
 
 // recomputeLists computes every list of services: which rows it has, in which order, on which page, and their totals.
-func recomputeLists(d *directory, r *report) {
-	totals := d.snap.json("v1/index.json").get("lists")
+func recomputeLists(d *directory, r *snapshot.Report) {
+	totals := d.snap.JSON("v1/index.json").Get("lists")
 	lists := map[string]int{} // expected totals by name
 	for _, s := range d.services {
-		for _, network := range append(s.detail.get("networks").texts(), "") {
-			for _, status := range []string{s.detail.get("status").text(), ""} {
-				for _, category := range []string{s.detail.get("category").text(), ""} {
+		for _, network := range append(s.detail.Get("networks").Texts(), "") {
+			for _, status := range []string{s.detail.Get("status").Text(), ""} {
+				for _, category := range []string{s.detail.Get("category").Text(), ""} {
 					if status != "unknown" {
 						lists[listName(network, status, category)]++
 					}
@@ -120,7 +123,7 @@ func recomputeLists(d *directory, r *report) {
 	}
 	lists["v1/services"] = len(d.services)
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		r.figure(listRule, totals.get(name), lists[name])
+		r.Figure(listRule, totals.Get(name), lists[name])
 		for order := range orders {
 			for _, size := range []int{25, 100} {
 				for page := 1; page == 1 || (page-1)*size < lists[name]; page++ {
@@ -130,9 +133,9 @@ func recomputeLists(d *directory, r *report) {
 			}
 		}
 	}
-	for _, name := range totals.keys() {
+	for _, name := range totals.Keys() {
 		if _, expected := lists[name]; !expected && (strings.HasPrefix(name, "v1/services")) {
-			r.compare(listRule, totals.get(name), "a list", "no service")
+			r.Compare(listRule, totals.Get(name), "a list", "no service")
 		}
 	}
 	d.figureList(r, "v1/services.json")
@@ -150,21 +153,21 @@ func listName(network, status, category string) string {
 }
 
 // figureList compares one page of a list of services.
-func (d *directory) figureList(r *report, name string) {
+func (d *directory) figureList(r *snapshot.Report, name string) {
 	p := parameters(name)
 	size, _ := strconv.Atoi(cmp.Or(p["per_page"], "25"))
 	page, _ := strconv.Atoi(cmp.Or(p["page"], "1"))
 	services := sortServices(d.selectServices(p), cmp.Or(p["sort"], "newest"))
-	file := d.snap.json(name)
-	figurePage(r, file.get("meta"), len(services), page, size)
-	d.figureRows(r, file.get("data"), window(services, page, size))
+	file := d.snap.JSON(name)
+	figurePage(r, file.Get("meta"), len(services), page, size)
+	d.figureRows(r, file.Get("data"), window(services, page, size))
 }
 
 // figureRows compares a list of rows with the records of services.
-func (d *directory) figureRows(r *report, data node, services []*service) {
-	rows := data.items()
+func (d *directory) figureRows(r *snapshot.Report, data snapshot.Node, services []*service) {
+	rows := data.Items()
 	if len(rows) != len(services) {
-		r.compare(listRule, data, describe(data.value), "list of "+strconv.Itoa(len(services)))
+		r.Compare(listRule, data, snapshot.Describe(data.Value), "list of "+strconv.Itoa(len(services)))
 		return
 	}
 	for i, s := range services {
@@ -179,25 +182,25 @@ func window[T any](list []T, page, size int) []T {
 }
 
 // figurePage compares the members of meta that every list with pages has.
-func figurePage(r *report, meta node, total, page, size int) {
-	r.figure(listRule, meta.get("total"), total)
-	r.figure(listRule, meta.get("page"), page)
-	r.figure(listRule, meta.get("per_page"), size)
-	r.figure(listRule, meta.get("total_pages"), (total+size-1)/size)
+func figurePage(r *snapshot.Report, meta snapshot.Node, total, page, size int) {
+	r.Figure(listRule, meta.Get("total"), total)
+	r.Figure(listRule, meta.Get("page"), page)
+	r.Figure(listRule, meta.Get("per_page"), size)
+	r.Figure(listRule, meta.Get("total_pages"), (total+size-1)/size)
 }
 
 // recomputeGroups computes what lists all services without pages: status, networks, tags, categories and statistics.
-func recomputeGroups(d *directory, r *report) {
-	status := d.snap.json("v1/status.json").get("data")
+func recomputeGroups(d *directory, r *snapshot.Report) {
+	status := d.snap.JSON("v1/status.json").Get("data")
 	counts := map[string]int{}
 	for _, s := range d.services {
-		counts[s.detail.get("status").text()]++
+		counts[s.detail.Get("status").Text()]++
 	}
-	r.figure(listRule, status.get("total"), len(d.services))
+	r.Figure(listRule, status.Get("total"), len(d.services))
 	for _, name := range []string{"online", "degraded", "offline", "unknown"} {
-		r.figure(listRule, status.get(name), counts[name])
+		r.Figure(listRule, status.Get(name), counts[name])
 	}
-	d.figureRows(r, status.get("services"), d.services)
+	d.figureRows(r, status.Get("services"), d.services)
 	groupBy(d, r)
 	recomputeStats(d, r)
 }
@@ -227,7 +230,7 @@ func (a *average) value(decimals int) *big.Rat {
 	if a.count == 0 {
 		return nil
 	}
-	return round(new(big.Rat).Quo(&a.sum, big.NewRat(a.count, 1)), decimals)
+	return snapshot.Round(new(big.Rat).Quo(&a.sum, big.NewRat(a.count, 1)), decimals)
 }
 
 // groups returns the groups of services that a member of their record names, the largest first.
@@ -239,7 +242,7 @@ func (d *directory) groups(names func(*service) []string) []*group {
 				groups[name] = &group{name: name}
 			}
 			groups[name].count++
-			groups[name].uptime.add(s.detail.get("uptime_24h").number())
+			groups[name].uptime.add(s.detail.Get("uptime_24h").Number())
 		}
 	}
 	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
@@ -248,107 +251,107 @@ func (d *directory) groups(names func(*service) []string) []*group {
 }
 
 // groupBy compares categories, tags and networks.
-func groupBy(d *directory, r *report) {
+func groupBy(d *directory, r *snapshot.Report) {
 	var tags []any
 	categories := []string{}
-	for _, g := range d.groups(func(s *service) []string { return []string{s.detail.get("category").text()} }) {
+	for _, g := range d.groups(func(s *service) []string { return []string{s.detail.Get("category").Text()} }) {
 		tags = append(tags, map[string]any{"tag": g.name, "service_count": g.count})
 		categories = append(categories, g.name)
 	}
 	slices.Sort(categories)
-	r.figure(listRule, d.snap.json("v1/tags.json").get("data"), tags)
-	r.figure(listRule, d.snap.json("v1/categories.json").get("data"), categories)
+	r.Figure(listRule, d.snap.JSON("v1/tags.json").Get("data"), tags)
+	r.Figure(listRule, d.snap.JSON("v1/categories.json").Get("data"), categories)
 
 	groups := map[string]*group{}
-	byNetwork := d.groups(func(s *service) []string { return s.detail.get("networks").texts() })
+	byNetwork := d.groups(func(s *service) []string { return s.detail.Get("networks").Texts() })
 	for _, g := range byNetwork {
 		groups[g.name] = g
 	}
-	networks := d.snap.json("v1/networks.json").get("data")
+	networks := d.snap.JSON("v1/networks.json").Get("data")
 	byNetwork = slices.DeleteFunc(byNetwork, func(g *group) bool { return strings.Contains(g.name, ":") }) // CAIP-2
-	if n := len(networks.items()); n != len(byNetwork) {
-		r.compare(listRule, networks, "list of "+strconv.Itoa(n), "list of "+strconv.Itoa(len(byNetwork)))
+	if n := len(networks.Items()); n != len(byNetwork) {
+		r.Compare(listRule, networks, "list of "+strconv.Itoa(n), "list of "+strconv.Itoa(len(byNetwork)))
 	}
 	before := group{count: len(d.services)}
-	for _, row := range networks.items() {
-		g := groups[row.get("abbreviation").text()]
+	for _, row := range networks.Items() {
+		g := groups[row.Get("abbreviation").Text()]
 		if g == nil {
-			r.compare(listRule, row.get("abbreviation"), row.get("abbreviation").text(), "no service")
+			r.Compare(listRule, row.Get("abbreviation"), row.Get("abbreviation").Text(), "no service")
 			continue
 		}
-		r.figure(listRule, row.get("service_count"), g.count)
-		r.figure(listRule, row.get("avg_uptime"), g.uptime.value(2))
-		id := row.get("id").text()
-		r.figure(listRule, row.get("testnet"), !row.get("is_mainnet").bool())
-		r.figure(listRule, row.get("caip2"), id)
-		r.figure(listRule, row.get("caip2_id"), id)
+		r.Figure(listRule, row.Get("service_count"), g.count)
+		r.Figure(listRule, row.Get("avg_uptime"), g.uptime.value(2))
+		id := row.Get("id").Text()
+		r.Figure(listRule, row.Get("testnet"), !row.Get("is_mainnet").Bool())
+		r.Figure(listRule, row.Get("caip2"), id)
+		r.Figure(listRule, row.Get("caip2_id"), id)
 		if g.count > before.count || g.count == before.count && id < before.name {
-			r.compare(listRule, row.get("id"), id, "another order")
+			r.Compare(listRule, row.Get("id"), id, "another order")
 		}
 		before = group{name: id, count: g.count}
 	}
 }
 
 // recomputeStats computes the statistics of the directory.
-func recomputeStats(d *directory, r *report) {
-	stats := d.snap.json("v1/stats.json").get("data")
+func recomputeStats(d *directory, r *snapshot.Report) {
+	stats := d.snap.JSON("v1/stats.json").Get("data")
 	var uptime24, uptime7, response, price average
 	var prices []*big.Rat
 	endpoints, checks := 0, 0
 	hour := hoursBefore(d.now, 0)
 	for _, s := range d.services {
-		endpoints += s.detail.get("endpoint_count").int()
-		uptime24.add(s.detail.at("uptime", "24h").number())
-		uptime7.add(s.detail.at("uptime", "7d").number())
-		response.add(s.detail.get("avg_response_time_ms").number())
-		checks += s.visits(d).count(hour.Add(-day), hour).total
-		for _, e := range s.detail.get("endpoints").items() {
-			if usd := e.get("min_price_usd").number(); usd != nil {
+		endpoints += s.detail.Get("endpoint_count").Int()
+		uptime24.add(s.detail.At("uptime", "24h").Number())
+		uptime7.add(s.detail.At("uptime", "7d").Number())
+		response.add(s.detail.Get("avg_response_time_ms").Number())
+		checks += s.visits(d).count(hour.Add(-snapshot.Day), hour).total
+		for _, e := range s.detail.Get("endpoints").Items() {
+			if usd := e.Get("min_price_usd").Number(); usd != nil {
 				prices = append(prices, usd)
 				price.add(usd)
 			}
 		}
 	}
-	r.figure(economicsRule, stats.get("total_services"), len(d.services))
-	r.figure(economicsRule, stats.get("total_endpoints"), endpoints)
-	r.figure(economicsRule, stats.get("avg_uptime_24h"), uptime24.value(2))
-	r.figure(economicsRule, stats.get("avg_uptime_7d"), uptime7.value(2))
-	r.figure(economicsRule, stats.get("avg_response_time_ms"), response.value(2))
-	r.figure(economicsRule, stats.get("checks_per_hour"), round(big.NewRat(int64(checks), 24), 2))
+	r.Figure(economicsRule, stats.Get("total_services"), len(d.services))
+	r.Figure(economicsRule, stats.Get("total_endpoints"), endpoints)
+	r.Figure(economicsRule, stats.Get("avg_uptime_24h"), uptime24.value(2))
+	r.Figure(economicsRule, stats.Get("avg_uptime_7d"), uptime7.value(2))
+	r.Figure(economicsRule, stats.Get("avg_response_time_ms"), response.value(2))
+	r.Figure(economicsRule, stats.Get("checks_per_hour"), snapshot.Round(big.NewRat(int64(checks), 24), 2))
 
 	slices.SortFunc(prices, (*big.Rat).Cmp)
 	var least, greatest, median *big.Rat
 	if n := len(prices); n > 0 {
 		least, greatest = prices[0], prices[n-1]
 		median = new(big.Rat).Add(prices[(n-1)/2], prices[n/2])
-		median = round(median.Quo(median, big.NewRat(2, 1)), 9)
+		median = snapshot.Round(median.Quo(median, big.NewRat(2, 1)), 9)
 	}
-	pricing := stats.get("pricing")
-	r.figure(economicsRule, pricing.get("avg_price_usd"), price.value(9))
-	r.figure(economicsRule, pricing.get("min_price_usd"), least)
-	r.figure(economicsRule, pricing.get("max_price_usd"), greatest)
-	r.figure(economicsRule, pricing.get("median_price_usd"), median)
+	pricing := stats.Get("pricing")
+	r.Figure(economicsRule, pricing.Get("avg_price_usd"), price.value(9))
+	r.Figure(economicsRule, pricing.Get("min_price_usd"), least)
+	r.Figure(economicsRule, pricing.Get("max_price_usd"), greatest)
+	r.Figure(economicsRule, pricing.Get("median_price_usd"), median)
 
-	networks := d.snap.json("v1/networks.json").get("data").items()
+	networks := d.snap.JSON("v1/networks.json").Get("data").Items()
 	mainnets := 0
 	for _, n := range networks {
-		if network, ok := lookupNetwork(n.get("id").text()); ok && network.Mainnet {
+		if network, ok := conformance.LookupNetwork(n.Get("id").Text()); ok && network.Mainnet {
 			mainnets++
 		}
 	}
-	r.figure(listRule, stats.get("total_networks"), mainnets)
-	r.figure(listRule, stats.get("total_testnets"), len(networks)-mainnets)
-	slices.SortFunc(networks, func(a, b node) int {
-		return cmp.Compare(a.get("abbreviation").text(), b.get("abbreviation").text())
+	r.Figure(listRule, stats.Get("total_networks"), mainnets)
+	r.Figure(listRule, stats.Get("total_testnets"), len(networks)-mainnets)
+	slices.SortFunc(networks, func(a, b snapshot.Node) int {
+		return cmp.Compare(a.Get("abbreviation").Text(), b.Get("abbreviation").Text())
 	})
-	rows := stats.get("networks").items()
+	rows := stats.Get("networks").Items()
 	if len(rows) != len(networks) {
-		r.compare(listRule, stats.get("networks"), describe(stats.get("networks").value), "another number")
+		r.Compare(listRule, stats.Get("networks"), snapshot.Describe(stats.Get("networks").Value), "another number")
 		return
 	}
 	for i, row := range rows {
-		for _, name := range row.keys() {
-			r.figure(listRule, row.get(name), networks[i].get(name))
+		for _, name := range row.Keys() {
+			r.Figure(listRule, row.Get(name), networks[i].Get(name))
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 const lookupRule = "reference, look-ups"
@@ -17,7 +20,7 @@ const lookupRule = "reference, look-ups"
 // place is an endpoint as the look-ups see it.
 type place struct {
 	s        *service
-	endpoint node
+	endpoint snapshot.Node
 	reason   string // why a standard client cannot pay there, "" if it can; "checks" if a check of its terms fails
 }
 
@@ -29,21 +32,21 @@ var signingChecks = []string{
 }
 
 // newPlace returns an endpoint with the reason why it cannot be paid.
-func newPlace(s *service, e node) place {
+func newPlace(s *service, e snapshot.Node) place {
 	p := place{s: s, endpoint: e}
-	name := e.get("method").text() + " " + e.get("path").text()
-	for _, n := range s.evidence.get("endpoints").items() {
-		if n.get("id").text() != e.get("id").text() {
+	name := e.Get("method").Text() + " " + e.Get("path").Text()
+	for _, n := range s.evidence.Get("endpoints").Items() {
+		if n.Get("id").Text() != e.Get("id").Text() {
 			continue
 		}
-		verdict := n.get("verdict")
+		verdict := n.Get("verdict")
 		switch {
-		case !verdict.hasValue():
+		case !verdict.HasValue():
 			p.reason = name + ": not asked yet"
-		case verdict.text() != "paid":
-			p.reason = name + ": its latest answer was " + verdict.text()
+		case verdict.Text() != "paid":
+			p.reason = name + ": its latest answer was " + verdict.Text()
 		default:
-			for _, id := range judge([]*probed{newProbed(n)}) {
+			for _, id := range conformance.Judge([]*conformance.Probed{conformance.NewProbed(n)}) {
 				if slices.Contains(signingChecks, id) {
 					p.reason = "checks"
 				}
@@ -54,16 +57,16 @@ func newPlace(s *service, e node) place {
 }
 
 // recomputeLookups computes both look-ups from the active endpoints of all services.
-func recomputeLookups(d *directory, r *report) {
+func recomputeLookups(d *directory, r *snapshot.Report) {
 	addresses, recipients := map[string][]place{}, map[string][]place{}
 	for _, s := range d.services {
-		for _, e := range s.detail.get("endpoints").items() {
+		for _, e := range s.detail.Get("endpoints").Items() {
 			p := newPlace(s, e)
-			if normal := normalURL(s.detail.get("base_url").text() + e.get("path").text()); normal != "" {
+			if normal := normalURL(s.detail.Get("base_url").Text() + e.Get("path").Text()); normal != "" {
 				addresses[normal] = append(addresses[normal], p)
 			}
 			var own []string
-			for _, price := range e.get("pricing").items() {
+			for _, price := range e.Get("pricing").Items() {
 				if recipient := recipientOf(price); !slices.Contains(own, recipient) && recipient != "" {
 					own = append(own, recipient)
 					recipients[recipient] = append(recipients[recipient], p)
@@ -72,10 +75,10 @@ func recomputeLookups(d *directory, r *report) {
 		}
 	}
 	changes := newestChanges(d)
-	figureShards(d, r, "url", addresses, func(row node, normal string, places []place) {
+	figureShards(d, r, "url", addresses, func(row snapshot.Node, normal string, places []place) {
 		figureAddress(r, row, normal, places, changes)
 	})
-	figureShards(d, r, "pay-to", recipients, func(row node, normal string, places []place) {
+	figureShards(d, r, "pay-to", recipients, func(row snapshot.Node, normal string, places []place) {
 		figureRecipient(r, row, normal, places, changes)
 	})
 }
@@ -93,19 +96,19 @@ func normalURL(address string) string {
 }
 
 // recipientOf returns the normal form of a recipient: network/address in lower case.
-func recipientOf(price node) string {
-	if !price.get("network_caip2").hasValue() {
+func recipientOf(price snapshot.Node) string {
+	if !price.Get("network_caip2").HasValue() {
 		return ""
 	}
-	return strings.ToLower(price.get("network_caip2").text() + "/" + price.get("pay_to").text())
+	return strings.ToLower(price.Get("network_caip2").Text() + "/" + price.Get("pay_to").Text())
 }
 
 // newestChanges returns the newest change record of each service.
 func newestChanges(d *directory) map[string]any {
 	newest := map[string]any{}
-	for _, row := range d.snap.log("v1/changes") {
-		newest[row.get("slug").text()] = map[string]any{
-			"type": row.get("type").text(), "observed_at": row.get("observed_at").text(),
+	for _, row := range d.snap.Log("v1/changes") {
+		newest[row.Get("slug").Text()] = map[string]any{
+			"type": row.Get("type").Text(), "observed_at": row.Get("observed_at").Text(),
 		}
 	}
 	return newest
@@ -113,7 +116,8 @@ func newestChanges(d *directory) map[string]any {
 
 // figureShards compares the files of a look-up: rows are in the file of the first two digits of the SHA-256 of their
 // normal form, in its order.
-func figureShards(d *directory, r *report, name string, rows map[string][]place, figure func(node, string, []place)) {
+func figureShards(d *directory, r *snapshot.Report, name string, rows map[string][]place,
+	figure func(snapshot.Node, string, []place)) {
 	shards := map[string][][2]string{} // hash and normal form
 	for normal := range rows {
 		sum := sha256.Sum256([]byte(normal))
@@ -124,28 +128,28 @@ func figureShards(d *directory, r *report, name string, rows map[string][]place,
 	for digits, keys := range shards {
 		sizes[digits] = len(keys)
 		slices.SortFunc(keys, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
-		file := d.snap.json("v1/lookup/" + name + "/" + digits + ".json")
-		r.figure(lookupRule, file.at("meta", "total"), len(keys))
-		items := file.get("data").items()
+		file := d.snap.JSON("v1/lookup/" + name + "/" + digits + ".json")
+		r.Figure(lookupRule, file.At("meta", "total"), len(keys))
+		items := file.Get("data").Items()
 		if len(items) != len(keys) {
-			r.compare(lookupRule, file.get("data"), strconv.Itoa(len(items)), strconv.Itoa(len(keys)))
+			r.Compare(lookupRule, file.Get("data"), strconv.Itoa(len(items)), strconv.Itoa(len(keys)))
 			continue
 		}
 		for i, key := range keys {
-			r.figure(lookupRule, items[i].get("hash"), key[0])
-			figure(items[i].get("data"), key[1], rows[key[1]])
+			r.Figure(lookupRule, items[i].Get("hash"), key[0])
+			figure(items[i].Get("data"), key[1], rows[key[1]])
 		}
 	}
-	r.figure(lookupRule, d.snap.json("v1/lookup.json").get(name), sizes)
+	r.Figure(lookupRule, d.snap.JSON("v1/lookup.json").Get(name), sizes)
 }
 
 // figureAddress compares the row of a URL.
-func figureAddress(r *report, row node, normal string, places []place, changes map[string]any) {
-	r.figure(lookupRule, row.get("url"), normal)
+func figureAddress(r *snapshot.Report, row snapshot.Node, normal string, places []place, changes map[string]any) {
+	r.Figure(lookupRule, row.Get("url"), normal)
 	first := places[0].s
 	var also []string
 	prices := []any{}
-	reason, last := "", node{}
+	reason, last := "", snapshot.Node{}
 	for _, p := range places {
 		if p.s != first {
 			if !slices.Contains(also, p.s.slug) {
@@ -156,65 +160,65 @@ func figureAddress(r *report, row node, normal string, places []place, changes m
 		if reason == "" {
 			reason = p.reason
 		}
-		if seen := p.endpoint.get("last_seen_at"); last.file == "" || seen.time().After(last.time()) {
+		if seen := p.endpoint.Get("last_seen_at"); last.File == "" || seen.Time().After(last.Time()) {
 			last = seen
 		}
-		for _, price := range p.endpoint.get("pricing").items() {
-			option := map[string]any{"method": p.endpoint.get("method").value}
+		for _, price := range p.endpoint.Get("pricing").Items() {
+			option := map[string]any{"method": p.endpoint.Get("method").Value}
 			for _, name := range []string{"scheme", "network_caip2", "asset_name", "asset_address", "price",
 				"price_usd",
 				"pay_to", "testnet"} {
-				option[name] = price.get(name).value
+				option[name] = price.Get(name).Value
 			}
 			prices = append(prices, option)
 		}
 	}
-	figureBrief(r, row.get("service"), first, changes)
+	figureBrief(r, row.Get("service"), first, changes)
 	figureReason(r, row, reason)
-	r.figure(lookupRule, row.get("last_seen_at"), last)
-	r.figure(lookupRule, row.get("also_listed"), append([]string{}, also[:min(4, len(also))]...))
-	published := row.get("prices").items()
-	r.figure(lookupRule, row.get("clipped"), len(also) > 4 || len(published) < len(prices))
+	r.Figure(lookupRule, row.Get("last_seen_at"), last)
+	r.Figure(lookupRule, row.Get("also_listed"), append([]string{}, also[:min(4, len(also))]...))
+	published := row.Get("prices").Items()
+	r.Figure(lookupRule, row.Get("clipped"), len(also) > 4 || len(published) < len(prices))
 	// Rows that would make the answer too long are left out.
 	if n := len(published); n > min(12, len(prices)) || n < min(4, len(prices)) {
-		r.compare(lookupRule, row.get("prices"), describe(row.get("prices").value), describe(prices))
+		r.Compare(lookupRule, row.Get("prices"), snapshot.Describe(row.Get("prices").Value), snapshot.Describe(prices))
 		return
 	}
 	for i, price := range published {
-		r.input(price.get("since"))
-		prices[i].(map[string]any)["since"] = price.get("since").value
+		r.Input(price.Get("since"))
+		prices[i].(map[string]any)["since"] = price.Get("since").Value
 		for name, want := range prices[i].(map[string]any) {
 			if name != "since" {
-				r.figure(lookupRule, price.get(name), want)
+				r.Figure(lookupRule, price.Get(name), want)
 			}
 		}
 	}
 }
 
 // figureReason compares whether a payment can be signed, and why not.
-func figureReason(r *report, row node, reason string) {
-	r.figure(lookupRule, row.get("signable"), reason == "")
-	switch published := row.get("reason"); {
+func figureReason(r *snapshot.Report, row snapshot.Node, reason string) {
+	r.Figure(lookupRule, row.Get("signable"), reason == "")
+	switch published := row.Get("reason"); {
 	case reason != "checks":
-		r.figure(lookupRule, published, textOrNull(reason))
-	case published.text() == "":
-		r.compare(lookupRule, published, describe(published.value), "a reason")
+		r.Figure(lookupRule, published, snapshot.TextOrNull(reason))
+	case published.Text() == "":
+		r.Compare(lookupRule, published, snapshot.Describe(published.Value), "a reason")
 	default:
-		r.input(published)
+		r.Input(published)
 	}
 }
 
 // figureBrief compares the service in a row of a look-up.
-func figureBrief(r *report, brief node, s *service, changes map[string]any) {
+func figureBrief(r *snapshot.Report, brief snapshot.Node, s *service, changes map[string]any) {
 	for _, name := range []string{"slug", "name", "status", "verified"} {
-		r.figure(lookupRule, brief.get(name), s.detail.get(name))
+		r.Figure(lookupRule, brief.Get(name), s.detail.Get(name))
 	}
-	r.figure(lookupRule, brief.get("risk"), s.detail.at("assessment", "risk", "level"))
-	r.figure(lookupRule, brief.get("last_change"), changes[s.slug])
+	r.Figure(lookupRule, brief.Get("risk"), s.detail.At("assessment", "risk", "level"))
+	r.Figure(lookupRule, brief.Get("last_change"), changes[s.slug])
 }
 
 // figureRecipient compares the row of a recipient.
-func figureRecipient(r *report, row node, normal string, places []place, changes map[string]any) {
+func figureRecipient(r *snapshot.Report, row snapshot.Node, normal string, places []place, changes map[string]any) {
 	by := map[*service][]place{}
 	var services []*service
 	for _, p := range places {
@@ -223,50 +227,51 @@ func figureRecipient(r *report, row node, normal string, places []place, changes
 		}
 		by[p.s] = append(by[p.s], p)
 	}
-	r.figure(lookupRule, row.get("service_count"), len(services))
-	r.figure(lookupRule, row.get("clipped"), len(services) > 8)
+	r.Figure(lookupRule, row.Get("service_count"), len(services))
+	r.Figure(lookupRule, row.Get("clipped"), len(services) > 8)
 	network, account, _ := strings.Cut(normal, "/")
-	for _, price := range places[0].endpoint.get("pricing").items() {
+	for _, price := range places[0].endpoint.Get("pricing").Items() {
 		if recipientOf(price) == normal {
-			network, account = price.get("network_caip2").text(), price.get("pay_to").text()
+			network, account = price.Get("network_caip2").Text(), price.Get("pay_to").Text()
 			break
 		}
 	}
-	r.figure(lookupRule, row.get("network"), network)
-	r.figure(lookupRule, row.get("pay_to"), account)
-	rows := row.get("services").items()
+	r.Figure(lookupRule, row.Get("network"), network)
+	r.Figure(lookupRule, row.Get("pay_to"), account)
+	rows := row.Get("services").Items()
 	if len(rows) != min(8, len(services)) {
-		r.compare(lookupRule, row.get("services"), describe(row.get("services").value), strconv.Itoa(len(services)))
+		r.Compare(lookupRule, row.Get("services"), snapshot.Describe(row.Get("services").Value),
+			strconv.Itoa(len(services)))
 		return
 	}
 	for i, of := range rows {
 		s := services[i]
 		signable := true
-		least := node{value: nil}
+		least := snapshot.Node{Value: nil}
 		for _, p := range by[s] {
 			signable = signable && p.reason == ""
-			for _, price := range p.endpoint.get("pricing").items() {
-				usd := price.get("price_usd")
-				if recipientOf(price) == normal && usd.hasValue() &&
-					(least.value == nil || usd.number().Cmp(least.number()) < 0) {
+			for _, price := range p.endpoint.Get("pricing").Items() {
+				usd := price.Get("price_usd")
+				if recipientOf(price) == normal && usd.HasValue() &&
+					(least.Value == nil || usd.Number().Cmp(least.Number()) < 0) {
 					least = usd
 				}
 			}
 		}
 		figureBrief(r, of, s, changes)
-		r.figure(lookupRule, of.get("signable"), signable)
-		r.figure(lookupRule, of.get("endpoint_count"), len(by[s]))
-		r.figure(lookupRule, of.get("min_price_usd"), least.number())
+		r.Figure(lookupRule, of.Get("signable"), signable)
+		r.Figure(lookupRule, of.Get("endpoint_count"), len(by[s]))
+		r.Figure(lookupRule, of.Get("min_price_usd"), least.Number())
 	}
 }
 
 // recomputeSearch computes the shards of the search by name: one for the first letter and one for the first two letters
 // of each word, with rows by slug.
-func recomputeSearch(d *directory, r *report) {
+func recomputeSearch(d *directory, r *snapshot.Report) {
 	shards := map[string][]*service{}
 	for _, s := range d.services {
 		letters := map[string]bool{}
-		for _, word := range strings.FieldsFunc(strings.ToLower(s.detail.get("name").text()), func(c rune) bool {
+		for _, word := range strings.FieldsFunc(strings.ToLower(s.detail.Get("name").Text()), func(c rune) bool {
 			return !unicode.IsLetter(c) && !unicode.IsNumber(c)
 		}) {
 			runes := []rune(word)
@@ -280,39 +285,39 @@ func recomputeSearch(d *directory, r *report) {
 	sizes := map[string]any{}
 	for _, shard := range slices.Sorted(maps.Keys(shards)) {
 		sizes[shard] = len(shards[shard])
-		file := d.snap.json("v1/search/" + escape(shard) + ".json")
-		d.figureRows(r, file.get("data"), shards[shard])
-		r.figure(listRule, file.at("meta", "total"), len(shards[shard]))
+		file := d.snap.JSON("v1/search/" + escape(shard) + ".json")
+		d.figureRows(r, file.Get("data"), shards[shard])
+		r.Figure(listRule, file.At("meta", "total"), len(shards[shard]))
 	}
-	r.figure(listRule, d.snap.json("v1/search.json").get("shards"), sizes)
+	r.Figure(listRule, d.snap.JSON("v1/search.json").Get("shards"), sizes)
 }
 
 // recomputeCatalogue computes the list of paid endpoints in the format of a facilitator's catalogue.
-func recomputeCatalogue(d *directory, r *report) {
+func recomputeCatalogue(d *directory, r *snapshot.Report) {
 	var rows []any
 	for _, s := range d.services {
 		if isUnstable(d, s) {
 			continue // the recipient that is named now may not be the service's
 		}
-		for _, e := range s.detail.get("endpoints").items() {
+		for _, e := range s.detail.Get("endpoints").Items() {
 			if accepts := newAccepts(e); len(accepts) > 0 && !isUnstable(d, s) {
 				rows = append(rows, map[string]any{
-					"resource": s.detail.get("base_url").text() + e.get("path").text(), "type": "http",
+					"resource": s.detail.Get("base_url").Text() + e.Get("path").Text(), "type": "http",
 					"x402Version": 2,
-					"accepts":     accepts, "lastUpdated": e.get("last_seen_at").value,
-					"description": e.get("description").text(),
-					"serviceName": catalogueText(s.detail.get("name").text()),
-					"tags":        []string{catalogueText(s.detail.get("category").text())},
-					"method":      e.get("method").value,
+					"accepts":     accepts, "lastUpdated": e.Get("last_seen_at").Value,
+					"description": e.Get("description").Text(),
+					"serviceName": catalogueText(s.detail.Get("name").Text()),
+					"tags":        []string{catalogueText(s.detail.Get("category").Text())},
+					"method":      e.Get("method").Value,
 				})
 			}
 		}
 	}
-	r.figure(listRule, d.snap.json("v1/index.json").at("lists", "discovery/resources/type=http"), len(rows))
-	files := d.snap.files("discovery/resources", ".json")
+	r.Figure(listRule, d.snap.JSON("v1/index.json").At("lists", "discovery/resources/type=http"), len(rows))
+	files := d.snap.Files("discovery/resources", ".json")
 	for _, name := range files {
 		offset, _ := strconv.Atoi(parameters(name)["offset"])
-		figureCatalogue(r, d.snap.json(name), rows, offset)
+		figureCatalogue(r, d.snap.JSON(name), rows, offset)
 	}
 }
 
@@ -320,18 +325,18 @@ func recomputeCatalogue(d *directory, r *report) {
 func catalogueText(text string) string { return strings.TrimSpace(text[:min(len(text), 32)]) }
 
 // newAccepts returns the payment options of an endpoint for the catalogue, without extra.
-func newAccepts(e node) []any {
+func newAccepts(e snapshot.Node) []any {
 	var accepts []any
-	for _, p := range e.get("pricing").items() {
-		if !p.get("network_caip2").hasValue() {
+	for _, p := range e.Get("pricing").Items() {
+		if !p.Get("network_caip2").HasValue() {
 			continue
 		}
 		accept := map[string]any{
-			"scheme": p.get("scheme").value, "network": p.get("network_caip2").value, "amount": p.get("price").value,
-			"asset": p.get("asset_address").value, "payTo": p.get("pay_to").value, "maxTimeoutSeconds": 60,
+			"scheme": p.Get("scheme").Value, "network": p.Get("network_caip2").Value, "amount": p.Get("price").Value,
+			"asset": p.Get("asset_address").Value, "payTo": p.Get("pay_to").Value, "maxTimeoutSeconds": 60,
 		}
-		if timeout := p.get("max_timeout_seconds"); timeout.int() > 0 {
-			accept["maxTimeoutSeconds"] = timeout.value
+		if timeout := p.Get("max_timeout_seconds"); timeout.Int() > 0 {
+			accept["maxTimeoutSeconds"] = timeout.Value
 		}
 		accepts = append(accepts, accept)
 	}
@@ -339,30 +344,30 @@ func newAccepts(e node) []any {
 }
 
 // figureCatalogue compares a page of the catalogue.
-func figureCatalogue(r *report, file node, rows []any, offset int) {
-	r.figure(listRule, file.get("x402Version"), 2)
-	r.figure(listRule, file.at("pagination", "total"), len(rows))
-	r.figure(listRule, file.at("pagination", "limit"), 100)
-	r.figure(listRule, file.at("pagination", "offset"), offset)
-	items, want := file.get("items").items(), rows[min(len(rows), offset):min(len(rows), offset+100)]
+func figureCatalogue(r *snapshot.Report, file snapshot.Node, rows []any, offset int) {
+	r.Figure(listRule, file.Get("x402Version"), 2)
+	r.Figure(listRule, file.At("pagination", "total"), len(rows))
+	r.Figure(listRule, file.At("pagination", "limit"), 100)
+	r.Figure(listRule, file.At("pagination", "offset"), offset)
+	items, want := file.Get("items").Items(), rows[min(len(rows), offset):min(len(rows), offset+100)]
 	if len(items) != len(want) {
-		r.compare(listRule, file.get("items"), strconv.Itoa(len(items)), strconv.Itoa(len(want)))
+		r.Compare(listRule, file.Get("items"), strconv.Itoa(len(items)), strconv.Itoa(len(want)))
 		return
 	}
 	for i, item := range items {
 		row := want[i].(map[string]any)
 		for _, name := range []string{"resource", "type", "x402Version", "lastUpdated", "description", "serviceName",
 			"tags"} {
-			r.figure(listRule, item.get(name), row[name])
+			r.Figure(listRule, item.Get(name), row[name])
 		}
-		input := item.at("extensions", "bazaar", "info", "input")
-		r.figure(listRule, input, map[string]any{"type": "http", "method": row["method"]})
+		input := item.At("extensions", "bazaar", "info", "input")
+		r.Figure(listRule, input, map[string]any{"type": "http", "method": row["method"]})
 		accepts := row["accepts"].([]any)
-		for k, accept := range item.get("accepts").items() {
+		for k, accept := range item.Get("accepts").Items() {
 			for name, value := range accepts[min(k, len(accepts)-1)].(map[string]any) {
-				r.figure(listRule, accept.get(name), value)
+				r.Figure(listRule, accept.Get(name), value)
 			}
-			accept.get("extra").leaves(r.input)
+			accept.Get("extra").Leaves(r.Input)
 		}
 	}
 }

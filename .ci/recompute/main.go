@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 func main() {
@@ -36,12 +38,12 @@ func main() {
 // run recomputes the snapshot at source, prints the report, then changes figures. It returns whether all figures are
 // equal, all values are explained and all changes are noticed.
 func run(w io.Writer, source string, mutations int, seed uint64, kinds bool) (bool, error) {
-	snap, err := openSnapshot(source)
+	snap, err := snapshot.Open(source)
 	if err != nil {
 		return false, err
 	}
 	r := recompute(snap)
-	ok := r.print(w, kinds)
+	ok := r.Print(w, kinds)
 	if mutations != 0 {
 		ok = mutate(w, snap, r, mutations, seed) && ok
 	}

@@ -8,14 +8,16 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 const pageRule = "pages"
 
 // page returns the pairs of terms and values on a page, as an object: the lines "- Term: value" of a Markdown page, and
 // the definitions (dt, dd) of an HTML page. The first value of a term counts.
-func (s *snapshot) page(name string) node {
-	if n, ok := s.trees[name]; ok {
+func page(s *snapshot.Snapshot, name string) snapshot.Node {
+	if n, ok := s.Trees[name]; ok {
 		return n
 	}
 	pairs := map[string]any{}
@@ -25,12 +27,12 @@ func (s *snapshot) page(name string) node {
 		}
 	}
 	if strings.HasSuffix(name, ".md") {
-		for line := range strings.Lines(string(s.bytes[name])) {
+		for line := range strings.Lines(string(s.Bytes[name])) {
 			if term, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": "); ok {
 				add(term, plainText(value))
 			}
 		}
-	} else if root, err := html.Parse(bytes.NewReader(s.bytes[name])); err == nil {
+	} else if root, err := html.Parse(bytes.NewReader(s.Bytes[name])); err == nil {
 		term := ""
 		for n := range root.Descendants() {
 			switch n.DataAtom {
@@ -42,8 +44,8 @@ func (s *snapshot) page(name string) node {
 			}
 		}
 	}
-	s.trees[name] = node{file: name, value: pairs}
-	return s.trees[name]
+	s.Trees[name] = snapshot.Node{File: name, Value: pairs}
+	return s.Trees[name]
 }
 
 // textOf returns the text of an HTML element.
@@ -61,46 +63,46 @@ func textOf(n *html.Node) string {
 func plainText(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // recomputePages compares figures on the HTML and the Markdown page of each service with its record.
-func recomputePages(d *directory, r *report) {
+func recomputePages(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
-		web, plain := d.snap.page("services/"+s.slug+".html"), d.snap.page("services/"+s.slug+"/page.md")
+		web, plain := page(d.snap, "services/"+s.slug+".html"), page(d.snap, "services/"+s.slug+"/page.md")
 		detail := s.detail
-		price := detail.get("min_price_usd").number()
+		price := detail.Get("min_price_usd").Number()
 		if price != nil {
-			r.figure(pageRule, web.get("Price from"), dollarText(price))
-			r.figure(pageRule, plain.get("Price from"), dollarText(price))
+			r.Figure(pageRule, web.Get("Price from"), dollarText(price))
+			r.Figure(pageRule, plain.Get("Price from"), dollarText(price))
 		} else {
-			for _, line := range []node{web.get("Price from"), plain.get("Price from")} {
-				if strings.Contains(line.text(), "$") {
-					r.compare(pageRule, line, line.text(), "no price")
+			for _, line := range []snapshot.Node{web.Get("Price from"), plain.Get("Price from")} {
+				if strings.Contains(line.Text(), "$") {
+					r.Compare(pageRule, line, line.Text(), "no price")
 				}
 			}
 		}
-		uptime := detail.get("uptime")
-		r.figure(pageRule, web.get("Uptime, 30 days"), percentText(uptime.get("30d"), "—not known"))
-		r.figure(pageRule, plain.get("Uptime"),
+		uptime := detail.Get("uptime")
+		r.Figure(pageRule, web.Get("Uptime, 30 days"), percentText(uptime.Get("30d"), "—not known"))
+		r.Figure(pageRule, plain.Get("Uptime"),
 			fmt.Sprintf("%s over 24 hours, %s over 7 days, %s over 30 days, %s over "+
-				"90 days", percentText(uptime.get("24h"), "not known"), percentText(uptime.get("7d"), "not known"),
-				percentText(uptime.get("30d"), "not known"), percentText(uptime.get("90d"), "not known")))
-		r.figure(pageRule, web.get("Endpoints"), fmt.Sprint(detail.get("endpoint_count").int()))
-		status := detail.get("status").text()
-		if checked := detail.get("last_checked_at"); checked.hasValue() {
-			r.figure(pageRule, plain.get("Status"), status+", last checked "+checked.text())
+				"90 days", percentText(uptime.Get("24h"), "not known"), percentText(uptime.Get("7d"), "not known"),
+				percentText(uptime.Get("30d"), "not known"), percentText(uptime.Get("90d"), "not known")))
+		r.Figure(pageRule, web.Get("Endpoints"), fmt.Sprint(detail.Get("endpoint_count").Int()))
+		status := detail.Get("status").Text()
+		if checked := detail.Get("last_checked_at"); checked.HasValue() {
+			r.Figure(pageRule, plain.Get("Status"), status+", last checked "+checked.Text())
 		}
-		risk, _, _ := strings.Cut(plain.get("Risk").text(), ",")
-		if want := detail.at("assessment", "risk", "level").text(); risk != want {
-			r.compare(pageRule, plain.get("Risk"), risk, want)
+		risk, _, _ := strings.Cut(plain.Get("Risk").Text(), ",")
+		if want := detail.At("assessment", "risk", "level").Text(); risk != want {
+			r.Compare(pageRule, plain.Get("Risk"), risk, want)
 		}
-		if ms := detail.get("avg_response_time_ms"); ms.hasValue() && ms.int() < 1000 {
-			r.figure(pageRule, web.get("Average response, 24 hours"), fmt.Sprintf("%d ms", ms.int()))
+		if ms := detail.Get("avg_response_time_ms"); ms.HasValue() && ms.Int() < 1000 {
+			r.Figure(pageRule, web.Get("Average response, 24 hours"), fmt.Sprintf("%d ms", ms.Int()))
 		}
 	}
 }
 
 // percentText writes a percentage as pages do.
-func percentText(n node, missing string) string {
-	if number := n.number(); number != nil {
-		return decimalText(number) + "%"
+func percentText(n snapshot.Node, missing string) string {
+	if number := n.Number(); number != nil {
+		return snapshot.DecimalText(number) + "%"
 	}
 	return missing
 }
@@ -110,5 +112,5 @@ func dollarText(r *big.Rat) string {
 	if places, _ := r.FloatPrec(); places == 1 {
 		return "$" + r.FloatString(2)
 	}
-	return "$" + decimalText(r)
+	return "$" + snapshot.DecimalText(r)
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"golang.org/x/net/publicsuffix"
+
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
 )
 
 func init() {
@@ -26,34 +29,35 @@ var riskLevels = []string{"danger", "warning", "clean"}
 type riskFlag struct{ code, level string }
 
 // recomputeRisk recomputes the flags of each service, its level, and what its endpoints and its domain contribute.
-func recomputeRisk(d *directory, r *report) {
+func recomputeRisk(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
 		compareDivergence(r, s)
 		compareSite(r, s)
-		r.figure(riskRule, s.detail.at("assessment", "domain", "free_host"), isFreeHost(hostOf(s)))
+		r.Figure(riskRule, s.detail.At("assessment", "domain", "free_host"), isFreeHost(hostOf(s)))
 		flags := riskFlags(d, s)
-		risk := s.detail.at("assessment", "risk")
-		r.figure(riskRule, risk.get("level"), riskLevel(flags))
-		items := risk.get("flags").items()
+		risk := s.detail.At("assessment", "risk")
+		r.Figure(riskRule, risk.Get("level"), riskLevel(flags))
+		items := risk.Get("flags").Items()
 		if len(items) != len(flags) {
-			r.compare(riskRule, risk.get("flags"), describe(risk.get("flags").value), describe(make([]any, len(flags))))
+			r.Compare(riskRule, risk.Get("flags"), snapshot.Describe(risk.Get("flags").Value),
+				snapshot.Describe(make([]any, len(flags))))
 			continue
 		}
 		for i, item := range items {
-			r.figure(riskRule, item.get("code"), flags[i].code)
-			r.figure(riskRule, item.get("title"), flagTitle(d, flags[i].code))
-			r.figure(riskRule, item.get("level"), flags[i].level)
+			r.Figure(riskRule, item.Get("code"), flags[i].code)
+			r.Figure(riskRule, item.Get("title"), flagTitle(d, flags[i].code))
+			r.Figure(riskRule, item.Get("level"), flags[i].level)
 		}
 		if len(items) == 0 {
-			r.compare(riskRule, risk.get("flags"), "[]", "[]")
+			r.Compare(riskRule, risk.Get("flags"), "[]", "[]")
 		}
 	}
 }
 
 // flagTitle returns the title of a flag in the methodology.
 func flagTitle(d *directory, code string) string {
-	_, section, _ := strings.Cut(string(d.snap.bytes["methodology.md"]), "\n## Risk\n")
-	title, _, _ := strings.Cut(tableCell(section, code), " | ")
+	_, section, _ := strings.Cut(string(d.snap.Bytes["methodology.md"]), "\n## Risk\n")
+	title, _, _ := strings.Cut(conformance.TableCell(section, code), " | ")
 	return title
 }
 
@@ -70,9 +74,9 @@ func riskReason(d *directory, s *service) any {
 // names an unpayable recipient, and no recipient keeps changing.
 func canBePaid(d *directory, s *service) bool {
 	usable := false
-	for _, p := range graded(s.probed()) {
-		usable = usable || p.terms.envelope != nil &&
-			slices.ContainsFunc(p.terms.envelope.rows, func(r row) bool { return r.usable() })
+	for _, p := range conformance.Graded(s.probed()) {
+		usable = usable || p.Terms.Envelope != nil &&
+			slices.ContainsFunc(p.Terms.Envelope.Rows, func(r conformance.Row) bool { return r.Usable() })
 	}
 	return (usable || !namesUnpayable(s)) && !isUnstable(d, s)
 }
@@ -93,26 +97,26 @@ func riskFlags(d *directory, s *service) []riskFlag {
 			list = append(list, riskFlag{code, level})
 		}
 	}
-	detail, assessment := s.detail, s.detail.get("assessment")
+	detail, assessment := s.detail, s.detail.Get("assessment")
 	add(namesUnpayable(s), "unpayable_recipient", "danger")
 	add(isUnstable(d, s), "pay_to_unstable", "danger")
-	replaced := func(n node) bool { return n.get("old_pay_to").hasValue() && n.get("new_pay_to").hasValue() }
-	changes := detail.get("pay_to_changes").items()
+	replaced := func(n snapshot.Node) bool { return n.Get("old_pay_to").HasValue() && n.Get("new_pay_to").HasValue() }
+	changes := detail.Get("pay_to_changes").Items()
 	if i := slices.IndexFunc(changes, replaced); i >= 0 {
-		age := d.now.Sub(changes[i].get("observed_at").time())
-		add(age < 7*day, "pay_to_changed", "danger")
-		add(age >= 7*day && age < 30*day, "pay_to_changed", "warning")
+		age := d.now.Sub(changes[i].Get("observed_at").Time())
+		add(age < 7*snapshot.Day, "pay_to_changed", "danger")
+		add(age >= 7*snapshot.Day && age < 30*snapshot.Day, "pay_to_changed", "warning")
 	}
-	add(slices.ContainsFunc(detail.get("endpoints").items(), func(n node) bool {
-		return n.get("pay_to_divergence").hasValue()
+	add(slices.ContainsFunc(detail.Get("endpoints").Items(), func(n snapshot.Node) bool {
+		return n.Get("pay_to_divergence").HasValue()
 	}), "pay_to_divergence", "warning")
 	add(isOutlier(d, s), "price_outlier", "warning")
-	add(detail.get("status").text() == "offline", "probe_failing", "warning")
-	add(strings.HasPrefix(detail.get("base_url").text(), "http://"), "plain_http", "warning")
+	add(detail.Get("status").Text() == "offline", "probe_failing", "warning")
+	add(strings.HasPrefix(detail.Get("base_url").Text(), "http://"), "plain_http", "warning")
 	add(isTestnetOnly(s), "testnet_only", "warning")
-	add(assessment.at("traction", "concentrated_volume").bool(), "concentrated_volume", "warning")
-	age := assessment.at("domain", "age_days")
-	add(age.hasValue() && age.int() < 30, "young_domain", "warning")
+	add(assessment.At("traction", "concentrated_volume").Bool(), "concentrated_volume", "warning")
+	age := assessment.At("domain", "age_days")
+	add(age.HasValue() && age.Int() < 30, "young_domain", "warning")
 	isFree := isFreeHost(hostOf(s))
 	add(isFree, "free_host", "warning")
 	add(!isFree && isPrivateSuffix(hostOf(s)), "free_host", "clean")
@@ -124,9 +128,9 @@ func riskFlags(d *directory, s *service) []riskFlag {
 
 // namesUnpayable reports whether a row of the judged responses names a recipient at which money would be lost.
 func namesUnpayable(s *service) bool {
-	for _, p := range graded(s.probed()) {
-		if p.terms.envelope != nil && slices.ContainsFunc(p.terms.envelope.rows, func(r row) bool {
-			return r.isUnpayable()
+	for _, p := range conformance.Graded(s.probed()) {
+		if p.Terms.Envelope != nil && slices.ContainsFunc(p.Terms.Envelope.Rows, func(r conformance.Row) bool {
+			return r.IsUnpayable()
 		}) {
 			return true
 		}
@@ -137,9 +141,9 @@ func namesUnpayable(s *service) bool {
 // isUnstable reports whether the recipient of one endpoint on one network changed at two times within 7 days.
 func isUnstable(d *directory, s *service) bool {
 	times := map[[2]string]time.Time{}
-	for _, n := range s.detail.get("pay_to_changes").items() {
-		at, where := n.get("observed_at").time(), [2]string{n.get("network_caip2").text(), n.get("endpoint").text()}
-		if d.now.Sub(at) >= 7*day {
+	for _, n := range s.detail.Get("pay_to_changes").Items() {
+		at, where := n.Get("observed_at").Time(), [2]string{n.Get("network_caip2").Text(), n.Get("endpoint").Text()}
+		if d.now.Sub(at) >= 7*snapshot.Day {
 			continue
 		}
 		if before, ok := times[where]; ok && !before.Equal(at) {
@@ -152,10 +156,10 @@ func isUnstable(d *directory, s *service) bool {
 
 // isOutlier reports whether the lowest price is at least 50 times the median of the category.
 func isOutlier(d *directory, s *service) bool {
-	price := func(s *service) *big.Rat { return s.detail.at("assessment", "economics", "price_usd").number() }
+	price := func(s *service) *big.Rat { return s.detail.At("assessment", "economics", "price_usd").Number() }
 	var prices []*big.Rat
 	for _, other := range d.services {
-		if other.detail.get("category").text() == s.detail.get("category").text() && price(other) != nil {
+		if other.detail.Get("category").Text() == s.detail.Get("category").Text() && price(other) != nil {
 			prices = append(prices, price(other))
 		}
 	}
@@ -170,9 +174,9 @@ func isOutlier(d *directory, s *service) bool {
 // isTestnetOnly reports whether there are payment options and all are on test networks.
 func isTestnetOnly(s *service) bool {
 	options := 0
-	for _, endpoint := range s.detail.get("endpoints").items() {
-		for _, p := range endpoint.get("pricing").items() {
-			if n, ok := lookupNetwork(p.get("network_caip2").text()); !ok || n.Mainnet {
+	for _, endpoint := range s.detail.Get("endpoints").Items() {
+		for _, p := range endpoint.Get("pricing").Items() {
+			if n, ok := conformance.LookupNetwork(p.Get("network_caip2").Text()); !ok || n.Mainnet {
 				return false
 			}
 			options++
@@ -182,20 +186,20 @@ func isTestnetOnly(s *service) bool {
 }
 
 // compareSite compares which documents a site has with the answers about them.
-func compareSite(r *report, s *service) {
-	site := s.detail.at("assessment", "site")
+func compareSite(r *snapshot.Report, s *service) {
+	site := s.detail.At("assessment", "site")
 	for _, document := range []string{"homepage", "openapi", "pricing", "llms_txt", "robots", "terms"} {
-		r.figure(riskRule, site.get(document), documentExists(s, document))
+		r.Figure(riskRule, site.Get(document), documentExists(s, document))
 	}
 }
 
 // documentExists combines the answers about one document: true if one says so, nil if it is unknown.
 func documentExists(s *service, document string) (state any) {
-	for _, answer := range s.evidence.get("site_answers").items() {
-		if answer.get("document").text() != document {
+	for _, answer := range s.evidence.Get("site_answers").Items() {
+		if answer.Get("document").Text() != document {
 			continue
 		}
-		switch exists := answer.get("exists").value; {
+		switch exists := answer.Get("exists").Value; {
 		case exists == true:
 			return true
 		case state == nil:
@@ -209,7 +213,7 @@ func documentExists(s *service, document string) (state any) {
 
 // hostOf returns the name of a service's host.
 func hostOf(s *service) string {
-	u, err := url.Parse(s.detail.get("base_url").text())
+	u, err := url.Parse(s.detail.Get("base_url").Text())
 	if err != nil {
 		return ""
 	}
@@ -219,7 +223,7 @@ func hostOf(s *service) string {
 // isFreeHost reports whether a host is on the list of free hosts, or below one.
 func isFreeHost(host string) bool {
 	for host != "" {
-		if tables.freeHosts[host] {
+		if conformance.Tables.FreeHosts[host] {
 			return true
 		}
 		_, host, _ = strings.Cut(host, ".")
@@ -234,29 +238,29 @@ func isPrivateSuffix(host string) bool {
 }
 
 // compareDivergence compares which endpoints pay another recipient than most endpoints on their network.
-func compareDivergence(r *report, s *service) {
-	endpoints := s.detail.get("endpoints").items()
-	votes, total := map[account]int{}, map[string]int{}
+func compareDivergence(r *snapshot.Report, s *service) {
+	endpoints := s.detail.Get("endpoints").Items()
+	votes, total := map[conformance.Account]int{}, map[string]int{}
 	for _, n := range endpoints {
 		networks := map[string]bool{}
 		for at := range recipientsIn(n) {
 			votes[at]++
-			networks[at.network] = true
+			networks[at.Network] = true
 		}
 		for network := range networks {
 			total[network]++
 		}
 	}
 	for _, n := range endpoints {
-		r.figure(riskRule, n.get("pay_to_divergence"), divergence(n, votes, total))
+		r.Figure(riskRule, n.Get("pay_to_divergence"), divergence(n, votes, total))
 	}
 }
 
 // divergence returns on which network an endpoint pays others than the recipient of most endpoints, nil for none.
-func divergence(endpoint node, votes map[account]int, total map[string]int) any {
+func divergence(endpoint snapshot.Node, votes map[conformance.Account]int, total map[string]int) any {
 	observed := map[string][]string{}
 	for at := range recipientsIn(endpoint) {
-		observed[at.network] = append(observed[at.network], at.address)
+		observed[at.Network] = append(observed[at.Network], at.Address)
 	}
 	var networks []string
 	for network := range observed {
@@ -270,21 +274,22 @@ func divergence(endpoint node, votes map[account]int, total map[string]int) any 
 		}
 		slices.Sort(observed[network])
 		for i, address := range observed[network] {
-			observed[network][i] = publishedAddress(network, address)
+			observed[network][i] = conformance.PublishedAddress(network, address)
 		}
-		return map[string]any{"network_caip2": network, "expected": []string{publishedAddress(network, usual)},
-			"observed": observed[network], "first_seen_at": endpoint.at("pay_to_divergence", "first_seen_at")}
+		return map[string]any{"network_caip2": network,
+			"expected": []string{conformance.PublishedAddress(network, usual)},
+			"observed": observed[network], "first_seen_at": endpoint.At("pay_to_divergence", "first_seen_at")}
 	}
 	return nil
 }
 
 // majorityRecipient returns the recipient that most of three or more endpoints on a network name, "" for none.
-func majorityRecipient(network string, votes map[account]int, endpoints int) string {
+func majorityRecipient(network string, votes map[conformance.Account]int, endpoints int) string {
 	usual, most := "", 0
 	for at, n := range votes {
-		if at.network == network && endpoints >= 3 && 2*n > endpoints &&
-			(n > most || n == most && at.address < usual) {
-			usual, most = at.address, n
+		if at.Network == network && endpoints >= 3 && 2*n > endpoints &&
+			(n > most || n == most && at.Address < usual) {
+			usual, most = at.Address, n
 		}
 	}
 	return usual

@@ -3,33 +3,35 @@ package main
 import (
 	"math/big"
 	"time"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // recomputeState computes the status of every service, and what follows from the times of its last successes.
-func recomputeState(d *directory, r *report) {
+func recomputeState(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
 		detail, v := s.detail, s.visits(d)
-		reliability := detail.at("assessment", "reliability")
-		checked := detail.get("last_checked_at").time()
+		reliability := detail.At("assessment", "reliability")
+		checked := detail.Get("last_checked_at").Time()
 		last := time.Time{}
 		if len(v.list) > 0 {
 			last = v.list[len(v.list)-1].at
 		}
-		r.figure(logRule, reliability.get("last_checked_at"), detail.get("last_checked_at"))
-		r.figure(logRule, reliability.get("consecutive_failures"), detail.get("consecutive_failures"))
+		r.Figure(logRule, reliability.Get("last_checked_at"), detail.Get("last_checked_at"))
+		r.Figure(logRule, reliability.Get("consecutive_failures"), detail.Get("consecutive_failures"))
 		if checked.After(last) && d.now.Sub(checked) <= logDelay {
-			r.input(detail.get("last_checked_at")) // the last visit is not in the log yet
-			r.input(detail.get("consecutive_failures"))
-			r.input(detail.get("status"))
+			r.Input(detail.Get("last_checked_at")) // the last visit is not in the log yet
+			r.Input(detail.Get("consecutive_failures"))
+			r.Input(detail.Get("status"))
 		} else {
-			r.figure(logRule, detail.get("last_checked_at"), last)
+			r.Figure(logRule, detail.Get("last_checked_at"), last)
 			failures, since := v.failures()
 			if failures == len(v.list) && !v.whole.IsZero() {
-				r.input(detail.get("consecutive_failures")) // the failures began before the oldest row
+				r.Input(detail.Get("consecutive_failures")) // the failures began before the oldest row
 			} else {
-				r.figure(logRule, detail.get("consecutive_failures"), failures)
+				r.Figure(logRule, detail.Get("consecutive_failures"), failures)
 			}
-			r.figure(logRule, detail.get("status"), status(d, s, v, failures, since))
+			r.Figure(logRule, detail.Get("status"), status(d, s, v, failures, since))
 		}
 		figureTimes(d, r, s)
 	}
@@ -55,12 +57,12 @@ func (v visits) failures() (failures int, since time.Time) {
 
 // status returns the status of a service whose last visit is in the log.
 func status(d *directory, s *service, v visits, failures int, since time.Time) string {
-	interval := time.Duration(s.detail.get("check_interval_minutes").int()) * time.Minute
-	if failures > 0 && d.now.Sub(since) >= day {
+	interval := time.Duration(s.detail.Get("check_interval_minutes").Int()) * time.Minute
+	if failures > 0 && d.now.Sub(since) >= snapshot.Day {
 		interval = max(interval, time.Hour)
 	}
-	if failures > 0 && d.now.Sub(since) >= 7*day {
-		interval = max(interval, day)
+	if failures > 0 && d.now.Sub(since) >= 7*snapshot.Day {
+		interval = max(interval, snapshot.Day)
 	}
 	var last *visit
 	for i := range v.list {
@@ -68,7 +70,7 @@ func status(d *directory, s *service, v visits, failures int, since time.Time) s
 			last = &v.list[i]
 		}
 	}
-	switch checked := s.detail.get("last_checked_at").time(); {
+	switch checked := s.detail.Get("last_checked_at").Time(); {
 	case last == nil && v.whole.IsZero(), d.now.Sub(checked) > max(time.Hour, 3*interval):
 		return "unknown"
 	case failures >= 3:
@@ -77,10 +79,10 @@ func status(d *directory, s *service, v visits, failures int, since time.Time) s
 		return "degraded"
 	}
 	active, paid := 0, 0
-	for _, e := range s.evidence.get("endpoints").items() {
-		if e.get("is_active").bool() {
+	for _, e := range s.evidence.Get("endpoints").Items() {
+		if e.Get("is_active").Bool() {
 			active++
-			if e.get("verdict").text() == "paid" {
+			if e.Get("verdict").Text() == "paid" {
 				paid++
 			}
 		}
@@ -93,48 +95,48 @@ func status(d *directory, s *service, v visits, failures int, since time.Time) s
 
 // figureTimes compares what follows from the times of events: the last usable 402, the last proof of control, the
 // registration of the domain, the newest fact.
-func figureTimes(d *directory, r *report, s *service) {
-	detail, assessment := s.detail, s.detail.get("assessment")
+func figureTimes(d *directory, r *snapshot.Report, s *service) {
+	detail, assessment := s.detail, s.detail.Get("assessment")
 	var success time.Time // the newest time at which an active endpoint asked for payment
-	for _, e := range detail.get("endpoints").items() {
-		if at := e.get("last_seen_at").time(); at.After(e.get("first_seen_at").time()) && at.After(success) {
+	for _, e := range detail.Get("endpoints").Items() {
+		if at := e.Get("last_seen_at").Time(); at.After(e.Get("first_seen_at").Time()) && at.After(success) {
 			success = at
 		}
 	}
 	if success.IsZero() {
-		r.input(detail.get("last_success_at")) // it was an endpoint that is no longer active, or nothing
+		r.Input(detail.Get("last_success_at")) // it was an endpoint that is no longer active, or nothing
 	} else {
-		r.figure(logRule, detail.get("last_success_at"), success)
+		r.Figure(logRule, detail.Get("last_success_at"), success)
 	}
 	var ready time.Time
-	if at := detail.get("last_success_at").time(); !at.IsZero() {
-		ready = at.Add(7 * day)
+	if at := detail.Get("last_success_at").Time(); !at.IsZero() {
+		ready = at.Add(7 * snapshot.Day)
 	}
-	r.figure(logRule, detail.get("payment_ready_until"), ready)
-	r.figure(logRule, detail.get("payment_ready"), ready.After(d.now) && canBePaid(d, s))
-	r.figure(logRule, detail.get("verified"), detail.get("verified_until").time().After(d.now))
+	r.Figure(logRule, detail.Get("payment_ready_until"), ready)
+	r.Figure(logRule, detail.Get("payment_ready"), ready.After(d.now) && canBePaid(d, s))
+	r.Figure(logRule, detail.Get("verified"), detail.Get("verified_until").Time().After(d.now))
 
-	domain := assessment.get("domain")
+	domain := assessment.Get("domain")
 	var age *big.Rat
-	if created := domain.get("created_date").time(); !created.IsZero() {
-		age = big.NewRat(int64(max(0, d.now.Sub(created))/day), 1)
+	if created := domain.Get("created_date").Time(); !created.IsZero() {
+		age = big.NewRat(int64(max(0, d.now.Sub(created))/snapshot.Day), 1)
 	}
-	r.figure("Risk", domain.get("age_days"), age)
+	r.Figure("Risk", domain.Get("age_days"), age)
 
-	newest := detail.get("last_checked_at").time()
-	facts := []node{assessment.at("site", "checked_at"), domain.get("checked_at"),
-		assessment.at("traction", "last_settlement_at")}
-	for _, e := range s.evidence.get("endpoints").items() {
-		facts = append(facts, e.at("answer", "received_at"), e.at("terms", "received_at"))
+	newest := detail.Get("last_checked_at").Time()
+	facts := []snapshot.Node{assessment.At("site", "checked_at"), domain.Get("checked_at"),
+		assessment.At("traction", "last_settlement_at")}
+	for _, e := range s.evidence.Get("endpoints").Items() {
+		facts = append(facts, e.At("answer", "received_at"), e.At("terms", "received_at"))
 	}
 	for _, fact := range facts {
-		if at := fact.time(); at.After(newest) {
+		if at := fact.Time(); at.After(newest) {
 			newest = at
 		}
 	}
-	if assessment.get("synthesis").hasValue() {
-		r.input(assessment.get("updated_at")) // the time of the model's answer may be newer
+	if assessment.Get("synthesis").HasValue() {
+		r.Input(assessment.Get("updated_at")) // the time of the model's answer may be newer
 	} else {
-		r.figure("Facts and judgments", assessment.get("updated_at"), newest)
+		r.Figure("Facts and judgments", assessment.Get("updated_at"), newest)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 func init() {
@@ -18,14 +20,14 @@ func init() {
 const tractionRule = "methodology, Traction"
 
 // recomputeTraction recomputes traction, volumes and buyers of each service from the published settlements.
-func recomputeTraction(d *directory, r *report) {
+func recomputeTraction(d *directory, r *snapshot.Report) {
 	d.readMeasured()
 	named := recipientsNow(d)
 	for _, s := range d.services {
 		t := sumSettlements(d, s)
 		status := d.tractionStatus(s, named)
-		r.figure(tractionRule, d.snap.json(s.file("settlements.json")).at("data", "slug"), s.slug)
-		r.figure(tractionRule, s.detail.at("assessment", "traction", "status"), status)
+		r.Figure(tractionRule, d.snap.JSON(s.file("settlements.json")).At("data", "slug"), s.slug)
+		r.Figure(tractionRule, s.detail.At("assessment", "traction", "status"), status)
 		if status == "measured" {
 			compareSharing(r, d, s, named)
 			compareTraction(r, d, s, t)
@@ -37,22 +39,22 @@ func recomputeTraction(d *directory, r *report) {
 }
 
 // compareUnmeasured checks that a service that is not measured has no figures.
-func compareUnmeasured(r *report, d *directory, s *service) {
-	p := s.detail.at("assessment", "traction")
+func compareUnmeasured(r *snapshot.Report, d *directory, s *service) {
+	p := s.detail.At("assessment", "traction")
 	for _, name := range []string{"volume_usd_30d", "volume_usd_all_time", "tx_count_30d", "tx_count_all_time",
 		"first_settlement_at", "last_settlement_at", "unique_buyers_30d", "top_buyer_share_30d",
 		"top_3_buyers_share_30d", "trend_7d_vs_30d", "median_settlement_usd_30d", "max_settlement_usd_30d"} {
-		r.figure(tractionRule, p.get(name), nil)
+		r.Figure(tractionRule, p.Get(name), nil)
 	}
 	for _, name := range []string{"measured_networks", "settled_via", "settled_via_detail", "shared_with_services"} {
-		r.figure(tractionRule, p.get(name), []string{})
+		r.Figure(tractionRule, p.Get(name), []string{})
 	}
-	r.figure(tractionRule, p.get("concentrated_volume"), false)
-	r.figure(tractionRule, p.get("shared_payout"), false)
-	r.figure(tractionRule, p.get("shared_with"), 0)
-	r.figure(tractionRule, p.get("pro_quota_share"), 1)
-	r.figure(tractionRule, d.snap.json(s.file("volume/period=all.json")).get("data"), []any{})
-	r.figure(tractionRule, d.snap.json(s.file("buyers/period=all.json")).get("data"), []any{})
+	r.Figure(tractionRule, p.Get("concentrated_volume"), false)
+	r.Figure(tractionRule, p.Get("shared_payout"), false)
+	r.Figure(tractionRule, p.Get("shared_with"), 0)
+	r.Figure(tractionRule, p.Get("pro_quota_share"), 1)
+	r.Figure(tractionRule, d.snap.JSON(s.file("volume/period=all.json")).Get("data"), []any{})
+	r.Figure(tractionRule, d.snap.JSON(s.file("buyers/period=all.json")).Get("data"), []any{})
 }
 
 // tractionSums contains the sums over the settlements to all recipients of a service.
@@ -76,9 +78,9 @@ type settledVia struct {
 
 // sumSettlements sums the settlements of a service.
 func sumSettlements(d *directory, s *service) *tractionSums {
-	today := midnight(d.now)
-	from7, from30 := today.Add(-6*day).Format(time.DateOnly), today.Add(-29*day).Format(time.DateOnly)
-	from90 := today.Add(-89 * day).Format(time.DateOnly)
+	today := snapshot.Midnight(d.now)
+	from7, from30 := today.Add(-6*snapshot.Day).Format(time.DateOnly), today.Add(-29*snapshot.Day).Format(time.DateOnly)
+	from90 := today.Add(-89 * snapshot.Day).Format(time.DateOnly)
 	t := &tractionSums{volume30: new(big.Rat), volumeAll: new(big.Rat), whole7: new(big.Rat), whole30: new(big.Rat),
 		facilitators: map[string]*settledVia{}, dayVolume: map[string]*big.Rat{}, dayCount: map[string]int{},
 		dayPayers: map[string]int{}}
@@ -91,7 +93,7 @@ func sumSettlements(d *directory, s *service) *tractionSums {
 		for _, day := range all {
 			t.countAll += day.count
 			t.dayCount[day.date] += day.count
-			if at := day.last.time(); at.After(t.last) {
+			if at := day.last.Time(); at.After(t.last) {
 				t.last = at
 			}
 			if day.date >= from30 {
@@ -102,7 +104,7 @@ func sumSettlements(d *directory, s *service) *tractionSums {
 				t.whole7.Add(t.whole7, day.dollars)
 			}
 		}
-		if at := recipient.first.time(); len(all) > 0 && (t.first.IsZero() || at.Before(t.first)) {
+		if at := recipient.first.Time(); len(all) > 0 && (t.first.IsZero() || at.Before(t.first)) {
 			t.first = at
 		}
 		for id, volume := range recipient.byFacilitator(month) {
@@ -136,8 +138,8 @@ func sumSettlements(d *directory, s *service) *tractionSums {
 }
 
 // compareTraction compares the sums with the published ones.
-func compareTraction(r *report, d *directory, s *service, t *tractionSums) {
-	p := s.detail.at("assessment", "traction")
+func compareTraction(r *snapshot.Report, d *directory, s *service, t *tractionSums) {
+	p := s.detail.At("assessment", "traction")
 	for name, value := range map[string]any{
 		"volume_usd_30d": t.volume30, "volume_usd_all_time": t.volumeAll, "tx_count_30d": t.count30,
 		"tx_count_all_time": t.countAll, "first_settlement_at": t.first, "last_settlement_at": t.last,
@@ -146,7 +148,7 @@ func compareTraction(r *report, d *directory, s *service, t *tractionSums) {
 		"median_settlement_usd_30d": t.median(), "max_settlement_usd_30d": t.largest(),
 		"concentrated_volume": t.isConcentrated(),
 	} {
-		r.figure(tractionRule, p.get(name), value)
+		r.Figure(tractionRule, p.Get(name), value)
 	}
 	t.compareVia(r, p)
 }
@@ -166,7 +168,7 @@ func (t *tractionSums) share(n int) *big.Rat {
 // shareOf returns share with four decimals.
 func (t *tractionSums) shareOf(n int) *big.Rat {
 	if share := t.share(n); share != nil {
-		return round(share, 4)
+		return snapshot.Round(share, 4)
 	}
 	return nil
 }
@@ -178,7 +180,7 @@ func (t *tractionSums) isConcentrated() bool {
 
 // trend is nil without volume, and until the first settlement and the measuring of every network are 30 days old.
 func (t *tractionSums) trend(d *directory, s *service) *big.Rat {
-	month := d.now.Add(-30 * day)
+	month := d.now.Add(-30 * snapshot.Day)
 	young := t.first.After(month)
 	for _, network := range d.measuredNetworks(d.recipientsWithin(s)) {
 		young = young || d.measured[network].After(month)
@@ -187,7 +189,7 @@ func (t *tractionSums) trend(d *directory, s *service) *big.Rat {
 		return nil
 	}
 	rate7, rate30 := new(big.Rat).Quo(t.whole7, big.NewRat(7, 1)), new(big.Rat).Quo(t.whole30, big.NewRat(30, 1))
-	return round(rate7.Quo(rate7, rate30), 4)
+	return snapshot.Round(rate7.Quo(rate7, rate30), 4)
 }
 
 func (t *tractionSums) median() *big.Rat {
@@ -207,7 +209,7 @@ func (t *tractionSums) largest() *big.Rat {
 }
 
 // compareVia compares the facilitators, largest volume first, then by id.
-func (t *tractionSums) compareVia(r *report, p node) {
+func (t *tractionSums) compareVia(r *snapshot.Report, p snapshot.Node) {
 	ids := slices.SortedFunc(maps.Keys(t.facilitators), func(a, b string) int {
 		return cmp.Or(t.facilitators[b].volume.Cmp(t.facilitators[a].volume), cmp.Compare(a, b))
 	})
@@ -216,13 +218,13 @@ func (t *tractionSums) compareVia(r *report, p node) {
 		via := t.facilitators[id]
 		detail = append(detail, map[string]any{"id": id, "volume_usd_30d": via.volume, "tx_count_30d": via.count})
 	}
-	r.figure(tractionRule, p.get("settled_via"), ids)
-	r.figure(tractionRule, p.get("settled_via_detail"), detail)
+	r.Figure(tractionRule, p.Get("settled_via"), ids)
+	r.Figure(tractionRule, p.Get("settled_via_detail"), detail)
 }
 
 // compareVolumes compares the series of days with settlements.
-func compareVolumes(r *report, d *directory, s *service, t *tractionSums) {
-	from := midnight(d.now).Add(-89 * day).Format(time.DateOnly)
+func compareVolumes(r *snapshot.Report, d *directory, s *service, t *tractionSums) {
+	from := snapshot.Midnight(d.now).Add(-89 * snapshot.Day).Format(time.DateOnly)
 	volumes, buyers := []any{}, []any{}
 	for _, date := range slices.Sorted(maps.Keys(t.dayCount)) {
 		if date >= from {
@@ -231,6 +233,6 @@ func compareVolumes(r *report, d *directory, s *service, t *tractionSums) {
 			buyers = append(buyers, map[string]any{"date": date, "unique_buyers": t.dayPayers[date]})
 		}
 	}
-	r.figure(tractionRule, d.snap.json(s.file("volume/period=all.json")).get("data"), volumes)
-	r.figure(tractionRule, d.snap.json(s.file("buyers/period=all.json")).get("data"), buyers)
+	r.Figure(tractionRule, d.snap.JSON(s.file("volume/period=all.json")).Get("data"), volumes)
+	r.Figure(tractionRule, d.snap.JSON(s.file("buyers/period=all.json")).Get("data"), buyers)
 }

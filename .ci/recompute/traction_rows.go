@@ -4,14 +4,16 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // settled contains the settlements to one recipient that count for a service.
 type settled struct {
-	shares []node
+	shares []snapshot.Node
 	until  string // last day that counts, "" without an end
-	tokens []node
-	first  node // time of the first settlement
+	tokens []snapshot.Node
+	first  snapshot.Node // time of the first settlement
 }
 
 // settledDay is what one facilitator settled to a recipient on one day.
@@ -19,20 +21,20 @@ type settledDay struct {
 	facilitator, date string
 	count             int
 	dollars           *big.Rat
-	last              node
+	last              snapshot.Node
 }
 
 // settlementsOf returns the settlements to each recipient of a service. The rows of a shared recipient are in the file
 // of one of its services.
 func settlementsOf(d *directory, s *service) []settled {
 	var list []settled
-	for _, r := range d.snap.json(s.file("settlements.json")).at("data", "recipients").items() {
-		out := settled{shares: r.get("shares").items(), until: r.get("until").text()}
-		owner := "v1/services/" + r.get("rows_in").text() + "/settlements.json"
-		for _, other := range d.snap.json(owner).at("data", "recipients").items() {
-			if other.get("network_caip2").text() == r.get("network_caip2").text() &&
-				other.get("pay_to").text() == r.get("pay_to").text() {
-				out.tokens, out.first = other.get("tokens").items(), other.get("first_settlement_at")
+	for _, r := range d.snap.JSON(s.file("settlements.json")).At("data", "recipients").Items() {
+		out := settled{shares: r.Get("shares").Items(), until: r.Get("until").Text()}
+		owner := "v1/services/" + r.Get("rows_in").Text() + "/settlements.json"
+		for _, other := range d.snap.JSON(owner).At("data", "recipients").Items() {
+			if other.Get("network_caip2").Text() == r.Get("network_caip2").Text() &&
+				other.Get("pay_to").Text() == r.Get("pay_to").Text() {
+				out.tokens, out.first = other.Get("tokens").Items(), other.Get("first_settlement_at")
 			}
 		}
 		list = append(list, out)
@@ -47,10 +49,10 @@ func (r *settled) counts(date string) bool { return r.until == "" || date <= r.u
 func (r *settled) days() []settledDay {
 	var list []settledDay
 	for _, token := range r.tokens {
-		for _, n := range token.get("days").items() {
-			if date := n.get("date").text(); r.counts(date) {
-				list = append(list, settledDay{token.get("facilitator_id").text(), date, n.get("tx_count").int(),
-					tokenDollars(token, n), n.get("last_at")})
+		for _, n := range token.Get("days").Items() {
+			if date := n.Get("date").Text(); r.counts(date) {
+				list = append(list, settledDay{token.Get("facilitator_id").Text(), date, n.Get("tx_count").Int(),
+					tokenDollars(token, n), n.Get("last_at")})
 			}
 		}
 	}
@@ -58,12 +60,12 @@ func (r *settled) days() []settledDay {
 }
 
 // tokenDollars returns the amount of a row in dollars.
-func tokenDollars(token, row node) *big.Rat {
-	amount := row.get("amount").number()
+func tokenDollars(token, row snapshot.Node) *big.Rat {
+	amount := row.Get("amount").Number()
 	if amount == nil {
 		return new(big.Rat)
 	}
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(token.get("decimals").int())), nil)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(token.Get("decimals").Int())), nil)
 	return new(big.Rat).Quo(amount, new(big.Rat).SetInt(unit))
 }
 
@@ -72,14 +74,14 @@ func tokenDollars(token, row node) *big.Rat {
 func (r *settled) divided(days []settledDay) *big.Rat {
 	total, from := new(big.Rat), ""
 	for _, share := range r.shares {
-		until := share.get("until").text()
+		until := share.Get("until").Text()
 		sum := new(big.Rat)
 		for _, day := range days {
 			if day.date > from && (until == "" || day.date <= until) {
 				sum.Add(sum, day.dollars)
 			}
 		}
-		total.Add(total, part(sum, share.get("service_count").int(), share.get("place").int()))
+		total.Add(total, part(sum, share.Get("service_count").Int(), share.Get("place").Int()))
 		from = until
 	}
 	return total
@@ -161,8 +163,8 @@ type payer struct{ id, date string }
 // payers returns the undivided volume of each payer from a date on.
 func (r *settled) payers(from string, volume map[string]*big.Rat, dates map[payer]bool) {
 	for _, token := range r.tokens {
-		for _, n := range token.get("payers").items() {
-			id, date := n.get("payer").text(), n.get("date").text()
+		for _, n := range token.Get("payers").Items() {
+			id, date := n.Get("payer").Text(), n.Get("date").Text()
 			if !r.counts(date) {
 				continue
 			}
@@ -180,9 +182,9 @@ func (r *settled) payers(from string, volume map[string]*big.Rat, dates map[paye
 // amounts returns the amount of each settlement from a date on.
 func (r *settled) amounts(from string) (list []*big.Rat) {
 	for _, token := range r.tokens {
-		for _, n := range token.get("amounts").items() {
-			if date := n.get("date").text(); r.counts(date) && date >= from {
-				for range n.get("tx_count").int() {
+		for _, n := range token.Get("amounts").Items() {
+			if date := n.Get("date").Text(); r.counts(date) && date >= from {
+				for range n.Get("tx_count").Int() {
 					list = append(list, tokenDollars(token, n))
 				}
 			}

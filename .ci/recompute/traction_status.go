@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"time"
-)
 
-// account is a recipient on a network.
-type account struct{ network, address string }
+	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/snapshot"
+)
 
 // readMeasured reads the networks whose settlements are measured.
 func (d *directory) readMeasured() {
 	d.measured = map[string]time.Time{}
-	for _, n := range d.snap.json("v1/coverage.json").at("data", "networks").items() {
-		if n.get("measured").bool() {
-			d.measured[n.get("network_caip2").text()] = n.get("measured_since").time()
+	for _, n := range d.snap.JSON("v1/coverage.json").At("data", "networks").Items() {
+		if n.Get("measured").Bool() {
+			d.measured[n.Get("network_caip2").Text()] = n.Get("measured_since").Time()
 		}
 	}
 }
@@ -27,8 +27,8 @@ func (d *directory) isMeasured(network string) bool {
 }
 
 // recipientsNow returns the services that name each recipient now or named it last, by slug.
-func recipientsNow(d *directory) map[account][]*service {
-	named := map[account][]*service{}
+func recipientsNow(d *directory) map[conformance.Account][]*service {
+	named := map[conformance.Account][]*service{}
 	for _, s := range d.services {
 		for at := range recipientsOf(s) {
 			named[at] = append(named[at], s)
@@ -38,34 +38,35 @@ func recipientsNow(d *directory) map[account][]*service {
 }
 
 // recipientsOf returns the recipients that active endpoints of a service name.
-func recipientsOf(s *service) map[account]bool {
-	set := map[account]bool{}
-	for _, endpoint := range s.detail.get("endpoints").items() {
+func recipientsOf(s *service) map[conformance.Account]bool {
+	set := map[conformance.Account]bool{}
+	for _, endpoint := range s.detail.Get("endpoints").Items() {
 		maps.Copy(set, recipientsIn(endpoint))
 	}
 	return set
 }
 
 // recipientsIn returns the recipients that an endpoint names.
-func recipientsIn(endpoint node) map[account]bool {
-	set := map[account]bool{}
-	for _, p := range endpoint.get("pricing").items() {
-		network := p.get("network_caip2").text()
-		set[account{network, normalAddress(network, p.get("pay_to").text())}] = true
+func recipientsIn(endpoint snapshot.Node) map[conformance.Account]bool {
+	set := map[conformance.Account]bool{}
+	for _, p := range endpoint.Get("pricing").Items() {
+		network := p.Get("network_caip2").Text()
+		address := conformance.NormalAddress(network, p.Get("pay_to").Text())
+		set[conformance.Account{Network: network, Address: address}] = true
 	}
 	return set
 }
 
 // recipientsWithin returns the networks on which recipients belonged to the service on one of the last 30 days.
 func (d *directory) recipientsWithin(s *service) map[string]bool {
-	first := midnight(d.now).Add(-29 * day).Format(time.DateOnly)
+	first := snapshot.Midnight(d.now).Add(-29 * snapshot.Day).Format(time.DateOnly)
 	networks := map[string]bool{}
 	for at := range recipientsOf(s) {
-		networks[at.network] = true
+		networks[at.Network] = true
 	}
-	for _, n := range d.snap.json(s.file("settlements.json")).at("data", "recipients").items() {
-		if until := n.get("until"); !until.hasValue() || until.text() >= first {
-			networks[n.get("network_caip2").text()] = true
+	for _, n := range d.snap.JSON(s.file("settlements.json")).At("data", "recipients").Items() {
+		if until := n.Get("until"); !until.HasValue() || until.Text() >= first {
+			networks[n.Get("network_caip2").Text()] = true
 		}
 	}
 	return networks
@@ -84,7 +85,7 @@ func (d *directory) measuredNetworks(networks map[string]bool) []string {
 }
 
 // tractionStatus returns the first status that applies.
-func (d *directory) tractionStatus(s *service, named map[account][]*service) string {
+func (d *directory) tractionStatus(s *service, named map[conformance.Account][]*service) string {
 	networks := d.recipientsWithin(s)
 	switch {
 	case len(d.sharing(s, named)) > 0 && d.failsLong(s):
@@ -99,7 +100,7 @@ func (d *directory) tractionStatus(s *service, named map[account][]*service) str
 
 // failsLong reports whether every counted visit of the last 7 days failed, and one before.
 func (d *directory) failsLong(s *service) bool {
-	before := d.now.Add(-7 * day)
+	before := d.now.Add(-7 * snapshot.Day)
 	for _, visit := range slices.Backward(s.visits(d).list) {
 		if !visit.counted {
 			continue
@@ -115,11 +116,11 @@ func (d *directory) failsLong(s *service) bool {
 }
 
 // sharing returns the other services that name a recipient of the service on a measured network now, by slug.
-func (d *directory) sharing(s *service, named map[account][]*service) map[string]*service {
+func (d *directory) sharing(s *service, named map[conformance.Account][]*service) map[string]*service {
 	others := map[string]*service{}
 	for at := range recipientsOf(s) {
 		for _, other := range named[at] {
-			if other != s && d.isMeasured(at.network) {
+			if other != s && d.isMeasured(at.Network) {
 				others[other.slug] = other
 			}
 		}
@@ -131,8 +132,8 @@ func (d *directory) sharing(s *service, named map[account][]*service) map[string
 const maxSharing = 100
 
 // compareSharing compares which other services share a recipient of the service. Unresponsive services share nothing.
-func compareSharing(r *report, d *directory, s *service, named map[account][]*service) {
-	p := s.detail.at("assessment", "traction")
+func compareSharing(r *snapshot.Report, d *directory, s *service, named map[conformance.Account][]*service) {
+	p := s.detail.At("assessment", "traction")
 	others := d.sharing(s, named)
 	maps.DeleteFunc(others, func(_ string, other *service) bool {
 		return d.tractionStatus(other, named) == "unresponsive"
@@ -140,14 +141,14 @@ func compareSharing(r *report, d *directory, s *service, named map[account][]*se
 	list := []any{}
 	for _, slug := range slices.Sorted(maps.Keys(others)) {
 		if len(list) < maxSharing {
-			list = append(list, map[string]any{"name": others[slug].detail.get("name").text(), "slug": slug})
+			list = append(list, map[string]any{"name": others[slug].detail.Get("name").Text(), "slug": slug})
 		}
 	}
-	r.figure(tractionRule, p.get("shared_payout"), len(others) > 0)
-	r.figure(tractionRule, p.get("shared_with"), len(others))
-	r.figure(tractionRule, p.get("shared_with_services"), list)
-	r.figure(tractionRule, p.get("pro_quota_share"), nearest(1/float64(len(others)+1)))
-	r.figure(tractionRule, p.get("measured_networks"), d.measuredNetworks(d.recipientsWithin(s)))
+	r.Figure(tractionRule, p.Get("shared_payout"), len(others) > 0)
+	r.Figure(tractionRule, p.Get("shared_with"), len(others))
+	r.Figure(tractionRule, p.Get("shared_with_services"), list)
+	r.Figure(tractionRule, p.Get("pro_quota_share"), nearest(1/float64(len(others)+1)))
+	r.Figure(tractionRule, p.Get("measured_networks"), d.measuredNetworks(d.recipientsWithin(s)))
 }
 
 // nearest returns a number as JSON writes it: in the fewest digits that no other number of 64 bits shares.

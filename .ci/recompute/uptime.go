@@ -5,13 +5,15 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 const uptimeRule = "Uptime and response times"
 
 // visit is a row of a service's log of checks.
 type visit struct {
-	row      node
+	row      snapshot.Node
 	at       time.Time
 	counted  bool // an inconclusive visit does not count
 	up       bool
@@ -37,18 +39,18 @@ func (s *service) visits(d *directory) visits {
 
 func readVisits(d *directory, s *service) visits {
 	name := s.file("checks")
-	index := d.snap.json(name + "/log.json")
-	v := visits{total: index.get("next").int()}
-	for _, row := range d.snap.log(name) {
-		counted := row.get("counted")
+	index := d.snap.JSON(name + "/log.json")
+	v := visits{total: index.Get("next").Int()}
+	for _, row := range d.snap.Log(name) {
+		counted := row.Get("counted")
 		v.list = append(v.list, visit{
-			row: row, at: row.get("checked_at").time(), counted: counted.bool() || !counted.exists(),
-			up: row.get("is_up").bool(), timed: row.get("response_time_ms").hasValue(),
-			response: row.get("response_time_ms").int(),
+			row: row, at: row.Get("checked_at").Time(), counted: counted.Bool() || !counted.Exists(),
+			up: row.Get("is_up").Bool(), timed: row.Get("response_time_ms").HasValue(),
+			response: row.Get("response_time_ms").Int(),
 		})
 	}
-	if len(v.list) > 0 && index.get("first").int() > 0 {
-		v.whole = midnight(v.list[0].at).Add(day)
+	if len(v.list) > 0 && index.Get("first").Int() > 0 {
+		v.whole = snapshot.Midnight(v.list[0].at).Add(snapshot.Day)
 	}
 	return v
 }
@@ -75,20 +77,20 @@ func (v visits) count(from, to time.Time) (c counter) {
 }
 
 // recomputeUptime computes uptime, response times, their series and the scores of every service.
-func recomputeUptime(d *directory, r *report) {
+func recomputeUptime(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
 		v := s.visits(d)
 		recomputePoints(d, r, s, v)
 		recomputeWindows(d, r, s, v)
 		recomputeScores(d, r, s)
-		detail, reliability := s.detail, s.detail.at("assessment", "reliability")
-		r.figure(uptimeRule, detail.get("total_checks"), v.total)
-		r.figure(uptimeRule, reliability.get("total_checks"), detail.get("total_checks"))
+		detail, reliability := s.detail, s.detail.At("assessment", "reliability")
+		r.Figure(uptimeRule, detail.Get("total_checks"), v.total)
+		r.Figure(uptimeRule, reliability.Get("total_checks"), detail.Get("total_checks"))
 		lastDay := hoursBefore(d.now, 24)
 		c := v.count(lastDay, d.now.Add(time.Nanosecond))
-		r.figure(uptimeRule, detail.get("avg_response_time_ms"), mean(c.response, c.timed))
-		r.figure(uptimeRule, reliability.get("avg_response_ms"), mean(c.response, c.timed))
-		r.figure(uptimeRule, reliability.get("response_p95_ms"), p95(v, d.now))
+		r.Figure(uptimeRule, detail.Get("avg_response_time_ms"), snapshot.Mean(c.response, c.timed))
+		r.Figure(uptimeRule, reliability.Get("avg_response_ms"), snapshot.Mean(c.response, c.timed))
+		r.Figure(uptimeRule, reliability.Get("response_p95_ms"), p95(v, d.now))
 	}
 }
 
@@ -99,97 +101,100 @@ func hoursBefore(now time.Time, n int) time.Time {
 
 // recomputePoints computes the points of the uptime series from the log. Points of days that are no longer in the log
 // are inputs; their percentage follows from their counts.
-func recomputePoints(d *directory, r *report, s *service, v visits) {
-	series := d.snap.json(s.file("uptime/period=90d.json"))
-	points := series.get("data").items()
+func recomputePoints(d *directory, r *snapshot.Report, s *service, v visits) {
+	series := d.snap.JSON(s.file("uptime/period=90d.json"))
+	points := series.Get("data").Items()
 	for _, point := range points {
-		start := point.get("period_start").time()
-		total, up := point.get("total_checks"), point.get("successful_checks")
+		start := point.Get("period_start").Time()
+		total, up := point.Get("total_checks"), point.Get("successful_checks")
 		if start.Before(v.whole) {
-			r.input(total)
-			r.input(up)
-			r.input(point.get("avg_response_time_ms"))
-			r.input(point.get("period_start"))
+			r.Input(total)
+			r.Input(up)
+			r.Input(point.Get("avg_response_time_ms"))
+			r.Input(point.Get("period_start"))
 		} else {
-			c := v.count(start, start.Add(day))
-			r.figure(uptimeRule, total, c.total)
-			r.figure(uptimeRule, up, c.up)
-			r.figure(uptimeRule, point.get("avg_response_time_ms"), mean(c.response, c.timed))
-			r.figure(uptimeRule, point.get("period_start"), midnight(start))
+			c := v.count(start, start.Add(snapshot.Day))
+			r.Figure(uptimeRule, total, c.total)
+			r.Figure(uptimeRule, up, c.up)
+			r.Figure(uptimeRule, point.Get("avg_response_time_ms"), snapshot.Mean(c.response, c.timed))
+			r.Figure(uptimeRule, point.Get("period_start"), snapshot.Midnight(start))
 		}
-		r.figure(uptimeRule, point.get("uptime_percentage"), percent(up.int(), total.int()))
-		end := start.Add(day)
+		r.Figure(uptimeRule, point.Get("uptime_percentage"), snapshot.Percent(up.Int(), total.Int()))
+		end := start.Add(snapshot.Day)
 		if end.After(d.now) {
-			end = s.detail.get("last_checked_at").time()
+			end = s.detail.Get("last_checked_at").Time()
 			if end.After(d.now) {
 				end = d.now // a visit may end while the snapshot is read
 			}
 		}
-		r.figure(uptimeRule, point.get("period_end"), end)
+		r.Figure(uptimeRule, point.Get("period_end"), end)
 	}
 	var days []time.Time // days with a counted visit in the log
 	for _, visit := range v.list {
-		if start := midnight(visit.at); visit.counted && !start.Before(v.whole) && !slices.Contains(days, start) {
+		if start := snapshot.Midnight(visit.at); visit.counted && !start.Before(v.whole) &&
+			!slices.Contains(days, start) {
 			days = append(days, start)
 		}
 	}
 	var published []time.Time
 	for _, point := range points {
-		if start := point.get("period_start").time(); !start.Before(v.whole) {
+		if start := point.Get("period_start").Time(); !start.Before(v.whole) {
 			published = append(published, start)
 		}
 	}
-	today := midnight(d.now)
-	days = slices.DeleteFunc(days, func(t time.Time) bool { return t.Before(today.Add(-89 * day)) })
+	today := snapshot.Midnight(d.now)
+	days = slices.DeleteFunc(days, func(t time.Time) bool { return t.Before(today.Add(-89 * snapshot.Day)) })
 	if !slices.EqualFunc(days, published, time.Time.Equal) {
-		r.compare(uptimeRule, series.get("data"), describe(series.get("data").value), "another set of days")
+		r.Compare(uptimeRule, series.Get("data"), snapshot.Describe(series.Get("data").Value), "another set of days")
 	}
 	for period, first := range map[string]time.Time{
-		"24h": midnight(hoursBefore(d.now, 24)), "7d": today.Add(-6 * day), "30d": today.Add(-29 * day),
+		"24h": snapshot.Midnight(hoursBefore(d.now, 24)), "7d": today.Add(-6 * snapshot.Day),
+		"30d": today.Add(-29 * snapshot.Day),
 	} {
 		var want []any
 		for _, point := range points {
-			if !point.get("period_start").time().Before(first) {
-				want = append(want, point.value)
+			if !point.Get("period_start").Time().Before(first) {
+				want = append(want, point.Value)
 			}
 		}
-		r.figure(uptimeRule, d.snap.json(s.file("uptime/period="+period+".json")).get("data"), want)
+		r.Figure(uptimeRule, d.snap.JSON(s.file("uptime/period="+period+".json")).Get("data"), want)
 	}
-	r.figure(uptimeRule, d.snap.json(s.file("uptime.json")), d.snap.json(s.file("uptime/period=30d.json")))
+	r.Figure(uptimeRule, d.snap.JSON(s.file("uptime.json")), d.snap.JSON(s.file("uptime/period=30d.json")))
 }
 
 // recomputeWindows computes the four windows of uptime. 24 hours are counted in the log, days in the points.
-func recomputeWindows(d *directory, r *report, s *service, v visits) {
-	points := d.snap.json(s.file("uptime/period=90d.json")).get("data").items()
-	uptime := s.detail.get("uptime")
+func recomputeWindows(d *directory, r *snapshot.Report, s *service, v visits) {
+	points := d.snap.JSON(s.file("uptime/period=90d.json")).Get("data").Items()
+	uptime := s.detail.Get("uptime")
 	set := func(window string, days int, c counter) {
-		r.figure(uptimeRule, uptime.get(window), percent(c.up, c.total))
-		r.figure(uptimeRule, s.detail.at("assessment", "reliability", "uptime", window), percent(c.up, c.total))
-		r.figure(uptimeRule, uptime.at("coverage", window, "daysCovered"), days)
-		r.figure(uptimeRule, uptime.at("coverage", window, "checkCount"), c.total)
+		r.Figure(uptimeRule, uptime.Get(window), snapshot.Percent(c.up, c.total))
+		r.Figure(uptimeRule, s.detail.At("assessment", "reliability", "uptime", window),
+			snapshot.Percent(c.up, c.total))
+		r.Figure(uptimeRule, uptime.At("coverage", window, "daysCovered"), days)
+		r.Figure(uptimeRule, uptime.At("coverage", window, "checkCount"), c.total)
 	}
 	from := hoursBefore(d.now, 24)
 	days := 0
-	for start := midnight(from); !start.After(d.now); start = start.Add(day) {
+	for start := snapshot.Midnight(from); !start.After(d.now); start = start.Add(snapshot.Day) {
 		begin := start
 		if begin.Before(from) {
 			begin = from
 		}
-		if v.count(begin, start.Add(day)).total > 0 {
+		if v.count(begin, start.Add(snapshot.Day)).total > 0 {
 			days++
 		}
 	}
 	c := v.count(from, d.now.Add(time.Nanosecond))
 	set("24h", days, c)
-	r.figure(uptimeRule, s.detail.get("uptime_24h"), percent(c.up, c.total))
+	r.Figure(uptimeRule, s.detail.Get("uptime_24h"), snapshot.Percent(c.up, c.total))
 	for window, n := range map[string]int{"7d": 7, "30d": 30, "90d": 90} {
-		first := midnight(d.now).Add(-time.Duration(n-1) * day)
+		first := snapshot.Midnight(d.now).Add(-time.Duration(n-1) * snapshot.Day)
 		days, c := 0, counter{}
 		for _, point := range points {
-			if !point.get("period_start").time().Before(first) {
+			if !point.Get("period_start").Time().Before(first) {
 				days++
-				c.total += point.get("total_checks").int()
-				c.up += point.get("successful_checks").int()
+				c.total += point.Get("total_checks").Int()
+				c.up += point.Get("successful_checks").Int()
 			}
 		}
 		set(window, days, c)
@@ -198,7 +203,7 @@ func recomputeWindows(d *directory, r *report, s *service, v visits) {
 
 // p95 returns the 95th percentile of the response times of 7 days, from a histogram of 64 buckets.
 func p95(v visits, now time.Time) *big.Rat {
-	first := midnight(now).Add(-6 * day)
+	first := snapshot.Midnight(now).Add(-6 * snapshot.Day)
 	var buckets [64]int
 	n := 0
 	for _, visit := range v.list {
@@ -219,33 +224,33 @@ func p95(v visits, now time.Time) *big.Rat {
 
 // recomputeScores computes the scores from the uptime points and the changes of the price series. Days before the
 // points are inputs, except for the stability.
-func recomputeScores(d *directory, r *report, s *service) {
-	points := map[string]node{}
-	for _, point := range d.snap.json(s.file("uptime/period=90d.json")).get("data").items() {
-		points[point.get("period_start").time().Format(time.DateOnly)] = point
+func recomputeScores(d *directory, r *snapshot.Report, s *service) {
+	points := map[string]snapshot.Node{}
+	for _, point := range d.snap.JSON(s.file("uptime/period=90d.json")).Get("data").Items() {
+		points[point.Get("period_start").Time().Format(time.DateOnly)] = point
 	}
-	prices := d.snap.json(s.file("price/period=all.json")).get("data").items()
-	for _, score := range d.snap.json(s.file("scores/period=all.json")).get("data").items() {
-		date := score.get("date")
-		if point, ok := points[date.text()]; ok {
-			r.figure(uptimeRule, score.get("uptime_percentage"), point.get("uptime_percentage"))
-			r.figure(uptimeRule, score.get("avg_response_time_ms"), point.get("avg_response_time_ms"))
-			r.figure(uptimeRule, date, date.text())
-			delete(points, date.text())
+	prices := d.snap.JSON(s.file("price/period=all.json")).Get("data").Items()
+	for _, score := range d.snap.JSON(s.file("scores/period=all.json")).Get("data").Items() {
+		date := score.Get("date")
+		if point, ok := points[date.Text()]; ok {
+			r.Figure(uptimeRule, score.Get("uptime_percentage"), point.Get("uptime_percentage"))
+			r.Figure(uptimeRule, score.Get("avg_response_time_ms"), point.Get("avg_response_time_ms"))
+			r.Figure(uptimeRule, date, date.Text())
+			delete(points, date.Text())
 		} else {
-			r.input(score.get("uptime_percentage"))
-			r.input(score.get("avg_response_time_ms"))
-			r.input(date)
+			r.Input(score.Get("uptime_percentage"))
+			r.Input(score.Get("avg_response_time_ms"))
+			r.Input(date)
 		}
-		stable := score.get("price_stability")
-		want := stability(prices, date.text())
-		if one := big.NewRat(1, 1); want == nil && (!stable.hasValue() || stable.number().Cmp(one) == 0) {
-			r.input(stable) // prices that do not count are in no point: nothing says when the first of them was asked
+		stable := score.Get("price_stability")
+		want := stability(prices, date.Text())
+		if one := big.NewRat(1, 1); want == nil && (!stable.HasValue() || stable.Number().Cmp(one) == 0) {
+			r.Input(stable) // prices that do not count are in no point: nothing says when the first of them was asked
 		} else {
-			r.figure(economicsRule, stable, want)
+			r.Figure(economicsRule, stable, want)
 		}
 	}
 	if len(points) > 0 {
-		r.compare(uptimeRule, d.snap.json(s.file("scores/period=all.json")).get("data"), "a list", "more days")
+		r.Compare(uptimeRule, d.snap.JSON(s.file("scores/period=all.json")).Get("data"), "a list", "more days")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"crypto/sha256"
@@ -15,14 +15,14 @@ import (
 var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp",
 	"validUntil"}
 
-// fingerprint returns the SHA-256 of the version and the sorted set of rows.
-func (e *envelope) fingerprint() string {
+// Fingerprint returns the SHA-256 of the version and the sorted set of rows.
+func (e *envelope) Fingerprint() string {
 	var lines []string
-	for i := range e.rows {
-		r := &e.rows[i]
+	for i := range e.Rows {
+		r := &e.Rows[i]
 		timeout := ""
-		if r.timeout != nil {
-			timeout = strconv.Itoa(*r.timeout)
+		if r.Timeout != nil {
+			timeout = strconv.Itoa(*r.Timeout)
 		}
 		extra := maps.Clone(r.extra)
 		for _, name := range volatileExtra {
@@ -32,14 +32,14 @@ func (e *envelope) fingerprint() string {
 			extra = object{}
 		}
 		line, _ := json.Marshal([]string{ // with <, > and & as \u003c, \u003e and \u0026; cannot fail for strings
-			r.scheme, r.networkKey(), r.assetNorm(), r.amountKey(), r.payToNorm(), timeout, string(marshal(extra)),
+			r.Scheme, r.networkKey(), r.AssetNorm(), r.amountKey(), r.payToNorm(), timeout, string(marshal(extra)),
 		})
 		lines = append(lines, string(line))
 	}
 	slices.Sort(lines)
-	text := fmt.Sprintf("x402/%d\n%s\n", e.version, strings.Join(slices.Compact(lines), "\n"))
+	text := fmt.Sprintf("x402/%d\n%s\n", e.Version, strings.Join(slices.Compact(lines), "\n"))
 	if len(lines) == 0 {
-		text = fmt.Sprintf("x402/%d\n", e.version)
+		text = fmt.Sprintf("x402/%d\n", e.Version)
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

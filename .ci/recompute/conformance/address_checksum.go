@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"bytes"
@@ -112,7 +112,7 @@ func checkConcordium(_, text string) addressFault {
 
 func checkNotZero(data []byte) addressFault {
 	if len(bytes.Trim(data, "\x00")) == 0 {
-		return faultBurn
+		return FaultBurn
 	}
 	return ""
 }

@@ -1,4 +1,6 @@
-package main
+// Package snapshot owns a published snapshot in memory and the report that compares its values with recomputed ones. It
+// must never know what a figure means, nor use another package of Tollbook.
+package snapshot
 
 import (
 	"archive/zip"
@@ -14,20 +16,20 @@ import (
 	"time"
 )
 
-// timeLayout is the format of every published time.
-const timeLayout = "2006-01-02T15:04:05.000Z"
+// TimeLayout is the format of every published time.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// snapshot is one published snapshot in memory: its own files and those of the packs. A parsed file is kept, so that a
-// mutation of it is seen by whoever reads it next.
-type snapshot struct {
+// Snapshot is one published snapshot in memory: its own files and those of the packs. A file is parsed once, and a
+// mutation changes the parsed file, which all later reads return.
+type Snapshot struct {
 	id    string
-	now   time.Time // when the facts were read: built_at of the checkpoint
-	bytes map[string][]byte
-	trees map[string]node
+	Now   time.Time // when the facts were read: built_at of the checkpoint
+	Bytes map[string][]byte
+	Trees map[string]Node
 }
 
-// openSnapshot reads the current snapshot of a folder or of a base URL, and all packs that its logs name.
-func openSnapshot(source string) (*snapshot, error) {
+// Open reads the current snapshot of a folder or of a base URL, and all packs that its logs name.
+func Open(source string) (*Snapshot, error) {
 	data, err := fetch(source, "checkpoint.json")
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func openSnapshot(source string) (*snapshot, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("read checkpoint.json: %w", err)
 	}
-	s := &snapshot{id: c.Snapshot, now: c.BuiltAt, bytes: map[string][]byte{}, trees: map[string]node{}}
+	s := &Snapshot{id: c.Snapshot, Now: c.BuiltAt, Bytes: map[string][]byte{}, Trees: map[string]Node{}}
 	if err := s.addZip(source, "snapshots/"+c.Snapshot+".zip"); err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func fetch(source, name string) ([]byte, error) {
 }
 
 // addZip adds the files of a published zip, except the list of its sums.
-func (s *snapshot) addZip(source, name string) error {
+func (s *Snapshot) addZip(source, name string) error {
 	data, err := fetch(source, name)
 	if err != nil {
 		return err
@@ -90,28 +92,28 @@ func (s *snapshot) addZip(source, name string) error {
 		if err != nil {
 			return fmt.Errorf("read %s in %s: %w", file.Name, name, err)
 		}
-		s.bytes[file.Name] = content
+		s.Bytes[file.Name] = content
 	}
 	return nil
 }
 
 // packs returns the hours of all packs that a log of the snapshot names, oldest first. Pointers of logs are the files
 // named log.json; their blocks that are full are in the packs.
-func (s *snapshot) packs() []string {
+func (s *Snapshot) packs() []string {
 	var hours []string
-	for _, name := range s.files("v1/", "/log.json") {
-		for _, pack := range s.json(name).get("packs").items() {
-			hours = append(hours, pack.get("pack").text())
+	for _, name := range s.Files("v1/", "/log.json") {
+		for _, pack := range s.JSON(name).Get("packs").Items() {
+			hours = append(hours, pack.Get("pack").Text())
 		}
 	}
 	slices.Sort(hours)
 	return slices.Compact(hours)
 }
 
-// files returns the names of all files with a prefix and a suffix, sorted.
-func (s *snapshot) files(prefix, suffix string) []string {
+// Files returns the names of all files with a prefix and a suffix, sorted.
+func (s *Snapshot) Files(prefix, suffix string) []string {
 	var names []string
-	for name := range s.bytes {
+	for name := range s.Bytes {
 		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
 			names = append(names, name)
 		}
@@ -121,23 +123,23 @@ func (s *snapshot) files(prefix, suffix string) []string {
 }
 
 // has reports whether the snapshot contains a file.
-func (s *snapshot) has(name string) bool { return s.bytes[name] != nil }
+func (s *Snapshot) has(name string) bool { return s.Bytes[name] != nil }
 
-// json returns the root of a JSON file; the root of a file that is missing or no JSON is missing.
-func (s *snapshot) json(name string) node {
-	if n, ok := s.trees[name]; ok {
+// JSON returns the root of a JSON file; the root of a file that is missing or no JSON is missing.
+func (s *Snapshot) JSON(name string) Node {
+	if n, ok := s.Trees[name]; ok {
 		return n
 	}
-	n := node{file: name, value: missing{}}
-	if data := s.bytes[name]; data != nil {
-		n.value = parseJSON(data)
+	n := Node{File: name, Value: missing{}}
+	if data := s.Bytes[name]; data != nil {
+		n.Value = ParseJSON(data)
 	}
-	s.trees[name] = n
+	s.Trees[name] = n
 	return n
 }
 
-// parseJSON returns the value of a JSON text, with numbers as they are written; missing if it is no JSON.
-func parseJSON(data []byte) any {
+// ParseJSON returns the value of a JSON text, with numbers as they are written; missing if it is no JSON.
+func ParseJSON(data []byte) any {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var value any
@@ -147,17 +149,17 @@ func parseJSON(data []byte) any {
 	return value
 }
 
-// log returns all rows of a log that are still published, oldest first. name is the log's path, such as v1/checks; its
+// Log returns all rows of a log that are still published, oldest first. name is the log's path, such as v1/checks; its
 // blocks of at most 100 rows are v1/checks/block=N.json.
-func (s *snapshot) log(name string) []node {
-	var rows []node
-	index := s.json(name + "/log.json")
-	first, next := index.get("first").int(), index.get("next").int()
+func (s *Snapshot) Log(name string) []Node {
+	var rows []Node
+	index := s.JSON(name + "/log.json")
+	first, next := index.Get("first").Int(), index.Get("next").Int()
 	for at := first; at < next; {
-		block := s.json(fmt.Sprintf("%s/block=%d.json", name, at/100))
+		block := s.JSON(fmt.Sprintf("%s/block=%d.json", name, at/100))
 		before := at
-		for i, row := range block.get("data").items() {
-			if number := block.get("meta").get("first").int() + i; number >= at && number < next {
+		for i, row := range block.Get("data").Items() {
+			if number := block.Get("meta").Get("first").Int() + i; number >= at && number < next {
 				rows = append(rows, row)
 				at++
 			}

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"bytes"
@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// verdictOf returns the verdict and the class of a response.
-func verdictOf(a *answer, t *terms) (verdict, class string) {
+// VerdictOf returns the verdict and the class of a response.
+func VerdictOf(a *answer, t *terms) (verdict, class string) {
 	switch {
-	case a.status == 402, a.status == 412 && t.envelope != nil:
+	case a.Status == 402, a.Status == 412 && t.Envelope != nil:
 		return paymentVerdict(a, t)
 	case isChallenge(a):
 		return "inconclusive", "challenge"
-	case a.status == 503 && len(a.header("Retry-After")) > 0:
+	case a.Status == 503 && len(a.header("Retry-After")) > 0:
 		return "inconclusive", "unavailable"
 	}
 	for _, c := range statusClasses {
-		if a.status >= c.from && a.status <= c.to {
+		if a.Status >= c.from && a.Status <= c.to {
 			return c.verdict, c.class
 		}
 	}
@@ -46,15 +46,15 @@ var statusClasses = []struct {
 
 // paymentVerdict returns the verdict of a response that asks for payment.
 func paymentVerdict(a *answer, t *terms) (verdict, class string) {
-	e := t.envelope
+	e := t.Envelope
 	switch {
-	case e == nil && len(t.others) == 0 && len(t.protocols) == 0 && isPlatformPage(a):
+	case e == nil && len(t.others) == 0 && len(t.Protocols) == 0 && isPlatformPage(a):
 		return "failed", "host_disabled"
-	case e == nil && len(t.protocols) > 0:
+	case e == nil && len(t.Protocols) > 0:
 		return "broken", "other_402"
-	case e == nil, e.channel == "html":
+	case e == nil, e.Channel == "html":
 		return "broken", "paid_unreadable"
-	case !slices.ContainsFunc(e.rows, func(r row) bool { return r.usable() }):
+	case !slices.ContainsFunc(e.Rows, func(r Row) bool { return r.Usable() }):
 		return "broken", "paid_broken"
 	}
 	return "paid", "paid_ok"

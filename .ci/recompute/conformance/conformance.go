@@ -1,4 +1,7 @@
-package main
+// Package conformance owns what the methodology says about a response: its envelope, its rows, their addresses, the 14
+// checks and the warnings. It must never use a figure that the snapshot derives from them, nor another package of
+// Tollbook.
+package conformance
 
 import (
 	"encoding/json"
@@ -10,44 +13,44 @@ import (
 
 // check is one of the 14 checks. It reports whether an endpoint or a row passes.
 type check struct {
-	id       string
-	endpoint func(*probed) bool
-	row      func(*row, int) bool // the second argument is the version of the envelope
+	ID       string
+	endpoint func(*Probed) bool
+	row      func(*Row, int) bool // the second argument is the version of the envelope
 	optional bool                 // passes without any row
 }
 
-// checks lists the checks in their published order.
-var checks = []check{
-	{id: "payload_captured", endpoint: payloadCaptured},
-	{id: "accepts_present", endpoint: acceptsPresent},
-	{id: "payto_recoverable", row: func(r *row, _ int) bool { return r.payTo != "" }},
-	{id: "payto_conformant", row: payToConformant},
-	{id: "payto_shape", row: payToShape},
-	{id: "price_present", row: pricePresent},
-	{id: "price_sane", row: priceSane},
-	{id: "asset_declared", row: assetDeclared},
-	{id: "network_caip2", row: networkProper},
-	{id: "scheme_declared", row: schemeDeclared},
-	{id: "transport_https", endpoint: transportHTTPS},
-	{id: "x402_version_current", endpoint: versionCurrent},
-	{id: "eip712_domain_extra", row: domainStated, optional: true},
-	{id: "version_channel_coherent", endpoint: channelCoherent},
+// Checks lists the checks in their published order.
+var Checks = []check{
+	{ID: "payload_captured", endpoint: payloadCaptured},
+	{ID: "accepts_present", endpoint: acceptsPresent},
+	{ID: "payto_recoverable", row: func(r *Row, _ int) bool { return r.PayTo != "" }},
+	{ID: "payto_conformant", row: payToConformant},
+	{ID: "payto_shape", row: payToShape},
+	{ID: "price_present", row: pricePresent},
+	{ID: "price_sane", row: priceSane},
+	{ID: "asset_declared", row: assetDeclared},
+	{ID: "network_caip2", row: networkProper},
+	{ID: "scheme_declared", row: schemeDeclared},
+	{ID: "transport_https", endpoint: transportHTTPS},
+	{ID: "x402_version_current", endpoint: versionCurrent},
+	{ID: "eip712_domain_extra", row: domainStated, optional: true},
+	{ID: "version_channel_coherent", endpoint: channelCoherent},
 }
 
-// judge applies the checks to the graded endpoints of a service and returns those that fail.
-func judge(endpoints []*probed) (failed []string) {
-	for _, c := range checks {
+// Judge applies the checks to the graded endpoints of a service and returns those that fail.
+func Judge(endpoints []*Probed) (failed []string) {
+	for _, c := range Checks {
 		pass, rows := len(endpoints) > 0, 0
 		for _, e := range endpoints {
 			if c.endpoint != nil && !c.endpoint(e) {
 				pass = false
 			}
-			if e.terms.envelope == nil {
+			if e.Terms.Envelope == nil {
 				continue
 			}
-			for i := range e.terms.envelope.rows {
+			for i := range e.Terms.Envelope.Rows {
 				rows++
-				if c.row != nil && !c.row(&e.terms.envelope.rows[i], e.terms.envelope.version) {
+				if c.row != nil && !c.row(&e.Terms.Envelope.Rows[i], e.Terms.Envelope.Version) {
 					pass = false
 				}
 			}
@@ -56,22 +59,22 @@ func judge(endpoints []*probed) (failed []string) {
 			pass = c.optional
 		}
 		if !pass {
-			failed = append(failed, c.id)
+			failed = append(failed, c.ID)
 		}
 	}
 	return failed
 }
 
-// graded returns the endpoints that the checks are applied to: the active ones, or all if none is active, without those
+// Graded returns the endpoints that the checks are applied to: the active ones, or all if none is active, without those
 // that never yielded terms if another one did.
-func graded(endpoints []*probed) []*probed {
-	active := slices.DeleteFunc(slices.Clone(endpoints), func(p *probed) bool {
-		return !p.published.get("is_active").bool()
+func Graded(endpoints []*Probed) []*Probed {
+	active := slices.DeleteFunc(slices.Clone(endpoints), func(p *Probed) bool {
+		return !p.Published.Get("is_active").Bool()
 	})
 	if len(active) == 0 {
 		active = endpoints
 	}
-	captured := slices.DeleteFunc(slices.Clone(active), func(p *probed) bool { return p.terms.envelope == nil })
+	captured := slices.DeleteFunc(slices.Clone(active), func(p *Probed) bool { return p.Terms.Envelope == nil })
 	if len(captured) > 0 {
 		return captured
 	}
@@ -84,9 +87,9 @@ var (
 	costlyChecks = []string{"eip712_domain_extra", "payto_shape", "price_sane", "transport_https"}
 )
 
-// gradeOf returns the grade of a service that fails some checks, and the check that caps it, if one does.
-func gradeOf(failed []string) (letter, limit string) {
-	share := 100 * (len(checks) - len(failed)) / len(checks)
+// GradeOf returns the grade of a service that fails some checks, and the check that caps it, if one does.
+func GradeOf(failed []string) (letter, limit string) {
+	share := 100 * (len(Checks) - len(failed)) / len(Checks)
 	first := func(ids []string) string {
 		for _, id := range failed {
 			if slices.Contains(ids, id) {
@@ -113,61 +116,61 @@ func gradeOf(failed []string) (letter, limit string) {
 	return letter, ""
 }
 
-func payloadCaptured(p *probed) bool {
-	e := p.terms.envelope
-	return e != nil && e.channel != "html" && (hasMember(e.object, "accepts") || hasMember(e.object, "x402Version"))
+func payloadCaptured(p *Probed) bool {
+	e := p.Terms.Envelope
+	return e != nil && e.Channel != "html" && (hasMember(e.object, "accepts") || hasMember(e.object, "x402Version"))
 }
 
-func acceptsPresent(p *probed) bool {
-	if p.terms.envelope == nil {
+func acceptsPresent(p *Probed) bool {
+	if p.Terms.Envelope == nil {
 		return false
 	}
-	_, isList := p.terms.envelope.object["accepts"].([]any)
-	return isList && len(p.terms.envelope.rows) > 0
+	_, isList := p.Terms.Envelope.object["accepts"].([]any)
+	return isList && len(p.Terms.Envelope.Rows) > 0
 }
 
-func transportHTTPS(p *probed) bool {
+func transportHTTPS(p *Probed) bool {
 	for _, address := range p.where() {
 		if u, err := url.Parse(address); err != nil || !strings.EqualFold(u.Scheme, "https") {
 			return false
 		}
 	}
-	return p.graded != nil && p.graded.verified
+	return p.Graded != nil && p.Graded.verified
 }
 
-func versionCurrent(p *probed) bool {
-	if p.terms.envelope == nil {
+func versionCurrent(p *Probed) bool {
+	if p.Terms.Envelope == nil {
 		return false
 	}
-	number, isNumber := p.terms.envelope.object["x402Version"].(json.Number)
+	number, isNumber := p.Terms.Envelope.object["x402Version"].(json.Number)
 	return isNumber && plainNumber(number) == "2"
 }
 
 // channelCoherent checks that version 2 is in a header, version 1 in the body, and that no candidate contradicts the
 // one that counts.
-func channelCoherent(p *probed) bool {
-	t := &p.terms
-	if t.envelope == nil || t.repeated || t.unread || t.oversize || t.diverge() {
+func channelCoherent(p *Probed) bool {
+	t := &p.Terms
+	if t.Envelope == nil || t.repeated || t.unread || t.oversize || t.diverge() {
 		return false
 	}
-	if t.envelope.version >= 2 {
-		return t.envelope.channel == "header" && t.envelope.decode == "std"
+	if t.Envelope.Version >= 2 {
+		return t.Envelope.Channel == "header" && t.Envelope.Decode == "std"
 	}
-	headerIsCurrent := func(e envelope) bool { return e.channel == "header" && e.version >= 2 }
-	return t.envelope.channel == "body" && !slices.ContainsFunc(t.others, headerIsCurrent)
+	headerIsCurrent := func(e envelope) bool { return e.Channel == "header" && e.Version >= 2 }
+	return t.Envelope.Channel == "body" && !slices.ContainsFunc(t.others, headerIsCurrent)
 }
 
 // diverge reports whether another candidate asks for other payments. Candidates without rows contradict nothing. Within
 // one version the sets of rows must be equal; between versions one set may be part of the other.
 func (t *terms) diverge() bool {
-	mine := t.envelope.offers()
+	mine := t.Envelope.offers()
 	for _, other := range t.others {
 		theirs := other.offers()
 		if len(theirs) == 0 {
 			continue
 		}
 		within, around := isSubset(theirs, mine), isSubset(mine, theirs)
-		if other.version == t.envelope.version && !(within && around) || !within && !around {
+		if other.Version == t.Envelope.Version && !(within && around) || !within && !around {
 			return true
 		}
 	}
@@ -177,9 +180,9 @@ func (t *terms) diverge() bool {
 // offers returns what the rows ask for, in one form for both versions.
 func (e *envelope) offers() map[[5]string]bool {
 	set := map[[5]string]bool{}
-	for i := range e.rows {
-		r := &e.rows[i]
-		set[[5]string{r.scheme, r.networkKey(), r.assetNorm(), r.payToNorm(), r.amountKey()}] = true
+	for i := range e.Rows {
+		r := &e.Rows[i]
+		set[[5]string{r.Scheme, r.networkKey(), r.AssetNorm(), r.payToNorm(), r.amountKey()}] = true
 	}
 	return set
 }
@@ -194,36 +197,36 @@ func isSubset[K comparable](small, large map[K]bool) bool {
 }
 
 // networkKey and amountKey return the value in normal form, else as written.
-func (r *row) networkKey() string {
-	if r.network != "" {
-		return r.network
+func (r *Row) networkKey() string {
+	if r.Network != "" {
+		return r.Network
 	}
 	return r.written
 }
 
-func (r *row) amountKey() string {
-	if r.amount != "" {
-		return r.amount
+func (r *Row) amountKey() string {
+	if r.Amount != "" {
+		return r.Amount
 	}
 	return r.price
 }
 
-func payToConformant(r *row, _ int) bool {
+func payToConformant(r *Row, _ int) bool {
 	text, isText := r.members["payTo"].(string)
 	return isText && strings.TrimSpace(text) != ""
 }
 
-func payToShape(r *row, _ int) bool {
-	return r.payTo != "" && checkAccount(r.network, r.payTo) == "" &&
-		(r.payToNorm() != r.assetNorm() || namespaceOf(r.network) == "cloudflare")
+func payToShape(r *Row, _ int) bool {
+	return r.PayTo != "" && CheckAccount(r.Network, r.PayTo) == "" &&
+		(r.payToNorm() != r.AssetNorm() || NamespaceOf(r.Network) == "cloudflare")
 }
 
 // onCreditRail reports whether a row may come without a price.
-func (r *row) onCreditRail() bool {
-	return r.scheme == "batch-settlement" && r.network == "cloudflare:402"
+func (r *Row) onCreditRail() bool {
+	return r.Scheme == "batch-settlement" && r.Network == "cloudflare:402"
 }
 
-func pricePresent(r *row, version int) bool {
+func pricePresent(r *Row, version int) bool {
 	name := "amount"
 	if version == 1 {
 		name = "maxAmountRequired"
@@ -239,7 +242,7 @@ func pricePresent(r *row, version int) bool {
 	return false
 }
 
-func priceSane(r *row, _ int) bool {
+func priceSane(r *Row, _ int) bool {
 	_, value := firstMember(r.members, amountNames)
 	if value == nil {
 		return r.onCreditRail()
@@ -253,29 +256,29 @@ func priceSane(r *row, _ int) bool {
 	} else if !isText || !matchesWhole(`[1-9][0-9]{0,38}`, text) {
 		return false
 	}
-	dollars := r.dollars()
+	dollars := r.Dollars()
 	return dollars == nil || dollars.Cmp(big.NewRat(1000, 1)) <= 0
 }
 
-func assetDeclared(r *row, _ int) bool {
+func assetDeclared(r *Row, _ int) bool {
 	text, isText := r.members["asset"].(string)
 	if !isText || strings.TrimSpace(text) == "" {
 		return false
 	}
-	fault := checkAsset(r.network, text)
+	fault := checkAsset(r.Network, text)
 	return fault == "" || fault == faultChecksum
 }
 
-func networkProper(r *row, version int) bool {
+func networkProper(r *Row, version int) bool {
 	text, isText := r.members["network"].(string)
-	if !isText || r.network == "" {
+	if !isText || r.Network == "" {
 		return false
 	}
-	_, isListed := lookupNetwork(text)
-	return version < 2 || text == r.network || isListed
+	_, isListed := LookupNetwork(text)
+	return version < 2 || text == r.Network || isListed
 }
 
-func schemeDeclared(r *row, _ int) bool {
+func schemeDeclared(r *Row, _ int) bool {
 	text, isText := r.members["scheme"].(string)
 	placeholder := []string{"", "unknown", "none", "null", "any"}
 	return isText && !slices.Contains(placeholder, strings.ToLower(strings.TrimSpace(text)))
@@ -286,21 +289,21 @@ var domainSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"
 // gatewayName is the signing domain of Circle's Gateway wallet, which is not the token's.
 const gatewayName = "GatewayWalletBatched"
 
-func domainStated(r *row, _ int) bool {
-	if namespaceOf(r.network) != "eip155" || !slices.Contains(domainSchemes, r.scheme) {
+func domainStated(r *Row, _ int) bool {
+	if NamespaceOf(r.Network) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return true
 	}
 	if extra := r.members["extra"]; extra != nil && !isObject(extra, true) {
 		return false
 	}
-	asset, listed := lookupAsset(r)
+	asset, listed := LookupAsset(r)
 	method := r.text("assetTransferMethod")
 	if method != "" && method != "eip3009" || method == "" && listed && asset.Permit2 {
 		return true
 	}
 	name, version := r.text("name"), r.text("version")
 	if name == gatewayName {
-		return checkAsset(r.network, r.text("verifyingContract")) == ""
+		return checkAsset(r.Network, r.text("verifyingContract")) == ""
 	}
 	isOther := listed && asset.Name != "" && (name != asset.Name || version != asset.Version)
 	return name != "" && version != "" && !isOther

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // warning is an observation that no check counts.
@@ -17,29 +19,29 @@ type warning struct {
 // maxWarnings is the largest number of warnings that are published of a service.
 const maxWarnings = 200
 
-// warn returns the warnings of the graded endpoints, by code, endpoint and row.
-func warn(judged []*probed) []warning {
+// Warn returns the warnings of the graded endpoints, by code, endpoint and row.
+func Warn(judged []*Probed) []warning {
 	var list []warning
 	rows, test := 0, 0
 	for _, p := range judged {
 		for _, code := range p.warnings() {
 			list = append(list, warning{code, p.name, -1})
 		}
-		if p.terms.envelope == nil {
+		if p.Terms.Envelope == nil {
 			continue
 		}
-		for at, n := range brokenRules(p.terms.envelope) {
+		for at, n := range brokenRules(p.Terms.Envelope) {
 			for range n {
 				list = append(list, warning{"schema_invalid", p.name, at})
 			}
 		}
-		for i := range p.terms.envelope.rows {
-			r := &p.terms.envelope.rows[i]
+		for i := range p.Terms.Envelope.Rows {
+			r := &p.Terms.Envelope.Rows[i]
 			for _, code := range r.warnings(p.declared) {
 				list = append(list, warning{code, p.name, i})
 			}
 			rows++
-			if n, ok := lookupNetwork(r.network); ok && !n.Mainnet {
+			if n, ok := LookupNetwork(r.Network); ok && !n.Mainnet {
 				test++
 			}
 		}
@@ -54,11 +56,11 @@ func warn(judged []*probed) []warning {
 }
 
 // warnings returns the warnings about a response as a whole.
-func (p *probed) warnings() (codes []string) {
+func (p *Probed) warnings() (codes []string) {
 	if p.headFree {
 		codes = append(codes, "head_free")
 	}
-	e := p.terms.envelope
+	e := p.Terms.Envelope
 	if e == nil {
 		return codes
 	}
@@ -75,7 +77,7 @@ func (p *probed) warnings() (codes []string) {
 // resourceURL returns the URL of the resource, from the envelope or from the first row that has it.
 func resourceURL(e *envelope) string {
 	places := []object{e.object}
-	for _, r := range e.rows {
+	for _, r := range e.Rows {
 		places = append(places, r.members)
 	}
 	for _, place := range places {
@@ -105,7 +107,7 @@ func isSameResource(a, b string) bool {
 // bazaarIsValid reports whether the bazaar extension, if there is one, has info.input and no bad template of a path.
 func bazaarIsValid(e *envelope) bool {
 	places := []object{e.object}
-	for _, r := range e.rows {
+	for _, r := range e.Rows {
 		places = append(places, r.members)
 	}
 	for _, place := range places {
@@ -129,25 +131,25 @@ func isTemplate(text string) bool {
 }
 
 // warnings returns the warnings about a row. The declared price may be nil.
-func (r *row) warnings(declared *big.Rat) (codes []string) {
-	namespace := namespaceOf(r.network)
-	if r.scheme == "exact" && namespace == "solana" && r.text("feePayer") == "" {
+func (r *Row) warnings(declared *big.Rat) (codes []string) {
+	namespace := NamespaceOf(r.Network)
+	if r.Scheme == "exact" && namespace == "solana" && r.text("feePayer") == "" {
 		codes = append(codes, "svm_feepayer_missing")
 	}
-	if r.scheme == "upto" && namespace == "eip155" && r.text("facilitatorAddress") == "" {
+	if r.Scheme == "upto" && namespace == "eip155" && r.text("facilitatorAddress") == "" {
 		codes = append(codes, "upto_facilitator_missing")
 	}
-	if r.isIssued() && checkAccount(r.network, r.issuer()) != "" {
+	if r.isIssued() && CheckAccount(r.Network, r.issuer()) != "" {
 		codes = append(codes, "xrpl_issuer_missing")
 	}
-	if r.timeout != nil && (*r.timeout < 5 || *r.timeout > 3600) && r.scheme != "batch-settlement" &&
+	if r.Timeout != nil && (*r.Timeout < 5 || *r.Timeout > 3600) && r.Scheme != "batch-settlement" &&
 		r.text("name") != gatewayName {
 		codes = append(codes, "timeout_out_of_range")
 	}
-	if price := r.dollars(); declared != nil && price != nil && !r.variable() && price.Cmp(declared) > 0 {
+	if price := r.Dollars(); declared != nil && price != nil && !r.variable() && price.Cmp(declared) > 0 {
 		codes = append(codes, "price_above_openapi")
 	}
-	for _, fault := range []addressFault{checkAccount(r.network, r.payTo), checkAsset(r.network, r.asset)} {
+	for _, fault := range []addressFault{CheckAccount(r.Network, r.PayTo), checkAsset(r.Network, r.Asset)} {
 		if fault == faultChecksum {
 			codes = append(codes, "checksum_bad")
 		}
@@ -155,35 +157,36 @@ func (r *row) warnings(declared *big.Rat) (codes []string) {
 	return codes
 }
 
-// compareWarnings compares the warnings with their meanings in the methodology.
-func compareWarnings(r *report, e node, methodology string, list []warning) {
+// CompareWarnings compares the warnings with their meanings in the methodology.
+func CompareWarnings(r *snapshot.Report, e snapshot.Node, methodology string, list []warning) {
 	const rule = "methodology, Warnings outside the grade"
-	r.figure(rule, e.get("warning_count"), len(list))
-	items := e.get("warnings").items()
+	r.Figure(rule, e.Get("warning_count"), len(list))
+	items := e.Get("warnings").Items()
 	if len(items) != min(len(list), maxWarnings) {
-		r.compare(rule, e.get("warnings"), describe(e.get("warnings").value), describe(make([]any, len(list))))
+		r.Compare(rule, e.Get("warnings"), snapshot.Describe(e.Get("warnings").Value),
+			snapshot.Describe(make([]any, len(list))))
 		return
 	}
 	if len(list) == 0 {
-		r.compare(rule, e.get("warnings"), "[]", "[]")
+		r.Compare(rule, e.Get("warnings"), "[]", "[]")
 	}
 	for i, item := range items {
 		w := list[i]
-		r.figure(rule, item.get("code"), w.code)
-		meaning := item.get("meaning").text()
-		cell := tableCell(methodology, w.code)
-		r.figure(rule, item.get("meaning"), cell[:min(len(meaning), len(cell))])
-		r.figure(rule, item.get("endpoint"), textOrNull(w.endpoint))
+		r.Figure(rule, item.Get("code"), w.code)
+		meaning := item.Get("meaning").Text()
+		cell := TableCell(methodology, w.code)
+		r.Figure(rule, item.Get("meaning"), cell[:min(len(meaning), len(cell))])
+		r.Figure(rule, item.Get("endpoint"), snapshot.TextOrNull(w.endpoint))
 		if w.row < 0 {
-			r.figure(rule, item.get("row"), nil)
+			r.Figure(rule, item.Get("row"), nil)
 		} else {
-			r.figure(rule, item.get("row"), w.row)
+			r.Figure(rule, item.Get("row"), w.row)
 		}
 	}
 }
 
-// tableCell returns the second cell of the table's line that begins with a code.
-func tableCell(page, code string) string {
+// TableCell returns the second cell of the table's line that begins with a code.
+func TableCell(page, code string) string {
 	_, line, _ := strings.Cut(page, "\n| `"+code+"` | ")
 	line, _, _ = strings.Cut(line, " |\n")
 	return line

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"encoding/json"
@@ -48,7 +48,7 @@ func brokenRules(e *envelope) map[int]int {
 			}
 		}
 	}
-	if e.version >= 2 {
+	if e.Version >= 2 {
 		check(-1, e.object, envelopeRules)
 		if resource, ok := e.object["resource"].(object); ok {
 			check(-1, resource, resourceRules)
@@ -60,7 +60,7 @@ func brokenRules(e *envelope) map[int]int {
 	}
 	for i, value := range rows[:min(len(rows), maxRows)] {
 		if members, ok := value.(object); ok {
-			check(i, members, rowRules[min(e.version, 2)])
+			check(i, members, rowRules[min(e.Version, 2)])
 		} else {
 			broken[i]++
 		}

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 
 	assets "tollbook/build/tables"
 	"tollbook/site/listing"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // loadPublished loads the tables as they are published. Only tests may ask the packages of Tollbook for them.
@@ -15,7 +17,7 @@ func loadPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loadTables(node{value: parseJSON(data)})
+	LoadTables(snapshot.Node{Value: snapshot.ParseJSON(data)})
 }
 
 // TestCheckAccount checks published addresses and spoilt copies of them.
@@ -29,10 +31,10 @@ func TestCheckAccount(t *testing.T) {
 		{"eip155:8453", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", ""},
 		{"eip155:8453", "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", faultChecksum},
 		{"eip155:8453", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe", faultShape},
-		{"eip155:8453", "0x0000000000000000000000000000000000000000", faultBurn},
+		{"eip155:8453", "0x0000000000000000000000000000000000000000", FaultBurn},
 		{"eip155:8453", "vitalik.eth", faultShape},
 		{"solana:x", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", ""},
-		{"solana:x", "11111111111111111111111111111111", faultBurn},
+		{"solana:x", "11111111111111111111111111111111", FaultBurn},
 		{"solana:x", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", faultShape},
 		{"tron:x", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", ""},
 		{"tron:x", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u", faultChecksum},
@@ -51,7 +53,7 @@ func TestCheckAccount(t *testing.T) {
 		{"elsewhere:1", "someone", ""},
 		{"elsewhere:1", "someone@acme.test", faultShape},
 	} {
-		if got := checkAccount(test.network, test.text); got != test.want {
+		if got := CheckAccount(test.network, test.text); got != test.want {
 			t.Errorf("checkAccount(%q, %q) = %q, want %q", test.network, test.text, got, test.want)
 		}
 	}
@@ -67,7 +69,7 @@ func TestNormalAddress(t *testing.T) {
 		{"tvm:-239", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs",
 			"0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"},
 	} {
-		if got := normalAddress(test.network, test.text); got != test.want {
+		if got := NormalAddress(test.network, test.text); got != test.want {
 			t.Errorf("normalAddress(%q, %q) = %q, want %q", test.network, test.text, got, test.want)
 		}
 	}

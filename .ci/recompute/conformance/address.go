@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"regexp"
@@ -12,7 +12,7 @@ type addressFault string
 const (
 	faultShape    addressFault = "not an address of this network"
 	faultChecksum addressFault = "the checksum does not match"
-	faultBurn     addressFault = "nobody can spend from this address"
+	FaultBurn     addressFault = "nobody can spend from this address"
 )
 
 // maxAddress is the longest address in bytes.
@@ -33,18 +33,18 @@ var ownAssets = []string{"algorand", "sui", "hedera", "xrpl", "cosmos", "cardano
 
 // formOf returns the published form of a network's addresses and its name in byteRules.
 func formOf(network string) (addressForm, string) {
-	namespace := namespaceOf(network)
-	if form, ok := tables.addresses[namespace]; ok {
+	namespace := NamespaceOf(network)
+	if form, ok := Tables.addresses[namespace]; ok {
 		return form, namespace
 	}
-	return tables.addresses["*"], "*"
+	return Tables.addresses["*"], "*"
 }
 
-// checkAccount returns the fault of a recipient's address on a network.
-func checkAccount(network, text string) addressFault {
+// CheckAccount returns the fault of a recipient's address on a network.
+func CheckAccount(network, text string) addressFault {
 	form, namespace := formOf(network)
-	if form.burned[normalAddress(network, text)] {
-		return faultBurn
+	if form.burned[NormalAddress(network, text)] {
+		return FaultBurn
 	}
 	return checkForm(form.recipient, namespace, network, text)
 }
@@ -90,15 +90,15 @@ func matchesWhole(form, text string) bool {
 	return compiled[form].MatchString(text)
 }
 
-func namespaceOf(network string) string {
+func NamespaceOf(network string) string {
 	namespace, _, _ := strings.Cut(network, ":")
 	return namespace
 }
 
-// normalAddress returns an address in a form in which two spellings of one address are equal.
-func normalAddress(network, text string) string {
+// NormalAddress returns an address in a form in which two spellings of one address are equal.
+func NormalAddress(network, text string) string {
 	text = strings.TrimSpace(text)
-	switch namespaceOf(network) {
+	switch NamespaceOf(network) {
 	case "eip155":
 		if matchesWhole(hex40, text) {
 			return strings.ToLower(text)
@@ -129,10 +129,10 @@ func normalAddress(network, text string) string {
 	return text
 }
 
-// publishedAddress returns an address as it is published: on EVM networks with the checksum of EIP-55, unless the text
+// PublishedAddress returns an address as it is published: on EVM networks with the checksum of EIP-55, unless the text
 // is in mixed case with a wrong checksum.
-func publishedAddress(network, text string) string {
-	if namespaceOf(network) == "eip155" && matchesWhole(hex40, text) && checkEVM("", text) == "" {
+func PublishedAddress(network, text string) string {
+	if NamespaceOf(network) == "eip155" && matchesWhole(hex40, text) && checkEVM("", text) == "" {
 		return "0x" + eip55(text[2:])
 	}
 	return text
@@ -149,7 +149,7 @@ func checkEVM(_, text string) addressFault {
 
 func checkNotZeroHex(_, text string) addressFault {
 	if strings.Trim(text[2:], "0") == "" {
-		return faultBurn
+		return FaultBurn
 	}
 	return ""
 }

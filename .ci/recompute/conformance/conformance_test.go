@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"encoding/base64"
@@ -8,12 +8,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tollbook/.ci/recompute/snapshot"
+	"tollbook/site/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestExamples grades the two services that the methodology grades by hand.
 func TestExamples(t *testing.T) {
 	loadPublished(t)
-	page, err := os.ReadFile("../../templates/pages/methodology.md")
+	page, err := os.ReadFile("../../../templates/pages/methodology.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +35,15 @@ func TestExamples(t *testing.T) {
 			headers["Payment-Required"] = []any{base64.StdEncoding.EncodeToString([]byte(terms))}
 			body = "{}"
 		}
-		p := newProbed(node{value: map[string]any{
+		p := NewProbed(snapshot.Node{Value: map[string]any{
 			"method": "GET", "path": "/quote", "url": "https://api.acme.test/quote", "is_active": true,
 			"answer": map[string]any{
 				"status": json.Number("402"), "headers": headers, "tls_verified": true,
 				"body": map[string]any{"encoding": "utf-8", "text": body},
 			},
 		}})
-		failed := judge(graded([]*probed{p}))
-		grade, _ := gradeOf(failed)
+		failed := Judge(Graded([]*Probed{p}))
+		grade, _ := GradeOf(failed)
 		if !slices.Equal(failed, test.failed) || grade != test.grade {
 			t.Errorf("%s: %s with failures %q, want %s with %q", test.title, grade, failed, test.grade, test.failed)
 		}

@@ -1,9 +1,11 @@
-package main
+package conformance
 
 import (
 	"encoding/json"
 	"math/big"
 	"strings"
+
+	"tollbook/.ci/recompute/snapshot"
 )
 
 // The names of a row's price and of its recipient that services use, in the order in which they count.
@@ -12,30 +14,30 @@ var (
 	payToNames  = []string{"payTo", "pay_to", "payToAddress", "recipient", "treasury", "address"}
 )
 
-// row is one payment option, an object in accepts.
-type row struct {
+// Row is one payment option, an object in accepts.
+type Row struct {
 	members object
-	scheme  string
+	Scheme  string
 	written string // the network as the service writes it
-	network string // its CAIP-2 id, "" if it is not recognised
-	asset   string // as the service writes it
-	amount  string // a whole number of atomic units without leading zeros, "" if it is none
+	Network string // its CAIP-2 id, "" if it is not recognised
+	Asset   string // as the service writes it
+	Amount  string // a whole number of atomic units without leading zeros, "" if it is none
 	price   string // the amount as the service writes it, with a number in plain decimals
-	payTo   string
-	source  string // the name of the member that contains the recipient
-	place   string // accept for the row, element for elsewhere
-	timeout *int
+	PayTo   string
+	Source  string // the name of the member that contains the recipient
+	Place   string // accept for the row, element for elsewhere
+	Timeout *int
 	extra   object
 }
 
 // readRow reads a row, and the recipient from the envelope if the row has none.
-func readRow(members, top object) row {
-	r := row{members: members, scheme: scalar(members["scheme"]), written: scalar(members["network"])}
-	r.network, _ = resolveNetwork(r.written)
-	r.asset = scalar(members["asset"])
+func readRow(members, top object) Row {
+	r := Row{members: members, Scheme: scalar(members["scheme"]), written: scalar(members["network"])}
+	r.Network, _ = resolveNetwork(r.written)
+	r.Asset = scalar(members["asset"])
 	if inner, ok := members["asset"].(object); ok {
 		_, value := firstMember(inner, []string{"address", "mint", "id"})
-		r.asset = scalar(value)
+		r.Asset = scalar(value)
 	}
 	_, price := firstMember(members, amountNames)
 	switch value := price.(type) {
@@ -44,22 +46,22 @@ func readRow(members, top object) row {
 	case string:
 		r.price = value
 	}
-	r.amount = wholeNumber(strings.TrimSpace(r.price))
+	r.Amount = wholeNumber(strings.TrimSpace(r.price))
 	if r.isIssued() {
-		r.amount = issuedAmount(strings.TrimSpace(r.price))
+		r.Amount = issuedAmount(strings.TrimSpace(r.price))
 	}
-	if r.source, r.payTo = recipient(members); r.payTo != "" {
-		r.place = "accept"
+	if r.Source, r.PayTo = recipient(members); r.PayTo != "" {
+		r.Place = "accept"
 	} else {
-		r.place = "element"
-		if r.source, r.payTo = recipient(top); r.payTo == "" {
+		r.Place = "element"
+		if r.Source, r.PayTo = recipient(top); r.PayTo == "" {
 			resource, _ := top["resource"].(object)
-			if r.source, r.payTo = recipient(resource); r.payTo == "" {
-				r.place = ""
+			if r.Source, r.PayTo = recipient(resource); r.PayTo == "" {
+				r.Place = ""
 			}
 		}
 	}
-	r.timeout = seconds(members["maxTimeoutSeconds"])
+	r.Timeout = seconds(members["maxTimeoutSeconds"])
 	r.extra, _ = members["extra"].(object)
 	if text, ok := members["extra"].(string); ok {
 		r.extra, _ = parse(text).(object)
@@ -84,60 +86,60 @@ func recipient(members object) (name, text string) {
 	return "", ""
 }
 
-// isUnpayable reports whether money sent to the recipient would be lost.
-func (r *row) isUnpayable() bool { return r.payTo != "" && !r.isPayable() }
+// IsUnpayable reports whether money sent to the recipient would be lost.
+func (r *Row) IsUnpayable() bool { return r.PayTo != "" && !r.isPayable() }
 
 // isPayable reports whether the recipient passes payto_shape, a wrong EIP-55 checksum aside.
-func (r *row) isPayable() bool {
-	if namespaceOf(r.network) == "eip155" && checkAccount(r.network, r.payTo) == faultChecksum {
-		return r.payToNorm() != r.assetNorm()
+func (r *Row) isPayable() bool {
+	if NamespaceOf(r.Network) == "eip155" && CheckAccount(r.Network, r.PayTo) == faultChecksum {
+		return r.payToNorm() != r.AssetNorm()
 	}
 	return payToShape(r, 0)
 }
 
-// usable reports whether a row is a way to pay. An issued currency of the XRP Ledger needs its issuer.
-func (r *row) usable() bool {
-	return r.scheme != "" && r.network != "" && r.asset != "" && r.amount != "" && r.isPayable() &&
-		(!r.isIssued() || checkAccount(r.network, r.issuer()) == "")
+// Usable reports whether a row is a way to pay. An issued currency of the XRP Ledger needs its issuer.
+func (r *Row) Usable() bool {
+	return r.Scheme != "" && r.Network != "" && r.Asset != "" && r.Amount != "" && r.isPayable() &&
+		(!r.isIssued() || CheckAccount(r.Network, r.issuer()) == "")
 }
 
 // issuer returns the account that issues an XRP Ledger currency: extra.issuer, else what follows the asset's code.
-func (r *row) issuer() string {
+func (r *Row) issuer() string {
 	if issuer := r.text("issuer"); issuer != "" {
 		return issuer
 	}
-	if i := strings.LastIndexAny(r.asset, ".:+/"); i >= 0 {
-		return r.asset[i+1:]
+	if i := strings.LastIndexAny(r.Asset, ".:+/"); i >= 0 {
+		return r.Asset[i+1:]
 	}
 	return ""
 }
 
 // variable reports whether the amount is a maximum.
-func (r *row) variable() bool {
-	return r.scheme == "upto" || r.scheme == "batch-settlement" && namespaceOf(r.network) == "eip155"
+func (r *Row) variable() bool {
+	return r.Scheme == "upto" || r.Scheme == "batch-settlement" && NamespaceOf(r.Network) == "eip155"
 }
 
 // isIssued reports whether the asset is an issued currency of the XRP Ledger, whose amounts are decimal text.
-func (r *row) isIssued() bool {
-	return namespaceOf(r.network) == "xrpl" && r.asset != "" && r.asset != "XRP"
+func (r *Row) isIssued() bool {
+	return NamespaceOf(r.Network) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
 
-func (r *row) assetNorm() string { return normalAddress(r.network, r.asset) }
-func (r *row) payToNorm() string { return normalAddress(r.network, r.payTo) }
+func (r *Row) AssetNorm() string { return NormalAddress(r.Network, r.Asset) }
+func (r *Row) payToNorm() string { return NormalAddress(r.Network, r.PayTo) }
 
 // text returns a member of extra that is a string.
-func (r *row) text(name string) string {
+func (r *Row) text(name string) string {
 	text, _ := r.extra[name].(string)
 	return text
 }
 
-// dollars returns the price in dollars, nil if the asset is not worth a dollar.
-func (r *row) dollars() *big.Rat {
-	asset, ok := lookupAsset(r)
+// Dollars returns the price in dollars, nil if the asset is not worth a dollar.
+func (r *Row) Dollars() *big.Rat {
+	asset, ok := LookupAsset(r)
 	if !ok || asset.Peg != "USD" {
 		return nil
 	}
-	value, ok := new(big.Rat).SetString(r.amount)
+	value, ok := new(big.Rat).SetString(r.Amount)
 	if !ok {
 		return nil
 	}
@@ -190,7 +192,7 @@ func issuedAmount(text string) string {
 	if !ok || !matchesWhole(`[0-9]{1,16}(\.[0-9]{1,16})?`, text) {
 		return ""
 	}
-	return decimalText(value)
+	return snapshot.DecimalText(value)
 }
 
 // plainNumber writes a JSON number without exponent and needless zeros: 1e4 is 10000 and 2.0 is 2.
@@ -225,10 +227,10 @@ func resolveNetwork(text string) (id string, listed bool) {
 	if namespace, reference, ok := strings.Cut(text, ":"); ok {
 		text = strings.ToLower(namespace) + ":" + reference
 	}
-	if row, ok := lookupNetwork(text); ok {
+	if row, ok := LookupNetwork(text); ok {
 		return row.ID, true
 	}
-	if id, ok := tables.aliases[strings.ToLower(text)]; ok {
+	if id, ok := Tables.aliases[strings.ToLower(text)]; ok {
 		return id, true
 	}
 	if matchesWhole(caip2Form, text) {

@@ -1,4 +1,4 @@
-package main
+package conformance
 
 import (
 	"bytes"
@@ -15,20 +15,20 @@ type object = map[string]any
 
 // envelope contains the payment terms of one response and where in it they were found.
 type envelope struct {
-	channel, decode string
-	version         int
+	Channel, Decode string
+	Version         int
 	object          object // nil if the rows were found without an envelope around them
-	rows            []row
+	Rows            []Row
 }
 
 // terms are the result of reading one response.
 type terms struct {
-	envelope  *envelope // the one that counts, nil without one
+	Envelope  *envelope // the one that counts, nil without one
 	others    []envelope
 	repeated  bool // PAYMENT-REQUIRED occurs more than once
 	unread    bool // PAYMENT-REQUIRED is present and no value of it can be read
 	oversize  bool // a header with terms is too long
-	protocols []string
+	Protocols []string
 }
 
 // The names of headers and of members of a body in which services put their terms, in the order in which they count.
@@ -41,10 +41,10 @@ var (
 // The limits of what is read: bytes of a header, values of a header, rows of accepts.
 const maxHeader, maxValues, maxRows = 128 << 10, 8, 64
 
-// readTerms finds the payment terms of a response.
-func readTerms(a *answer) terms {
+// ReadTerms finds the payment terms of a response.
+func ReadTerms(a *answer) terms {
 	var t terms
-	t.protocols = otherProtocols(a)
+	t.Protocols = otherProtocols(a)
 	candidates := append(t.readHeaders(a), readBody(a)...)
 	best := -1
 	for i := range candidates {
@@ -52,12 +52,12 @@ func readTerms(a *answer) terms {
 			best = i
 		}
 	}
-	if a.status != 402 && a.status != 412 {
+	if a.Status != 402 && a.Status != 412 {
 		best = -1
 	}
 	for i := range candidates {
 		if i == best {
-			t.envelope = &candidates[i]
+			t.Envelope = &candidates[i]
 		} else {
 			t.others = append(t.others, candidates[i])
 		}
@@ -68,15 +68,15 @@ func readTerms(a *answer) terms {
 // rank orders candidates. One with rows comes before one without.
 func (e *envelope) rank() int {
 	current := "v1"
-	if e.version >= 2 {
+	if e.Version >= 2 {
 		current = "v2"
 	}
 	place := slices.Index([]string{"v2 header", "v2 alias", "v2 body", "v2 nested", "v1 body", "v1 nested", "v1 header",
-		"v1 alias"}, current+" "+e.channel)
+		"v1 alias"}, current+" "+e.Channel)
 	if place < 0 {
 		place = 8 // a page
 	}
-	if len(e.rows) == 0 {
+	if len(e.Rows) == 0 {
 		place += 100
 	}
 	return place
@@ -101,7 +101,7 @@ func (t *terms) readHeaders(a *answer) []envelope {
 				return
 			}
 			e, ok := readEnvelope(text, channel, decode)
-			same := func(old envelope) bool { return old.decode == decode && sameJSON(old.object, e.object) }
+			same := func(old envelope) bool { return old.Decode == decode && sameJSON(old.object, e.object) }
 			if ok && !slices.ContainsFunc(list, same) {
 				list = append(list, e)
 			}
@@ -272,7 +272,7 @@ func readPage(body []byte) []envelope {
 
 // readEnvelope reads one candidate: an object with accepts or x402Version, or rows without it.
 func readEnvelope(text, channel, decode string) (envelope, bool) {
-	e := envelope{channel: channel, decode: decode}
+	e := envelope{Channel: channel, Decode: decode}
 	var rows []any
 	switch value := parse(text).(type) {
 	case []any:
@@ -302,10 +302,10 @@ func readEnvelope(text, channel, decode string) (envelope, bool) {
 		return e, false
 	}
 	rows = rows[:min(len(rows), maxRows)]
-	e.version = readVersion(e.object, rows, channel)
+	e.Version = readVersion(e.object, rows, channel)
 	for _, value := range rows {
 		if members, ok := value.(object); ok {
-			e.rows = append(e.rows, readRow(members, e.object))
+			e.Rows = append(e.Rows, readRow(members, e.object))
 		}
 	}
 	return e, true
