@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,8 @@ func TestCompletion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	config := filepath.Join(t.TempDir(), "own.toml")
+	write(t, config, fmt.Sprintf("data = %q\n", data))
 	for _, tt := range []struct {
 		args []string
 		want string // lines; the last one is cobra's directive
@@ -32,6 +35,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"index", "--data", ""}, ":16"},
 		{[]string{"rollback", "--data", data, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
 		{[]string{"rollback", "--data", data, "20261121T000000Z-0123ab", ""}, ":4"},
+		{[]string{"rollback", "--config", config, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
 		{[]string{"services", "remove", "--data", data, ""}, ":4"}, // the folder contains no publication
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

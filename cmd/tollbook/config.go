@@ -18,8 +18,8 @@ func newConfigCommand(c *settings.Configuration) *cobra.Command {
 		Short: "Print every setting, its value, and where the value comes from",
 		Long: `Config prints each setting with the value that commands use, and its origin: the default, the file with
 its line, the variable, or the flag. A flag on its own command line shows what that flag would do. Of secrets it
-prints only whether they are set; of URLs that may contain one, only scheme and host. It refuses an unknown key or
-TOLLBOOK_ variable, and suggests a similar one.
+prints only whether they are set; of URLs that may contain one, only scheme and host. Like every command it refuses
+an unknown key or TOLLBOOK_ variable, and suggests a similar one.
 
 EXIT STATUS
 
@@ -27,9 +27,6 @@ EXIT STATUS
 		Example: "  tollbook config\n  tollbook config --json --serve-listen 127.0.0.1:8080",
 		Args:    cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settings.CheckVariables(os.Environ()); err != nil {
-				return err
-			}
 			values, err := c.Values(cmd.Flags(), os.Getenv)
 			if err != nil {
 				return err

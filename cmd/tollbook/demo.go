@@ -13,6 +13,7 @@ import (
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/demo"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 )
 
@@ -46,7 +47,7 @@ func (o *demoOptions) validate() error {
 	return o.listenOptions.validate()
 }
 
-func newDemoCommand() *cobra.Command {
+func newDemoCommand(c *settings.Configuration) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -69,7 +70,7 @@ EXIT STATUS
 		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.isDefaultFolder = !cmd.Flags().Changed("data")
+			o.isDefaultFolder = c.IsDefault(cmd.Flags(), "data", os.Getenv)
 			err := runDemo(cmd.Context(), o, cmd.OutOrStdout())
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // stopped during the start

@@ -55,7 +55,7 @@ func newDoctorCommand(c *settings.Configuration) *cobra.Command {
 		Long: `Doctor checks everything that a directory needs, all at once, and prints a line for each with what to do
 about it:
 
-    configuration  every key and TOLLBOOK_ variable is known
+    configuration  which file is read; like every command, doctor refuses an unknown key or TOLLBOOK_ variable
     database       it answers, has the schema of this program, and can be written
     disk           the data folder has free space
     snapshot       <data>/public has a snapshot, on time, and signed if there is a key
@@ -131,10 +131,8 @@ func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, e
 	}
 	return doctor.Options{
 		Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: baseURL, Key: key,
-		RPC: rpc, Configuration: func() (string, error) {
-			return cmp.Or(c.Path, "no file, only variables"), settings.CheckVariables(os.Environ())
-		},
-		Getenv: os.Getenv, Logger: cli.NewLogger(slog.LevelInfo),
+		RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
+		Logger: cli.NewLogger(slog.LevelInfo),
 	}, nil
 }
 

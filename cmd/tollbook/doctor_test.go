@@ -120,8 +120,6 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
-	look("an unknown variable", map[string]string{"configuration": "wrong"}, append(env, "TOLLBOOK_SERVE_LISTE=s3cret"),
-		`did you mean \"TOLLBOOK_SERVE_LISTEN\"?`)
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("a database that is away", map[string]string{"database": "wrong"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -56,6 +57,7 @@ const edgeRate = "API `requests` a minute that one client may send"
 
 func newEdgeNginxCommand() *cobra.Command {
 	var o edge.Nginx
+	var data cli.DataOptions
 	cmd := &cobra.Command{
 		Use:   "nginx",
 		Short: "Generate a configuration for nginx",
@@ -70,6 +72,7 @@ EXIT STATUS
 		Example: "  tollbook edge nginx --server-name tollbook.example > /etc/nginx/conf.d/tollbook.conf && nginx -t",
 		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
+			o.Folder = cmp.Or(o.Folder, data.Public())
 			if !plainWords.MatchString(o.Listen) || !plainWords.MatchString(o.ServerName) {
 				return usage.Errorf(
 					"--listen %q, --server-name %q: give values of nginx such as 80 and tollbook.example", o.Listen,
@@ -98,8 +101,10 @@ EXIT STATUS
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Folder, "root", filepath.Join("tollbook-data", "public"),
-		"`folder` that snapshots are published to, with the expanded tree in its subfolder current")
+	data.AddFlags(f)
+	f.StringVar(&o.Folder, "root", "",
+		"`folder` that snapshots are published to, with the expanded tree in its subfolder current; by default "+
+			"<data>/public")
 	f.StringVar(&o.Listen, "listen", "80", "`address` that nginx listens on, as its directive listen has it")
 	f.StringVar(&o.ServerName, "server-name", "_", "`names` of the server; _ for any")
 	f.StringVar(&o.Upstream, "upstream", "127.0.0.1:4020", "`host:port` of tollbook serve")

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -16,14 +17,17 @@ import (
 
 // fromOptions say which publication is read.
 type fromOptions struct {
-	From   string
-	Memory int // MB
+	cli.DataOptions
+	From   string // "" for what is published in the data folder
+	Memory int    // MB
 }
 
-// AddFlags adds --from and --memory.
+// AddFlags adds --data, --from and --memory.
 func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"),
-		"`place` to read from: the folder that snapshots are published to, one expanded tree, or s3://bucket/prefix")
+	o.DataOptions.AddFlags(f)
+	f.StringVar(&o.From, "from", "",
+		"`place` to read from: a folder that snapshots are published to, one expanded tree, or s3://bucket/prefix; "+
+			"by default <data>/public")
 	f.IntVar(&o.Memory, "memory", 128,
 		"`MB` of a bucket to keep in memory; a snapshot of up to a quarter of that is read whole, and stays readable "+
 			"while the bucket does not answer")
@@ -35,6 +39,9 @@ func (o *fromOptions) validate() error {
 	}
 	return nil
 }
+
+// place returns the place to read from.
+func (o *fromOptions) place() string { return cmp.Or(o.From, o.Public()) }
 
 // readAttempts is the number of attempts of a request to a bucket, because a reader waits for the response.
 const readAttempts = 3
@@ -50,9 +57,9 @@ func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 	case err == nil:
 		s.Release()
 	case errors.Is(err, output.ErrEmpty):
-		logger.Warn("nothing is published yet; run tollbook build", "from", o.From)
+		logger.Warn("nothing is published yet; run tollbook build", "from", o.place())
 	case errors.Is(err, archive.ErrUnreachable):
-		logger.Error("read the bucket; it is tried again", "from", o.From, "err", err)
+		logger.Error("read the bucket; it is tried again", "from", o.place(), "err", err)
 	default:
 		source.Close()
 		return nil, err
@@ -61,10 +68,10 @@ func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 }
 
 func (o *fromOptions) openSource(logger *slog.Logger) (*output.Source, error) {
-	if !objects.IsBucket(o.From) {
-		return output.OpenSource(o.From, logger)
+	if !objects.IsBucket(o.place()) {
+		return output.OpenSource(o.place(), logger)
 	}
-	store, err := objects.OpenStore(o.From, objects.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
+	store, err := objects.OpenStore(o.place(), objects.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
 	if err != nil {
 		return nil, err
 	}

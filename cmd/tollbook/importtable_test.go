@@ -6,7 +6,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook":            {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render"}},
 	"cmd/tollbook/cli": {
-		ours:    []string{"cmd/tollbook/database", "cmd/tollbook/usage", "output", "site/listing"},
+		ours: []string{"cmd/tollbook/database", "cmd/tollbook/settings", "cmd/tollbook/usage", "output",
+			"site/listing"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/decisions": {

@@ -38,13 +38,13 @@ type killedDirectory struct {
 
 // TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and their private Postgres with
 // SIGKILL at random moments. Each time the next program starts without help, the publication verifies, and no
-// acknowledged data is lost or stored twice. TestPublishKilled kills publishers. TOLLBOOK_KILLS sets the number of
+// acknowledged data is lost or stored twice. TestPublishKilled kills publishers. TOLLBOOK_TEST_KILLS sets the number of
 // kills.
 func TestKilledAnywhere(t *testing.T) {
 	testgate.All(t)
 	needPostgres(t)
 	rounds := 14 // without those of TestPublishKilled
-	if n, err := strconv.Atoi(os.Getenv("TOLLBOOK_KILLS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("TOLLBOOK_TEST_KILLS")); err == nil {
 		rounds = n
 	}
 	n := newNodes(t)

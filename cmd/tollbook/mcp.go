@@ -136,7 +136,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		if l == nil {
 			return answerClient(ctx, tools, stdin, stdout)
 		}
-		fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
+		fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.place())
 		h := serve.Limit(mcp.NewHandler(tools, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
 		return serve.Serve(ctx, l, h, logger)
 	})

@@ -31,7 +31,7 @@ import (
 	"tollbook/templates"
 )
 
-// kills is how many publishers TestPublishKilled kills. TOLLBOOK_KILLS raises the number.
+// kills is how many publishers TestPublishKilled kills. TOLLBOOK_TEST_KILLS raises the number.
 const kills = 20
 
 // place is a directory with services, built into data, and a bucket for publications.

@@ -33,7 +33,7 @@ import (
 func TestPublishKilled(t *testing.T) {
 	testgate.All(t)
 	rounds := kills
-	if text := os.Getenv("TOLLBOOK_KILLS"); text != "" {
+	if text := os.Getenv("TOLLBOOK_TEST_KILLS"); text != "" {
 		var err error
 		if rounds, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +57,7 @@ EXIT STATUS
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	},
-		newDemoCommand(), newServicesCommand(), decisions.NewSubmissions(), decisions.NewFacilitators(),
+		newDemoCommand(c), newServicesCommand(), decisions.NewSubmissions(), decisions.NewFacilitators(),
 		newCrawlCommand(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
@@ -63,13 +65,16 @@ EXIT STATUS
 		decisions.NewExport(), decisions.NewImport(), newConfigCommand(c), newCompletionCommand())
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if cmd.HasSubCommands() {
-			return nil // it only prints its help
+		if cmd.HasSubCommands() || strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
+			return nil // it only prints its help or completions
+		}
+		if err := settings.CheckVariables(os.Environ()); err != nil {
+			return err
 		}
 		return c.Configure(cmd, os.Getenv, cmd.ErrOrStderr())
 	}
 	settings.AddOldFlags(cmd)
-	completion.Register(cmd)
+	completion.Register(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})

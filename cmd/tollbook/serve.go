@@ -24,7 +24,6 @@ import (
 type serveOptions struct {
 	listenOptions
 	proxyOptions
-	cli.DataOptions
 	freeHostOptions
 	fromOptions
 	downloadLimit
@@ -37,7 +36,6 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddServeFlags(f)
 	o.proxyOptions.AddServeFlags(f)
 	o.fromOptions.AddFlags(f)
-	o.DataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
@@ -55,7 +53,8 @@ func newServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API and pages of the current snapshot",
-		Long: `Serve answers GET requests for the API under /v1 and for pages, from the files of the current snapshot.
+		Long: `Serve answers GET requests for the API under /v1 and for pages, from the files of the current snapshot
+in <data>/public or --from.
 It needs a database only for submissions. It uses a new snapshot within a second, without a slow or mixed response.
 Earlier snapshots can be requested by their ids until they are deleted.
 
@@ -122,7 +121,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		}
 		defer stop()
 	}
-	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
+	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.place(), l.Addr())
 	port.Announce(stdout)
 	return server.Run(ctx, l, port, source, options)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/output"
 )
 
@@ -21,8 +22,7 @@ type DataOptions struct {
 
 // AddFlags adds --data.
 func (o *DataOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Data, "data", "tollbook-data",
-		"`folder` of this directory: its private Postgres and, in public, what is published")
+	settings.AddFlag(f, "data", &o.Data)
 }
 
 // Public returns the folder that snapshots are published to.

@@ -37,8 +37,9 @@ var argumentValues = map[string]func(cmd *cobra.Command) []string{
 	"tollbook services show":   slugs,
 }
 
-// Register adds completions to cmd and all commands below it.
-func Register(cmd *cobra.Command) {
+// Register adds completions to cmd and all commands below it. configure gives the flags of a command their values from
+// variables and the configuration file, because a command does not run while it is completed.
+func Register(cmd *cobra.Command, configure func(*cobra.Command) error) {
 	path := cmd.CommandPath()
 	if values := argumentValues[path]; values != nil {
 		cmd.ValidArgsFunction = func(
@@ -47,6 +48,7 @@ func Register(cmd *cobra.Command) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
+			_ = configure(cmd) // without the settings, the values of the default folder are offered
 			return values(cmd), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
@@ -62,7 +64,7 @@ func Register(cmd *cobra.Command) {
 		_ = cmd.MarkFlagDirname("data")
 	}
 	for _, sub := range cmd.Commands() {
-		Register(sub)
+		Register(sub, configure)
 	}
 }
 

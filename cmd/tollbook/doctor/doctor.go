@@ -12,14 +12,14 @@ import (
 
 // Options are the components to check.
 type Options struct {
-	Data          string                 // folder of the private Postgres
-	Public        string                 // folder that snapshots are published to
-	DatabaseURL   string                 // "" for the private Postgres
-	To            string                 // place of publication; "" for none
-	BaseURL       string                 // URL for readers; "" for none
-	Key           ed25519.PrivateKey     // signs checkpoints; nil for none
-	RPC           map[string][]string    // URLs of nodes by network
-	Configuration func() (string, error) // returns the name of the configuration file, or what is wrong with it
+	Data          string              // folder of the private Postgres
+	Public        string              // folder that snapshots are published to
+	DatabaseURL   string              // "" for the private Postgres
+	To            string              // place of publication; "" for none
+	BaseURL       string              // URL for readers; "" for none
+	Key           ed25519.PrivateKey  // signs checkpoints; nil for none
+	RPC           map[string][]string // URLs of nodes by network
+	Configuration string              // name of the configuration file, or that there is none
 	Getenv        func(string) string
 	Logger        *slog.Logger
 }

@@ -155,10 +155,13 @@ func Read(path string, data []byte) (Configuration, error) {
 
 // readSetting stores the value of a setting, if the file has one.
 func (c *Configuration) readSetting(s Setting, sections map[string]any) error {
-	section, name, _ := strings.Cut(s.Key, ".")
-	table, ok := sections[section].(map[string]any)
-	if sections[section] != nil && !ok {
-		return fmt.Errorf("%s: %s must be a table", c.place(section), section)
+	section, name := s.split()
+	table := sections
+	if section != "" {
+		var ok bool
+		if table, ok = sections[section].(map[string]any); sections[section] != nil && !ok {
+			return fmt.Errorf("%s: %s must be a table", c.place(section), section)
+		}
 	}
 	value, ok := table[name]
 	if !ok {
@@ -243,8 +246,7 @@ func (s Setting) kind() string {
 func keys() []string {
 	list := []string{"network", "network.token"}
 	for _, s := range slices.Concat(Table, NetworkTable) {
-		section, _, _ := strings.Cut(s.Key, ".")
-		if !slices.Contains(list, section) {
+		if section, _ := s.split(); section != "" && !slices.Contains(list, section) {
 			list = append(list, section)
 		}
 		list = append(list, s.Key)

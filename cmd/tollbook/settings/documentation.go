@@ -9,6 +9,7 @@ import (
 
 // sectionIntros say what each section of the configuration file is for.
 var sectionIntros = []struct{ name, about string }{
+	{"", "This key comes before the first section of the file. Every command that reads or writes a directory uses it"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
@@ -18,7 +19,9 @@ var sectionIntros = []struct{ name, about string }{
 }
 
 // Example is a complete configuration file.
-const Example = `[site]
+const Example = `data = "/var/lib/tollbook"
+
+[site]
 title       = "Acme Directory"
 base_url    = "https://tollbook.example"
 contact     = "mailto:directory@acme.example"
@@ -70,9 +73,10 @@ a variable, a variable over the file. ´tollbook config´ prints every setting i
 ## Names
 
 One rule gives every setting three names. The key ´per_day´ of section ´[synthesis]´ is the flag ´--synthesis-per-day´
-and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. An unknown key or ´TOLLBOOK_´ variable is an error. Commas separate the
-values of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the configuration
-file are relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
+and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. The key ´data´ has no section: it is ´--data´ and ´TOLLBOOK_DATA´.
+Every command refuses an unknown key or ´TOLLBOOK_´ variable and suggests the nearest name. Commas separate the values
+of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the configuration file are
+relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
 
 Options of single commands, such as ´--once´ or ´--json´, are not settings; ´--help´ lists them. Commands that run
 beside a server (´demo´, ´mcp´, ´index´, ´edge´) have their own ´--listen´, ´--metrics´ or ´--rate-limit´, so that two
@@ -93,10 +97,14 @@ func Documentation() string {
 		b.WriteString(line)
 	}
 	for _, s := range sectionIntros {
-		fmt.Fprintf(&b, "\n## [%s]\n\n%s.\n\n| key | flag | variable | default | meaning |\n"+
-			"| --- | --- | --- | --- | --- |\n", s.name, s.about)
+		heading := "[" + s.name + "]"
+		if s.name == "" {
+			heading = "The data folder"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| key | flag | variable | default | meaning |\n"+
+			"| --- | --- | --- | --- | --- |\n", heading, s.about)
 		for _, row := range Table {
-			if name, ok := strings.CutPrefix(row.Key, s.name+"."); ok {
+			if section, name := row.split(); section == s.name {
 				fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s |\n", name, row.Flag(), row.Variable(),
 					row.defaultText(), plainMeaning(row.Meaning))
 			}

@@ -37,7 +37,7 @@ func TestDocumentation(t *testing.T) {
 		t.Errorf("%s differs from the table; run this test with -update (-want +got):\n%s", page, diff)
 	}
 	for _, s := range Table {
-		section, _, _ := strings.Cut(s.Key, ".")
+		section, _ := s.split()
 		if !slices.ContainsFunc(sectionIntros, func(i struct{ name, about string }) bool { return i.name == section }) {
 			t.Errorf("the page has no section for %s", s.Key)
 		}
@@ -65,10 +65,11 @@ func configure(t *testing.T, env map[string]string, args ...string) (map[string]
 	}
 	f := cmd.Flags()
 	f.String("config", "", "")
-	var baseURL, model string
+	var data, baseURL, model string
 	var perDay int
 	var freeHosts []string
 	var submissions bool
+	AddFlag(f, "data", &data)
 	AddFlag(f, "synthesis.base_url", &baseURL)
 	AddFlag(f, "synthesis.model", &model)
 	AddFlag(f, "synthesis.per_day", &perDay)
@@ -78,7 +79,9 @@ func configure(t *testing.T, env map[string]string, args ...string) (map[string]
 	cmd.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
 	err := cmd.Execute()
 	got := map[string]string{}
-	for _, name := range []string{"synthesis-base-url", "synthesis-model", "synthesis-per-day", "crawl-free-hosts"} {
+	for _, name := range []string{
+		"data", "synthesis-base-url", "synthesis-model", "synthesis-per-day", "crawl-free-hosts",
+	} {
 		got[name] = f.Lookup(name).Value.String()
 	}
 	return got, stderr.String(), err
@@ -90,30 +93,36 @@ func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "own.toml")
 	write(t, file,
-		"[crawl]\nfree_hosts = [\"a, b.txt\", \"/abs.txt\"]\n[synthesis]\nmodel = \"of-file\"\nper_day = 0\n")
+		"data = \"state\"\n[crawl]\nfree_hosts = [\"a, b.txt\", \"/abs.txt\"]\n"+
+			"[synthesis]\nmodel = \"of-file\"\nper_day = 0\n")
 	for _, tt := range []struct {
 		name string
 		env  map[string]string
 		args []string
 		want map[string]string
 	}{
-		{"defaults", nil, nil, map[string]string{"synthesis-base-url": "", "synthesis-model": "",
+		{"defaults", nil, nil, map[string]string{"data": "tollbook-data", "synthesis-base-url": "",
+			"synthesis-model":   "",
 			"synthesis-per-day": "200", "crawl-free-hosts": "[]"}},
 		{"file, also a zero", nil, []string{"--config", file},
-			map[string]string{"synthesis-base-url": "", "synthesis-model": "of-file", "synthesis-per-day": "0",
+			map[string]string{"data": filepath.Join(dir, "state"), "synthesis-base-url": "",
+				"synthesis-model": "of-file", "synthesis-per-day": "0",
 				"crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
 		{"file by variable", map[string]string{"TOLLBOOK_CONFIG": file, "TOLLBOOK_SYNTHESIS_MODEL": "of-variable"}, nil,
 			map[string]string{
-				"synthesis-base-url": "", "synthesis-model": "of-variable", "synthesis-per-day": "0",
-				"crawl-free-hosts": `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
+				"data": filepath.Join(dir, "state"), "synthesis-base-url": "", "synthesis-model": "of-variable",
+				"synthesis-per-day": "0",
+				"crawl-free-hosts":  `["` + filepath.Join(dir, "a, b.txt") + `",/abs.txt]`}},
 		{"all three", map[string]string{"TOLLBOOK_SYNTHESIS_MODEL": "of-variable", "TOLLBOOK_SYNTHESIS_PER_DAY": "7",
-			"TOLLBOOK_CRAWL_FREE_HOSTS": "v.txt,w.txt"},
+			"TOLLBOOK_CRAWL_FREE_HOSTS": "v.txt,w.txt", "TOLLBOOK_DATA": "of-variable"},
 			[]string{"--config", file, "--synthesis-model", "of-flag"},
-			map[string]string{"synthesis-base-url": "", "synthesis-model": "of-flag", "synthesis-per-day": "7",
-				"crawl-free-hosts": "[v.txt,w.txt]"}},
+			map[string]string{"data": "of-variable", "synthesis-base-url": "", "synthesis-model": "of-flag",
+				"synthesis-per-day": "7",
+				"crawl-free-hosts":  "[v.txt,w.txt]"}},
 		{"an empty flag", map[string]string{"TOLLBOOK_SYNTHESIS_MODEL": "of-variable"}, []string{"--synthesis-model="},
-			map[string]string{"synthesis-base-url": "", "synthesis-model": "", "synthesis-per-day": "200",
-				"crawl-free-hosts": "[]"}},
+			map[string]string{"data": "tollbook-data", "synthesis-base-url": "", "synthesis-model": "",
+				"synthesis-per-day": "200",
+				"crawl-free-hosts":  "[]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -143,6 +152,11 @@ func TestFaults(t *testing.T) {
 		{"[synthesis]\nmodel = 5\n", `own.toml:2:1: synthesis.model must be a string in quotes`},
 		{"[crawl]\nfree_hosts = \"x\"\n", `own.toml:2:1: crawl.free_hosts must be a list of strings in quotes`},
 		{"[crawl]\nfree_hosts = [1]\n", `own.toml:2:1: crawl.free_hosts must be a list of strings in quotes`},
+		{"[data]\nfolder = \"x\"\n", `own.toml:2:1: unknown key "data.folder"`},
+		{"[data]\n", `own.toml:1:2: data must be a string in quotes`},
+		{"data = 5\n", `own.toml:1:1: data must be a string in quotes`},
+		{"dta = \"x\"\n", `own.toml:1:1: unknown key "dta"; did you mean "data"?`},
+		{"[site]\ndata = \"x\"\n", `own.toml:2:1: unknown key "site.data"`},
 		{"synthesis = 1\n", `own.toml:1:1: synthesis must be a table`},
 		{"[synthesis]\nmodel = \"a\"\nmodel = \"b\"\n", `own.toml:3:1: `},
 		{"[schedule]\nbuild = \"s3cret\"\n",
@@ -202,9 +216,12 @@ func TestTable(t *testing.T) {
 	AddAllFlags(f)
 	seen := map[string]bool{}
 	for _, s := range Table {
-		section, name, _ := strings.Cut(s.Key, ".")
-		flag := section + "-" + strings.ReplaceAll(name, "_", "-")
-		if s.Flag() != flag || s.Variable() != "TOLLBOOK_"+strings.ToUpper(section+"_"+name) {
+		section, name := s.split()
+		flag, variable := strings.ReplaceAll(name, "_", "-"), strings.ToUpper(name)
+		if section != "" {
+			flag, variable = section+"-"+flag, strings.ToUpper(section)+"_"+variable
+		}
+		if s.Flag() != flag || s.Variable() != "TOLLBOOK_"+variable {
 			t.Errorf("%s: the flag is %s, the variable %s", s.Key, s.Flag(), s.Variable())
 		}
 		if f.Lookup(flag) == nil || f.Lookup(flag).Usage == "" || strings.Contains(s.Meaning, "\n") || seen[s.Key] {

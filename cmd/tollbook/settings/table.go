@@ -1,5 +1,6 @@
 // Package settings is the one table of what an operator configures, and reads it: from flags, variables and the
 // configuration file. Key name of section [section] is the flag --section-name and the variable TOLLBOOK_SECTION_NAME.
+// The key data has no section: it is the flag --data and the variable TOLLBOOK_DATA.
 // It must never know what a command does with a setting.
 package settings
 
@@ -12,7 +13,7 @@ import (
 
 // Setting is a row of the table.
 type Setting struct {
-	Key     string // section.name
+	Key     string // section.name, or a name without a section
 	Default any    // a string, int, bool, time.Duration or []string, which is the type of the setting
 	Meaning string // one line; the word in backquotes names the value
 	OldFlag string // the flag's name in older versions, which still works; "" for none
@@ -27,6 +28,15 @@ func (s Setting) Variable() string {
 	return "TOLLBOOK_" + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
 }
 
+// split returns the section of the key, "" for none, and the name in it.
+func (s Setting) split() (section, name string) {
+	section, name, ok := strings.Cut(s.Key, ".")
+	if !ok {
+		return "", s.Key
+	}
+	return section, name
+}
+
 // Default values that commands compare with.
 const (
 	DefaultBaseURL = "http://127.0.0.1:4020"
@@ -37,6 +47,9 @@ const (
 
 // Table contains all settings, in the order of the documentation.
 var Table = []Setting{
+	{Key: "data", Default: "tollbook-data", IsPath: true,
+		Meaning: "`folder` of this directory: its private Postgres and, in public, what is published"},
+
 	{Key: "site.title", Default: "Tollbook", OldFlag: "title", Meaning: "`name` of the directory on its pages"},
 	{Key: "site.base_url", Default: DefaultBaseURL, OldFlag: "base-url",
 		Meaning: "`URL` at which readers find the directory"},

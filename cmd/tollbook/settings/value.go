@@ -39,14 +39,10 @@ func (c *Configuration) Values(flags *pflag.FlagSet, getenv func(string) string)
 	for _, s := range Table {
 		f := flags.Lookup(s.Flag())
 		v := Value{
-			Key: s.Key, Value: flagValue(f), Origin: fromDefault, Flag: new(s.Flag()), Variable: new(s.Variable()),
+			Key: s.Key, Value: flagValue(f), Origin: c.origin(s, f, getenv), Flag: new(s.Flag()),
+			Variable: new(s.Variable()),
 		}
-		switch _, ok := c.values[s.Key]; {
-		case f.Changed:
-			v.Origin = fromFlag
-		case getenv(s.Variable()) != "":
-			v.Origin = fromVariable
-		case ok:
+		if v.Origin == fromFile {
 			c.setFile(&v, s.Key)
 		}
 		list = append(list, v)
@@ -56,6 +52,25 @@ func (c *Configuration) Values(flags *pflag.FlagSet, getenv func(string) string)
 		return nil, err
 	}
 	return slices.Concat(list, networks, variableValues(getenv)), nil
+}
+
+// origin returns where the value of a setting comes from.
+func (c *Configuration) origin(s Setting, f *pflag.Flag, getenv func(string) string) string {
+	switch _, ok := c.values[s.Key]; {
+	case f.Changed:
+		return fromFlag
+	case getenv(s.Variable()) != "":
+		return fromVariable
+	case ok:
+		return fromFile
+	}
+	return fromDefault
+}
+
+// IsDefault reports whether neither a flag nor a variable nor the file sets the value of key.
+func (c *Configuration) IsDefault(flags *pflag.FlagSet, key string, getenv func(string) string) bool {
+	s := Of(key)
+	return c.origin(s, flags.Lookup(s.Flag()), getenv) == fromDefault
 }
 
 // setFile sets the file as the origin of a value, with the line if it is known.
