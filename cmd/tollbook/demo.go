@@ -15,6 +15,7 @@ import (
 	"tollbook/cmd/tollbook/demo"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/version"
 )
 
 // demoOptions are the flags of demo.
@@ -92,7 +93,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		o.Data = demo.WritableFolder(o.Data)
 	}
 	return demo.Run(ctx, l, demo.Options{
-		Database:   database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data},
+		Database:   database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version()},
 		Appearance: o.Appearance, Interval: o.Interval, RateLimit: o.RateLimit, Stdout: stdout, Now: o.now,
 		StopLimit: o.stopLimit,
 	})

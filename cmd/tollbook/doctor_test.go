@@ -135,11 +135,12 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	}
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	well["node eip155:8453 1"] = "wrong"
-	if _, err := conn.Exec(t.Context(), `UPDATE tollbook_schema SET version = version + 1000`); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		`UPDATE tollbook_schema SET version = version + 1000, program = 'v9.0.0'`); err != nil {
 		t.Fatal(err)
 	}
 	look("a newer schema", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env,
-		"use a newer tollbook")
+		"use tollbook v9.0.0, which migrated it, or a newer one")
 	if _, err := conn.Exec(t.Context(),
 		`UPDATE tollbook_schema SET version = version - 1000; ALTER TABLE settings RENAME TO hidden; CREATE VIEW `+
 			`settings AS SELECT name, value FROM hidden WHERE name <> '' LIMIT 1`); err != nil {

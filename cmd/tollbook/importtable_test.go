@@ -6,7 +6,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook":            {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render"}},
 	"cmd/tollbook/cli": {
-		ours: []string{"cmd/tollbook/database", "cmd/tollbook/settings", "cmd/tollbook/usage", "output",
+		ours: []string{"cmd/tollbook/database", "cmd/tollbook/settings", "cmd/tollbook/usage", "cmd/tollbook/version",
+			"output",
 			"site/listing"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
@@ -40,6 +41,10 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres",
 			"site/serve",
 		},
+	},
+	"cmd/tollbook/migration": {
+		ours:    []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report"},
+		modules: []string{"github.com/spf13/cobra"},
 	},
 	"cmd/tollbook/networks": {
 		ours: []string{"cmd/tollbook/usage", "crawl/chain", "site/postgres", "site/postgres/ledger", "site/x402",

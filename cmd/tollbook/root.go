@@ -12,6 +12,7 @@ import (
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/completion"
 	"tollbook/cmd/tollbook/decisions"
+	"tollbook/cmd/tollbook/migration"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
@@ -62,7 +63,7 @@ EXIT STATUS
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
 		newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
-		decisions.NewExport(), decisions.NewImport(), newConfigCommand(c), newCompletionCommand())
+		decisions.NewExport(), decisions.NewImport(), migration.New(), newConfigCommand(c), newCompletionCommand())
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() || strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {

@@ -40,7 +40,7 @@ type fleet struct {
 func open(t *testing.T) *fleet {
 	t.Helper()
 	dsn := template.Database(t)
-	db, err := postgres.OpenFor(t.Context(), dsn, 12)
+	db, err := postgres.OpenFor(t.Context(), dsn, postgres.Options{Connections: 12})
 	if err != nil {
 		t.Fatal(err)
 	}

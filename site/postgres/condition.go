@@ -14,6 +14,7 @@ import (
 type Condition struct {
 	Server       string // its version: "16.4"
 	Schema       int32  // version of the schema, 0 where there is none yet
+	UseProgram   string // what to do if the schema is newer than NewestSchema
 	NewestSchema int32  // newest version that this program knows
 	Bytes        int64
 	Sample       bool          // it contains a demo
@@ -33,32 +34,25 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 		return c, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if older, err := isOlder(ctx, conn); err != nil {
+	var program string
+	if c.Schema, program, err = readSchema(ctx, conn); err != nil {
 		return c, err
-	} else if older {
-		return c, ErrOlderSchema
 	}
+	c.UseProgram = adviseProgram(program)
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return c, fmt.Errorf("count migrations: %w", err)
 	}
 	c.NewestSchema = int32(len(files))
 	var clock time.Time
-	var migrated bool
 	began := time.Now()
 	err = conn.QueryRow(ctx, `
 		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(),
-			pg_database_size(current_database()),
-			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &migrated)
+			pg_database_size(current_database())`).Scan(&c.Server, &clock, &c.Bytes)
 	if err != nil {
 		return c, fmt.Errorf("read the server's version: %w", err)
 	}
 	c.ClockAhead = clock.Sub(began.Add(time.Since(began) / 2))
-	if migrated {
-		if err := conn.QueryRow(ctx, `SELECT version FROM `+versionTable).Scan(&c.Schema); err != nil {
-			return c, fmt.Errorf("read schema version: %w", err)
-		}
-	}
 	if c.Schema > 0 {
 		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settings WHERE name = 'source' AND value <> '')`).
 			Scan(&c.Sample); err != nil {

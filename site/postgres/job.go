@@ -3,49 +3,16 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 )
 
 // Jobs returns the database as a driver for River, which distributes jobs to processes.
 func (db *DB) Jobs() riverdriver.Driver[pgx.Tx] { return riverpgxv5.New(db.pool) }
-
-// migrateJobs brings the tables of River to River's newest schema.
-func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return fmt.Errorf("prepare migrations of jobs: %w", err)
-	}
-	have, err := m.ExistingVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema version of jobs: %w", err)
-	}
-	if all := m.AllVersions(); len(have) >= len(all) {
-		if len(have) > len(all) {
-			return fmt.Errorf("%w (its jobs have version %d, this program %d): use a newer tollbook", ErrNewerSchema,
-				len(have), len(all))
-		}
-		return nil
-	}
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('tollbook jobs'))`); err != nil {
-		return fmt.Errorf("lock migrations of jobs: %w", err)
-	}
-	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil) // River skips what another process migrated meanwhile
-	if _, unlock := conn.Exec(context.WithoutCancel(ctx),
-		`SELECT pg_advisory_unlock(hashtext('tollbook jobs'))`); err == nil {
-		err = unlock
-	}
-	if err != nil {
-		return fmt.Errorf("migrate jobs: %w", err)
-	}
-	return nil
-}
 
 // workerLockClass is the first half of the keys of worker locks.
 const workerLockClass = 0x746f6c6c // "toll"

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -70,118 +67,6 @@ func visit(service postgres.DueService, at time.Time) postgres.Visit {
 			Status:  &online, IsUp: true, StatusCode: new(402), ResponseTimeMS: &ms, EndpointsFound: 1,
 		},
 		NextCheckAt: at.Add(15 * time.Minute),
-	}
-}
-
-func TestOpenNewerSchema(t *testing.T) {
-	t.Parallel()
-	dsn := template.Database(t)
-	pool, err := pgxpool.New(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	if _, err := pool.Exec(t.Context(), `UPDATE tollbook_schema SET version = 999`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := postgres.Open(t.Context(), dsn); !errors.Is(err, postgres.ErrNewerSchema) {
-		t.Errorf("Open of a newer schema = %v, want ErrNewerSchema", err)
-	}
-}
-
-// TestOpenRefusesOlderSchema checks that the database of a program from before the baseline is refused with an error
-// that says how to migrate.
-func TestOpenRefusesOlderSchema(t *testing.T) {
-	t.Parallel()
-	dsn := postgrestest.NewDatabase(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), `
-		CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (23);
-		CREATE TABLE services (slug text); INSERT INTO services VALUES ('acme')`); err != nil {
-		t.Fatal(err)
-	}
-	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
-		UNION ALL SELECT slug FROM services ORDER BY 1`
-	before := texts(t, conn, relations)
-	_, err = postgres.Open(t.Context(), dsn)
-	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
-		!strings.Contains(err.Error(), "`tollbook import`") {
-		t.Errorf("Open of an older schema = %v, want ErrOlderSchema", err)
-	}
-	if _, err := postgres.Inspect(t.Context(), dsn); !errors.Is(err, postgres.ErrOlderSchema) {
-		t.Errorf("Inspect of an older schema = %v, want ErrOlderSchema", err)
-	}
-	if diff := cmp.Diff(before, texts(t, conn, relations)); diff != "" {
-		t.Errorf("the older database (-before +after):\n%s", diff)
-	}
-}
-
-func TestMigrateDownAndUp(t *testing.T) {
-	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if err := postgres.MigrateTo(t.Context(), conn, 0); err != nil {
-		t.Fatalf("migrate down: %v", err)
-	}
-	var left int
-	if err := conn.QueryRow(t.Context(),
-		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p')
-			AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
-		t.Errorf("after migrating down: %d tables left, error %v", left, err)
-	}
-	if err := postgres.MigrateTo(t.Context(), conn, -1); err != nil {
-		t.Errorf("migrate up again: %v", err)
-	}
-}
-
-// TestUpgradeKeepsFacts checks that Open upgrades a database of each earlier version of the schema, and that a build
-// then reads the facts that were stored before.
-func TestUpgradeKeepsFacts(t *testing.T) {
-	t.Parallel()
-	for version := int32(1); version < 2; version++ {
-		dsn := template.Database(t)
-		db, err := postgres.Open(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		due := acme(t, db)[0]
-		for i := range 2 {
-			v := visit(due, start.Add(time.Duration(i)*time.Minute))
-			v.Check.Counted = i > 0
-			if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := readFacts(t, db)
-		db.Close()
-		conn, err := pgx.Connect(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := postgres.MigrateTo(t.Context(), conn, version); err != nil {
-			t.Fatalf("migrate down to version %d: %v", version, err)
-		}
-		if err := conn.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if db, err = postgres.Open(t.Context(), dsn); err != nil {
-			t.Fatalf("open a database of version %d: %v", version, err)
-		}
-		after := readFacts(t, db)
-		db.Close()
-		if n := before.Services[0].TotalChecks; n != 2 {
-			t.Fatalf("%d checks, want 2", n)
-		}
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("upgrade from version %d (-before +after):\n%s", version, diff)
-		}
 	}
 }
 

@@ -231,7 +231,7 @@ var agree = map[string]string{
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
-	db, err := postgres.OpenFor(t.Context(), dsn, Connections())
+	db, err := postgres.OpenFor(t.Context(), dsn, postgres.Options{Connections: Connections()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (o *options) check() error {
 }
 
 func run(ctx context.Context, o options) error {
-	db, err := postgres.OpenFor(ctx, o.database, crowd.Connections())
+	db, err := postgres.OpenFor(ctx, o.database, postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, server.Stop(context.WithoutCancel(ctx)), os.RemoveAll(dir))
 	}()
-	db, err := postgres.OpenFor(ctx, server.DSN(), crowd.Connections())
+	db, err := postgres.OpenFor(ctx, server.DSN(), postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (b *bench) checkpoint(i int) string {
 }
 
 func (b *bench) fill(ctx context.Context, dsn string) error {
-	db, err := postgres.OpenFor(ctx, dsn, crowd.Connections())
+	db, err := postgres.OpenFor(ctx, dsn, postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func buildIn(ctx context.Context, d *database, dir string, minute int, more ...s
 
 // buildOnce is the process that builds.
 func buildOnce(ctx context.Context, o options) error {
-	db, err := postgres.OpenFor(ctx, o.database, crowd.Connections())
+	db, err := postgres.OpenFor(ctx, o.database, postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 	if err := runRole(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
 		return err
 	}
-	db, err := postgres.OpenFor(ctx, d.server.DSN(), crowd.Connections())
+	db, err := postgres.OpenFor(ctx, d.server.DSN(), postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

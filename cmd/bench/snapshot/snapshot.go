@@ -132,7 +132,7 @@ func fill(ctx context.Context, o options, dir string, services int) (*database, 
 }
 
 func (d *database) fill(ctx context.Context, o options, services int) error {
-	db, err := postgres.OpenFor(ctx, d.server.DSN(), crowd.Connections())
+	db, err := postgres.OpenFor(ctx, d.server.DSN(), postgres.Options{Connections: crowd.Connections()})
 	if err != nil {
 		return err
 	}

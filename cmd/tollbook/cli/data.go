@@ -12,6 +12,7 @@ import (
 
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/version"
 	"tollbook/output"
 )
 
@@ -40,7 +41,8 @@ func (o *DataOptions) OpenPublic() (*output.Folder, error) {
 // Database returns the options of DATABASE_URL or the folder's private Postgres. Steps that take long are logged.
 func (o *DataOptions) Database(logger *slog.Logger) database.Options {
 	return database.Options{
-		URL: os.Getenv("DATABASE_URL"), Data: o.Data, Say: func(line string) { logger.Info(line) },
+		URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(),
+		Say: func(line string) { logger.Info(line) },
 	}
 }
 

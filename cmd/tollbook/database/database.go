@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -20,7 +21,12 @@ type Options struct {
 	URL         string       // of a server of the operator's; "" for the private Postgres
 	Data        string       // folder of the directory; the private Postgres is in its subfolder postgres
 	Connections int32        // that the program uses at once; 0 is the default
-	Say         func(string) // called with a line on each step that takes long; nil for none
+	Program     string       // version of the program, which is stored with the schema
+	Say         func(string) // called with a line on each migration and each step that takes long; nil for none
+}
+
+func (o Options) postgres() postgres.Options {
+	return postgres.Options{Connections: o.Connections, Program: o.Program, Say: o.Say}
 }
 
 // DB is an open database, with the private server behind it if there is one.
@@ -36,7 +42,7 @@ type DB struct {
 // Open connects to the URL, or starts the private Postgres and connects to it.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.URL != "" {
-		db, err := postgres.OpenFor(ctx, o.URL, o.Connections)
+		db, err := postgres.OpenFor(ctx, o.URL, o.postgres())
 		if err != nil {
 			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
 		}
@@ -46,11 +52,31 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := postgres.OpenFor(ctx, server.DSN(), o.Connections)
+	db, err := postgres.OpenFor(ctx, server.DSN(), o.postgres())
 	if err != nil {
 		return nil, errors.Join(err, stopServer(server))
 	}
 	return &DB{DB: db, data: o.Data, server: server}, nil
+}
+
+// Plan returns what Open would do to the schema, and changes nothing. A private Postgres that does not exist is not
+// created.
+func Plan(ctx context.Context, o Options) (p postgres.SchemaPlan, err error) {
+	if o.URL != "" {
+		if p, err = postgres.PlanMigration(ctx, o.URL); err != nil {
+			return p, fmt.Errorf("open DATABASE_URL: %w", err)
+		}
+		return p, nil
+	}
+	if _, err := os.Stat(filepath.Join(o.Data, "postgres")); errors.Is(err, fs.ErrNotExist) {
+		return postgres.NewSchemaPlan()
+	}
+	server, err := startServer(ctx, o.Data, o.Say)
+	if err != nil {
+		return p, err
+	}
+	p, err = postgres.PlanMigration(ctx, server.DSN())
+	return p, errors.Join(err, stopServer(server))
 }
 
 func startServer(ctx context.Context, data string, say func(string)) (*private.Server, error) {

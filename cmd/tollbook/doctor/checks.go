@@ -145,8 +145,7 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 	f := good("%s: Postgres %s, schema %d, %.1f MB", where, c.Server, c.Schema, float64(c.Bytes)/1e6)
 	switch {
 	case c.Schema > c.NewestSchema:
-		f = wrong("use a newer tollbook",
-			"%s has schema %d, this program supports up to %d", where, c.Schema, c.NewestSchema)
+		f = wrong(c.UseProgram, "%s has schema %d, this program supports up to %d", where, c.Schema, c.NewestSchema)
 	case c.WriteError != nil:
 		f = wrong("grant the user of DATABASE_URL the right to write, and name the primary, not a replica",
 			"%s can't be written to: %s", where, oneLine(c.WriteError))
@@ -154,7 +153,7 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		f = warning("use another --data folder or DATABASE_URL",
 			"%s contains the sample services of a demo", where)
 	case c.Schema < c.NewestSchema:
-		f = warning("stop older programs; the next command that uses it migrates it",
+		f = warning("stop older programs; tollbook migrate --plan says what tollbook migrate then does",
 			"%s has schema %d, this program migrates it to %d", where, c.Schema, c.NewestSchema)
 	}
 	return withClock(f, clocks.differs("the database", c.ClockAhead))

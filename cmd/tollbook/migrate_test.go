@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// TestMigrate checks what migrate prints for a database of the first schema: the plan, which changes nothing, and what
+// was done; then that nothing is left to do.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := postgres.MigrateTo(t.Context(), conn, 1); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"DATABASE_URL=" + dsn}
+	tollbook := func(args ...string) (stdout, stderr string) {
+		t.Helper()
+		code, stdout, stderr := run(t, env, append(args, "--data", t.TempDir())...)
+		if code != 0 {
+			t.Fatalf("tollbook %s: exit %d: %s", strings.Join(args, " "), code, stderr)
+		}
+		return stdout, stderr
+	}
+	contains := func(text string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q is not in\n%s", part, text)
+			}
+		}
+	}
+	for range 2 { // a plan changes nothing
+		plan, _ := tollbook("migrate", "--plan")
+		contains(plan, "The database has schema 1. This program needs schema ", "\n  002_reasons\n    For readers who ",
+			"\n  003_operation\n", "Nothing is changed yet. Back up the database, then run tollbook migrate.\n")
+	}
+	var plan struct {
+		Schema, Newest int
+		Migrations     []postgres.Migration
+		Done           bool
+	}
+	text, _ := tollbook("migrate", "--plan", "--json")
+	if err := json.Unmarshal([]byte(text), &plan); err != nil || plan.Done || plan.Schema != 1 ||
+		plan.Migrations[0].Name != "002_reasons" {
+		t.Errorf("the plan as JSON is %s (%v), want one from schema 1 by 002_reasons", text, err)
+	}
+	done, log := tollbook("migrate")
+	contains(done, "The database had schema 1. It has schema ", "\n  002_reasons\n")
+	contains(log, `msg="migrating the database, 002_reasons: For readers who `,
+		`msg="migrating the database, 003_operation: `)
+	again, log := tollbook("migrate")
+	contains(again, " of tollbook ", "This program needs no other.\n")
+	if log != "" {
+		t.Errorf("a second migrate logs %q, want nothing", log)
+	}
+}

@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tollbook/site/postgres"
+)
+
+// Migration prints the plan for a database, which is done or not.
+func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
+	if asJSON {
+		return JSON(w, struct {
+			postgres.SchemaPlan
+			Done bool `json:"done"`
+		}{p, done})
+	}
+	var b strings.Builder
+	made := ""
+	if p.Program != "" {
+		made = " of tollbook " + visible(p.Program)
+	}
+	switch {
+	case len(p.Migrations) == 0:
+		fmt.Fprintf(&b, "The database has schema %d%s. This program needs no other.\n", p.Schema, made)
+	case p.Schema == 0 && done:
+		fmt.Fprintf(&b, "The database was empty. It has schema %d now.\n", p.Newest)
+	case p.Schema == 0:
+		fmt.Fprintf(&b, "The database is empty or does not exist yet. It would get schema %d.\n", p.Newest)
+	case done:
+		fmt.Fprintf(&b, "The database had schema %d%s. It has schema %d now:\n", p.Schema, made, p.Newest)
+		writeMigrations(&b, p.Migrations)
+	default:
+		fmt.Fprintf(&b, "The database has schema %d%s. This program needs schema %d:\n", p.Schema, made, p.Newest)
+		writeMigrations(&b, p.Migrations)
+		fmt.Fprintln(&b, "Nothing is changed yet. Back up the database, then run tollbook migrate.")
+		if p.InUse {
+			fmt.Fprintln(&b, "Other programs of Tollbook use the database now: stop them before.")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeMigrations(b *strings.Builder, list []postgres.Migration) {
+	for _, m := range list {
+		fmt.Fprintf(b, "\n  %s\n    %s\n", m.Name, strings.ReplaceAll(m.Text, "\n", "\n    "))
+	}
+	fmt.Fprintln(b)
+}
