@@ -1,14 +1,20 @@
 package main
 
 import (
+	"context"
+	"io"
+	"log/slog"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/notification"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
+	"tollbook/site/postgres"
 )
 
 // listenOptions say where to answer, and how many requests one client may send.
@@ -100,17 +106,34 @@ func (o *downloadLimit) validate() error {
 type submissionOptions struct {
 	Submissions bool
 	MaxPending  int
+	Notify      []string
 }
 
-// AddFlags adds --serve-submissions and --serve-max-pending.
+// AddFlags adds --serve-submissions, --serve-max-pending and --submissions-notify.
 func (o *submissionOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "serve.submissions", &o.Submissions)
 	settings.AddFlag(f, "serve.max_pending", &o.MaxPending)
+	settings.AddFlag(f, "submissions.notify", &o.Notify)
 }
 
 func (o *submissionOptions) validate() error {
 	if o.MaxPending < 0 {
 		return usage.Errorf("--serve-max-pending %d: use 0, for no limit, or more", o.MaxPending)
 	}
+	if o.Submissions && len(o.Notify) > 0 {
+		return notification.Check(o.Notify)
+	}
 	return nil
+}
+
+// notifier returns what runs the operator's command, and the metrics of submissions. Without a command it is nil.
+func (o *submissionOptions) notifier(
+	db *postgres.DB, logger *slog.Logger,
+) (n *notification.Notifier, metrics server.MetricsWriter) {
+	if len(o.Notify) > 0 {
+		n = notification.New(db, notification.Options{Command: o.Notify, Logger: logger})
+	}
+	return n, func(ctx context.Context, w io.Writer) error {
+		return notification.WriteMetrics(ctx, w, db, n, time.Now())
+	}
 }

@@ -74,7 +74,8 @@ X-Snapshot-Warning: stale and in /readyz.
 With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. It stores each in
 the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
 service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
-get a 429. If the database stops, readers notice nothing.
+get a 429. --submissions-notify is run when submissions arrive, at most once a minute. If the database stops,
+readers notice nothing.
 
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 
@@ -114,37 +115,43 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	options := serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
 	}
+	var metrics []server.MetricsWriter
 	if o.Submissions {
-		stop, err := o.receiveSubmissions(ctx, &options)
+		stop, more, err := o.receiveSubmissions(ctx, &options)
 		if err != nil {
 			return err
 		}
 		defer stop()
+		metrics = append(metrics, more)
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.place(), l.Addr())
 	port.Announce(stdout)
-	return server.Run(ctx, l, port, source, options)
+	return server.Run(ctx, l, port, source, options, metrics...)
 }
 
-// receiveSubmissions opens the database for submissions, and probes those that wait for a probe, until stop is called.
-// An end of the database is logged and ends nothing, because readers do not need it.
-func (o *serveOptions) receiveSubmissions(ctx context.Context, to *serve.Options) (stop func(), err error) {
+// receiveSubmissions opens the database for submissions, probes those that wait for a probe, and notifies the operator,
+// until stop is called. An end of the database is logged and ends nothing, because readers do not need it.
+func (o *serveOptions) receiveSubmissions(
+	ctx context.Context, to *serve.Options,
+) (stop func(), metrics server.MetricsWriter, err error) {
 	free, err := o.freeHosts()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	logger := to.Logger
 	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger},
 		probe.Options{UserAgent: version.UserAgent(o.Contact)})
 	to.Submit = server.SubmitOptions(db.DB, submissions, free)
 	to.Submit.MaxPending = o.MaxPending
+	notifier, metrics := o.notifier(db.DB, logger)
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { submissions.Run(ctx) })
+	parts.Go(func() { notifier.Run(ctx) })
 	parts.Go(func() { db.KeepRunning(ctx, logger) })
 	return func() {
 		cancel()
@@ -153,5 +160,5 @@ func (o *serveOptions) receiveSubmissions(ctx context.Context, to *serve.Options
 		if err := db.Close(); err != nil {
 			logger.Error("close the database", "err", err)
 		}
-	}, nil
+	}, metrics, nil
 }

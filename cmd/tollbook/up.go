@@ -68,7 +68,7 @@ uses DATABASE_URL), visits services, reads the chains of the configuration, buil
 --all.
 
 Add services with "tollbook services import" before the start, or at any time if DATABASE_URL is set. With
---serve-submissions their owners can submit them.
+--serve-submissions their owners can submit them, and --submissions-notify is run when they do.
 
 If the private Postgres ends, up restarts it, and readers notice nothing. Ctrl-C stops everything; the next start
 continues. More workers with the same DATABASE_URL ("tollbook work") share the visits.
@@ -135,7 +135,13 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { db.KeepRunning(ctx, logger); return nil })
 	g.Go(func() error { return db.Retry(ctx, w.Run) })
-	g.Go(func() error { return server.Run(ctx, l, port, source, options, w.Metrics...) })
+	metrics := w.Metrics
+	if o.Submissions {
+		notifier, more := o.notifier(db.DB, logger)
+		g.Go(func() error { notifier.Run(ctx); return nil })
+		metrics = append(metrics, more)
+	}
+	g.Go(func() error { return server.Run(ctx, l, port, source, options, metrics...) })
 	return g.Wait()
 }
 

@@ -230,6 +230,9 @@ func (h *handler) process(w *responseWriter, r *http.Request,
 	if err != nil {
 		return nil, err
 	}
+	if !receipt.Repeated {
+		h.logger.Info("submission received", "submission", receipt.ID, "url", submission.URL)
+	}
 	result := &site.SubmissionResult{SubmissionID: receipt.ID, Status: site.SubmissionPending,
 		ProbeResult: receipt.ProbeResult}
 	switch {

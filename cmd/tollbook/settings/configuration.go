@@ -188,8 +188,8 @@ func (c *Configuration) resolve(s Setting, value any) any {
 			return resolve(value)
 		}
 	case []string:
-		if s.IsPath {
-			for i := range value {
+		for i := range value {
+			if s.IsPath || s.IsCommand && i == 0 && strings.Contains(value[i], "/") {
 				value[i] = resolve(value[i])
 			}
 		}

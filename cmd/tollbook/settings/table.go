@@ -18,6 +18,9 @@ type Setting struct {
 	Meaning string // one line; the word in backquotes names the value
 	OldFlag string // the flag's name in older versions, which still works; "" for none
 	IsPath  bool   // in the configuration file, relative to the file's folder
+	// IsCommand says that the value is a program and its arguments. Arguments may be secrets and are never shown; a
+	// program with a slash is a path, as above.
+	IsCommand bool
 }
 
 // Flag returns the name of the flag, without its dashes.
@@ -87,6 +90,10 @@ var Table = []Setting{
 		Meaning: "receive submissions of services; needs the database"},
 	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
 		Meaning: "`number` of submissions that may wait for review before more are refused; 0 for no limit"},
+
+	{Key: "submissions.notify", Default: []string{}, IsCommand: true,
+		Meaning: "`program` and its arguments, run when submissions arrive, with those as JSON on stdin; " +
+			"in serve and up"},
 
 	{Key: "publish.to", Default: "", OldFlag: "to",
 		Meaning: "`place` to publish to beside <data>/public: s3://bucket/prefix, or a folder"},

@@ -42,6 +42,9 @@ func (c *Configuration) Values(flags *pflag.FlagSet, getenv func(string) string)
 			Key: s.Key, Value: flagValue(f), Origin: c.origin(s, f, getenv), Flag: new(s.Flag()),
 			Variable: new(s.Variable()),
 		}
+		if s.IsCommand {
+			v.Value, v.Secret = commandValue(f.Value.(pflag.SliceValue).GetSlice()), true
+		}
 		if v.Origin == fromFile {
 			c.setFile(&v, s.Key)
 		}
@@ -103,6 +106,17 @@ func flagValue(f *pflag.Flag) any {
 		return nil
 	}
 	return redact.URL(text)
+}
+
+// commandValue returns the program of a command and the number of its arguments, which may be secrets.
+func commandValue(command []string) any {
+	switch len(command) {
+	case 0:
+		return nil
+	case 1:
+		return command
+	}
+	return []string{command[0], fmt.Sprintf("(arguments: %d)", len(command)-1)}
 }
 
 // networkValues returns the networks of the file.

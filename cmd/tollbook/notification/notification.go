@@ -1,0 +1,188 @@
+// Package notification runs the operator's command when submissions arrive. It must never pass text of a stranger as
+// an argument or a variable, or know how the command reports to people.
+package notification
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os/exec"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// Flag is the flag of the command, for errors.
+const Flag = "--submissions-notify"
+
+// Pauses and limits of the command.
+const (
+	lease        = 2 * time.Minute // longer than a run; after a crash the next run may begin then
+	pause        = time.Minute     // from one run to the next, and after a first failure
+	maxPause     = time.Hour       // after many failures
+	probeTime    = time.Minute     // for which a submission may wait for its probe
+	mostAtOnce   = 100             // submissions in one run
+	storeTimeout = 5 * time.Second // to store the result of a run while the program stops
+)
+
+// Options are the settings of a Notifier.
+type Options struct {
+	Command []string // program and arguments
+	Logger  *slog.Logger
+	Now     func() time.Time // the clock; time.Now when nil
+	Poll    time.Duration    // between two queries for new submissions; 10 s when zero
+	Limit   time.Duration    // for one run of the command; 30 s when zero
+}
+
+// Notifier tells the operator of new submissions. Several processes may have one; each submission is in one run of the
+// command, or in two if a process dies while the command runs.
+type Notifier struct {
+	db           *postgres.DB
+	o            Options
+	done, failed atomic.Int64
+}
+
+// New returns a notifier.
+func New(db *postgres.DB, o Options) *Notifier {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Poll, o.Limit = cmp.Or(o.Poll, 10*time.Second), cmp.Or(o.Limit, 30*time.Second)
+	return &Notifier{db: db, o: o}
+}
+
+// Check returns an error if the program of a command can't be run. The error contains no argument: an argument could be
+// a secret.
+func Check(command []string) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return usage.Errorf("%s: run %q: no such program, or it may not be run; give the path of an executable file",
+			Flag, command[0])
+	}
+	return nil
+}
+
+// Run notifies until ctx ends. Errors are logged and tried again. A nil Notifier does nothing.
+func (n *Notifier) Run(ctx context.Context) {
+	if n == nil {
+		return
+	}
+	tick := time.NewTicker(n.o.Poll)
+	defer tick.Stop()
+	for {
+		if err := n.Once(ctx); err != nil && ctx.Err() == nil {
+			n.o.Logger.Warn("notify of submissions; trying again after a pause", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Once runs the command if submissions are new and no pause lasts. An error is one of the database; a failure of the
+// command is logged, and the same submissions are due again after a pause that doubles.
+func (n *Notifier) Once(ctx context.Context) error {
+	rules := postgres.NotificationRules{Lease: lease, Probe: probeTime, Most: mostAtOnce}
+	taken, err := n.db.TakeNotification(ctx, rules, n.o.Now())
+	if err != nil || taken == nil {
+		return err
+	}
+	log := n.o.Logger.With("command", n.o.Command[0], "submissions", len(taken.Submissions))
+	failure := n.run(ctx, taken)
+	now := n.o.Now()
+	next := now.Add(pause)
+	switch {
+	case failure == nil:
+		n.done.Add(1)
+		log.Info("notified of new submissions", "waiting", taken.Waiting)
+	case ctx.Err() != nil:
+		next = now // stopped: the next start tries again at once
+		log.Warn("notification of new submissions interrupted; the next start repeats it")
+	default:
+		n.failed.Add(1)
+		next = now.Add(pauseAfter(taken.Failures))
+		log.Error("notify of new submissions; trying again after a pause", "err", failure.err, "output", failure.output,
+			"pause", next.Sub(now).String())
+	}
+	// A crash before this leaves the lease, and the command gets the same submissions again.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return n.db.FinishNotification(storing, taken, failure == nil, now, next)
+}
+
+// pauseAfter returns the pause after a failure that follows other failures.
+func pauseAfter(failures int) time.Duration {
+	return min(pause<<min(failures, 16), maxPause)
+}
+
+// document is what the command reads on stdin. E-mail addresses and notes are for reviewers only.
+type document struct {
+	Waiting     int          `json:"waiting"`
+	Submissions []submission `json:"submissions"`
+}
+
+type submission struct {
+	ID          string            `json:"id"`
+	ReceivedAt  site.Time         `json:"received_at"`
+	ServiceName string            `json:"service_name"`
+	URL         string            `json:"url"`
+	WebsiteURL  string            `json:"website_url"`
+	Category    string            `json:"category"`
+	Description string            `json:"description"`
+	Endpoints   []string          `json:"endpoints"`
+	ProbeResult *site.ProbeResult `json:"probe_result"`
+}
+
+// encode returns the document of a notification: one JSON object on one line.
+func encode(n *postgres.Notification) ([]byte, error) {
+	d := document{Waiting: n.Waiting, Submissions: make([]submission, len(n.Submissions))}
+	for i, s := range n.Submissions {
+		d.Submissions[i] = submission{
+			ID: s.ID.String(), ReceivedAt: site.NewTime(s.ReceivedAt), ServiceName: s.ServiceName, URL: s.URL,
+			WebsiteURL: s.WebsiteURL, Category: s.Category, Description: s.Description, Endpoints: s.Endpoints,
+			ProbeResult: s.ProbeResult,
+		}
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode submissions: %w", err)
+	}
+	return append(escapeInvisible(data), '\n'), nil
+}
+
+// WriteMetrics writes the metrics of submissions and notifications. It omits those of the database if the database
+// does not answer, because unknown is not zero. A nil Notifier has no notifications.
+func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier, now time.Time) error {
+	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
+	if n != nil {
+		const runs = "tollbook_submission_notifications_total"
+		head(runs, "counter", "Runs of the command of submissions.notify by this process, by result.")
+		fmt.Fprintf(w, "%s{result=\"done\"} %d\n%s{result=\"failed\"} %d\n", runs, n.done.Load(), runs,
+			n.failed.Load())
+	}
+	f, err := db.SubmissionFigures(ctx)
+	if err != nil {
+		return nil
+	}
+	const all, oldest = "tollbook_submissions", "tollbook_submissions_oldest_waiting_seconds"
+	head(all, "gauge", "Submissions received, by state; pending ones wait for review.")
+	for _, state := range slices.Sorted(maps.Keys(f.ByState)) {
+		fmt.Fprintf(w, "%s{state=%q} %d\n", all, state, f.ByState[state])
+	}
+	age := 0.0
+	if f.Oldest != nil {
+		age = max(now.Sub(*f.Oldest), 0).Seconds()
+	}
+	head(oldest, "gauge", "How long the submission that waits longest has waited for review; 0 if none waits.")
+	_, err = fmt.Fprintf(w, "%s %g\n", oldest, age)
+	return err
+}
