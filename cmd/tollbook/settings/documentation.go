@@ -13,7 +13,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
-	{"submissions", "What happens when owners submit services: serve, up"},
+	{"submissions", "The operator's command on new submissions: serve, up"},
 	{"publish", "A second place to publish to, besides `<data>/public`: publish, rollback, prune, up, work, doctor"},
 	{"schedule", "How often each task runs: up, work"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},
