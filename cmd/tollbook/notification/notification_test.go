@@ -343,8 +343,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestLimits checks that a command that does not end is stopped with its children, that one that does not read is no
-// failure, and that a program that stops lets a command end and repeats one that it had to stop.
+// TestLimits checks that a command that does not end is stopped with its children, and that one may leave its input
+// unread. A notifier that is stopped repeats the run that it interrupted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
