@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tollbook/crawl/facts"
@@ -35,6 +36,10 @@ type Options struct {
 	Bootstrap string // URL of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
 	FreeHosts listing.FreeHosts // in addition to the built-in ones
+
+	// NoContact forbids requests to hosts of others, and to registries, because the user agent names nobody who can be
+	// asked about them. Import ignores it: it is one person's request.
+	NoContact bool
 }
 
 // GCPercent is the value of GOGC for a process that only crawls. A probe leaves much garbage and little live memory: at
@@ -51,6 +56,7 @@ type Crawler struct {
 	o       Options
 
 	submissions *Submissions
+	skipped     atomic.Bool // a service was not visited because of NoContact
 	storing     coalescer[postgres.Visit, error]
 }
 
@@ -93,6 +99,9 @@ func (c *Crawler) Close() {
 
 // ProbeSubmissions probes the submissions whose probe is due and returns their number.
 func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) {
+	if c.o.NoContact {
+		return 0, nil // anybody can submit any host
+	}
 	return c.submissions.ProbeQueued(ctx)
 }
 
@@ -130,7 +139,9 @@ func (c *Crawler) Run(ctx context.Context) error {
 			cancel()
 		}
 	})
-	background.Go(func() { c.submissions.Run(ctx) })
+	if !c.o.NoContact {
+		background.Go(func() { c.submissions.Run(ctx) })
+	}
 	var synthesisErr error
 	if c.o.Synthesis.Client != nil {
 		background.Go(func() {

@@ -74,13 +74,17 @@ func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 	return g, c.gatherDomains(ctx, now, workers, func() { count(func() { g.Domains++ }) })
 }
 
-// visitSite reads one service's site documents and stores the facts in them. It returns nil if ctx ended meanwhile.
+// visitSite reads one service's site documents and stores the facts in them. It returns nil if ctx ended meanwhile, or
+// if the site must not be visited without a contact. Then the site is due again when its lease ends.
 func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgres.SiteVisit, error) {
 	limited, cancel := context.WithTimeout(ctx, siteLimit)
 	defer cancel()
 	website := ""
 	if s.WebsiteURL != nil {
 		website = *s.WebsiteURL
+	}
+	if c.skips(ctx, s.Slug, s.BaseURL, website) {
+		return nil, nil
 	}
 	seen := c.fetcher.Survey(limited, s.BaseURL, website)
 	if ctx.Err() != nil {
@@ -173,6 +177,9 @@ func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts
 
 // gatherDomains asks registries about the domains that are due.
 func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int, answered func()) error {
+	if c.o.NoContact {
+		return nil
+	}
 	var servers facts.Bootstrap
 	return runWorkers(ctx, workers, func(ctx context.Context) ([]string, error) {
 		due, err := c.db.TakeDomains(ctx, now, domainLease, takeDomains*workers)

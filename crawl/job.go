@@ -53,10 +53,11 @@ func (c *Crawler) VisitSite(ctx context.Context, id int64) error {
 	return ctx.Err()
 }
 
-// QueryDomain asks a registry about a domain if the domain is due.
+// QueryDomain asks a registry about a domain if the domain is due. Without a contact the domain is due again when the
+// lease ends.
 func (c *Crawler) QueryDomain(ctx context.Context, domain string) error {
 	taken, err := c.db.TakeDomain(ctx, domain, c.o.Now(), DomainQueryLimit)
-	if err != nil || !taken {
+	if err != nil || !taken || c.o.NoContact {
 		return err
 	}
 	servers, err := c.readBootstrap(ctx)

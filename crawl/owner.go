@@ -33,11 +33,15 @@ func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (OwnerReport,
 	return r, nil
 }
 
-// recheckOwner reports whether a service's site shows its token. It returns false for a service that has been erased.
+// recheckOwner reports whether a service's site shows its token. It returns false for a service that has been erased,
+// or that must not be asked without a contact.
 func (c *Crawler) recheckOwner(ctx context.Context, slug, actor string) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, ownerLimit)
 	defer cancel()
 	token, base, err := c.db.OwnershipToken(ctx, slug)
+	if err == nil && c.skips(ctx, slug, base) {
+		return false, nil
+	}
 	if err == nil {
 		if missing := c.fetcher.CheckToken(limited, base, token); missing != nil {
 			c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", false, "reason", missing.Error())

@@ -33,9 +33,12 @@ type answer struct {
 }
 
 // visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
-// ended, or if the visit ended before any endpoint was probed, for example because others used up the host's allowance.
-// Then nothing is stored, and the service is due again when its lease ends.
+// ended, or if the visit ended before any endpoint was probed, for example because others used up the host's allowance
+// or because there is no contact. Then nothing is stored, and the service is due again when its lease ends.
 func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Visit, bool) {
+	if c.skips(ctx, s.Slug, s.BaseURL) {
+		return postgres.Visit{}, false
+	}
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()

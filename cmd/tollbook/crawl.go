@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -42,10 +43,7 @@ func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *crawlOptions) validate() error {
-	if err := o.paceOptions.validate(); err != nil {
-		return err
-	}
-	return o.synthesisOptions.validate()
+	return cmp.Or(o.paceOptions.validate(), o.visitOptions.validate(), o.synthesisOptions.validate())
 }
 
 func newCrawlCommand() *cobra.Command {
@@ -66,11 +64,15 @@ have changed, the newest change first, up to the day's limit. OPENAI_API_KEY is 
 overrides nothing that was measured, and is published as machine-written. An answer in the wrong form is dropped,
 and the report counts it by reason.
 
+Each request names --crawl-contact, so that the owner of a service can ask who visits. Without it, crawl visits only
+hosts of --crawl-allow-private, and refuses to start if a service of others is listed.
+
 A terminal shows a progress bar; elsewhere each check is a log line.
 
 EXIT STATUS
 
-0 if every due service was visited, whatever its state; 1 if the crawl itself failed.`,
+0 if every due service was visited, whatever its state; 1 if the crawl itself failed; 2 for an error in the command
+line or the configuration, such as a missing --crawl-contact.`,
 		Example: "  tollbook crawl --once",
 		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
@@ -95,12 +97,16 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
+	if err := o.checkContact(ctx, db, guard); err != nil {
+		return err
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
 	}
 	bar := progress.NewCounter("visited")
 	options := crawl.Options{
 		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
+		NoContact: !o.hasContact(),
 	}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.Set

@@ -58,7 +58,7 @@ func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *directoryOptions) validate() error {
-	if err := o.paceOptions.validate(); err != nil {
+	if err := cmp.Or(o.paceOptions.validate(), o.visitOptions.validate()); err != nil {
 		return err
 	}
 	if o.VisitLimit < time.Second {
@@ -109,6 +109,9 @@ func (o *directoryOptions) newWorker(
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkContact(ctx, db, guard); err != nil {
+		return nil, err
+	}
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, err
@@ -116,6 +119,7 @@ func (o *directoryOptions) newWorker(
 	options := worker.Options{
 		Crawl: crawl.Options{
 			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
+			NoContact: !o.hasContact(),
 		},
 		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
 		Networks: list, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,

@@ -25,6 +25,7 @@ import (
 type doctorOptions struct {
 	cli.DataOptions
 	keyOptions
+	contactOptions
 	networkOptions
 	To      string
 	BaseURL string
@@ -36,6 +37,7 @@ type doctorOptions struct {
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.contactOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
 	settings.AddFlag(f, "site.base_url", &o.BaseURL)
 	f.StringArrayVar(&o.Networks.RPC, "rpc", nil,
@@ -56,6 +58,7 @@ func newDoctorCommand(c *settings.Configuration) *cobra.Command {
 about it:
 
     configuration  which file is read; like every command, doctor refuses an unknown key or TOLLBOOK_ variable
+    contact        the owners of services can ask who visits; without one, hosts of others are not visited
     database       it answers, has the schema of this program, and can be written
     disk           the data folder has free space
     snapshot       <data>/public has a snapshot, on time, and signed if there is a key
@@ -79,7 +82,7 @@ EXIT STATUS
 			if o.Timeout < time.Second {
 				return usage.Errorf("--timeout %s: use 1s or more", o.Timeout)
 			}
-			return nil
+			return o.contactOptions.validate()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDoctor(cmd.Context(), o, c, cmd.OutOrStdout())
@@ -129,8 +132,13 @@ func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, e
 	if baseURL == settings.DefaultBaseURL {
 		baseURL = "" // not configured
 	}
+	contact := o.Contact
+	if !o.hasContact() {
+		contact = ""
+	}
 	return doctor.Options{
-		Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: baseURL, Key: key,
+		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
+		BaseURL: baseURL, Key: key,
 		RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
 		Logger: cli.NewLogger(slog.LevelInfo),
 	}, nil

@@ -79,6 +79,8 @@ func TestDoctor(t *testing.T) {
 	bucket := filepath.Join(dir, "bucket")
 	ran(t, env, "publish", "--data", data, "--publish-to", bucket, "--publish-key", key)
 	write(t, filepath.Join(dir, "tollbook.toml"), `
+[crawl]
+contact = "`+testContact+`"
 [site]
 base_url = "`+base+`"
 [publish]
@@ -88,7 +90,8 @@ key = "`+key+`"
 caip2 = "eip155:8453"
 rpc = ["`+nodes.URL+`/v2/s3cret"]
 `)
-	well := map[string]string{"configuration": "ok", "database": "ok", "disk": "ok", "snapshot": "ok", "bucket": "ok",
+	well := map[string]string{"configuration": "ok", "contact": "ok", "database": "ok", "disk": "ok", "snapshot": "ok",
+		"bucket":    "ok",
 		"published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
 		t.Helper()
@@ -120,6 +123,9 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
+	look("an example of a contact", map[string]string{"contact": "warning"}, env,
+		"to the section [crawl] of tollbook.toml",
+		"--crawl-contact", "https://tollbook.example/bot")
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("a database that is away", map[string]string{"database": "wrong"},
@@ -198,7 +204,8 @@ func TestDoctorNeverHangs(t *testing.T) {
 	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--publish-to", "s3://bucket/x",
 		"--site-base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc",
 		"solana=http://"+silent)
-	want := map[string]string{"configuration": "ok", "database": "wrong", "snapshot": "warning", "bucket": "wrong",
+	want := map[string]string{"configuration": "ok", "contact": "warning", "database": "wrong", "snapshot": "warning",
+		"bucket":  "wrong",
 		"readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
 	delete(states, "disk")
 	if diff := cmp.Diff(want, states); diff != "" || code != 1 || strings.Contains(said, "s3cret") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	if err != nil {
 		return err
 	}
-	if err := checkHostGap(o.HostGap); err != nil {
+	if err := cmp.Or(checkHostGap(o.HostGap), o.contactOptions.validate()); err != nil {
 		return err
 	}
 	logger := cli.NewLogger(slog.LevelInfo)

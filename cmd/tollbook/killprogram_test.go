@@ -229,7 +229,8 @@ func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	d.due(t)
 	d.servers++
 	p := command(t, nil, append([]string{"up", "--data", d.data, "--serve-listen", "127.0.0.1:0", "--serve-submissions",
-		"--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0", "--serve-max-pending", "0",
+		"--crawl-contact", testContact, "--serve-trusted-proxies", "127.0.0.1", "--serve-rate-limit", "0",
+		"--serve-max-pending", "0",
 		"--crawl-allow-private", d.shop, "--crawl-host-gap", "50ms", "--schedule-build", "1s", "--schedule-index",
 		"1s"}, rpc...)...).start(t)
 	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")

@@ -44,7 +44,7 @@ func (o *lintOptions) AddFlags(f *pflag.FlagSet) {
 func (o *lintOptions) validate() error {
 	switch strings.ToUpper(o.Method) {
 	case "", "GET", "POST", "PUT", "PATCH", "DELETE":
-		return nil
+		return o.contactOptions.validate()
 	}
 	return usage.Errorf("--method %q: use GET, POST, PUT, PATCH or DELETE", o.Method)
 }
@@ -63,7 +63,7 @@ A URL that is paid by GET gets one HEAD request more, because many sellers serve
 Lint does not compare prices with an OpenAPI document; a crawl does.
 
 Replace parameters in a path such as /users/{id} with values. A URL on a private network is refused unless
---crawl-allow-private names its host.
+--crawl-allow-private names its host. Unlike a crawl, lint needs no --crawl-contact, because it asks once, for you.
 
 With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade,
 passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,

@@ -109,7 +109,7 @@ func figuresOfUp(t *testing.T) string {
 	p := command(t, n.env,
 		append([]string{"up", "--data", dir, "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0",
 			"--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s",
-			"--serve-submissions", "--submissions-notify", "true"}, n.rpc...)...).
+			"--serve-submissions", "--crawl-contact", testContact, "--submissions-notify", "true"}, n.rpc...)...).
 		start(t)
 	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
 	base, _, _ = strings.Cut(base, " ")

@@ -90,7 +90,7 @@ func TestRecomputeServers(t *testing.T) { // not parallel: DATABASE_URL is the p
 	}
 	crawl := crawlOptions{
 		DataOptions: data, Once: true, paceOptions: paceOptions{HostGap: time.Millisecond},
-		visitOptions: visitOptions{AllowPrivate: hosts, Contact: "https://tollbook.example/bot"},
+		visitOptions: visitOptions{AllowPrivate: hosts},
 	}
 	if err := runCrawl(t.Context(), crawl, io.Discard); err != nil {
 		t.Fatal(err)

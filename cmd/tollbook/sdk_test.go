@@ -74,7 +74,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	var report bytes.Buffer
 	crawl := crawlOptions{
 		DataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
-		visitOptions: visitOptions{AllowPrivate: []string{address}, Contact: "https://tollbook.example/bot"},
+		visitOptions: visitOptions{AllowPrivate: []string{address}},
 	}
 	if err := runCrawl(t.Context(), crawl, &report); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,6 @@ import (
 
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/server"
-	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/version"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/serve"
@@ -28,7 +26,7 @@ type serveOptions struct {
 	fromOptions
 	downloadLimit
 	submissionOptions
-	Contact string
+	contactOptions
 }
 
 // AddFlags adds the flags of serve.
@@ -39,13 +37,13 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.freeHostOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
-	settings.AddFlag(f, "crawl.contact", &o.Contact)
+	o.contactOptions.AddFlags(f)
 }
 
 func (o *serveOptions) validate() error {
 	_, err := o.trusted()
 	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
-		o.listenOptions.validate(), err)
+		o.listenOptions.validate(), o.contactOptions.validate(), o.checkSubmissions(o.submissionOptions), err)
 }
 
 func newServeCommand() *cobra.Command {
@@ -74,8 +72,8 @@ X-Snapshot-Warning: stale and in /readyz.
 With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. It stores each in
 the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
 service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
-get a 429. --submissions-notify is run when submissions arrive, at most once a minute. If the database stops,
-readers notice nothing.
+get a 429. --submissions-notify is run when submissions arrive, at most once a minute. Submissions need
+--crawl-contact, because hosts of others are visited. If the database stops, readers notice nothing.
 
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 
@@ -144,7 +142,7 @@ func (o *serveOptions) receiveSubmissions(
 		return nil, nil, err
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger},
-		probe.Options{UserAgent: version.UserAgent(o.Contact)})
+		probe.Options{UserAgent: o.userAgent()})
 	to.Submit = server.SubmitOptions(db.DB, submissions, free)
 	to.Submit.MaxPending = o.MaxPending
 	notifier, metrics := o.notifier(db.DB, logger)

@@ -97,11 +97,14 @@ func taken(t *testing.T, a answer) site.SubmissionResult {
 	return body.Data
 }
 
+// testContact is a contact that could be reached.
+const testContact = "mailto:bot@directory.internal"
+
 // serving starts a real directory that accepts submissions.
 func serving(t *testing.T, env []string, data string, more ...string) (base string, p *program) {
 	t.Helper()
 	args := append([]string{"serve", "--serve-submissions", "--from", filepath.Join(data, "public"), "--serve-listen",
-		"127.0.0.1:0"}, more...)
+		"127.0.0.1:0", "--crawl-contact", testContact}, more...)
 	p = command(t, env, args...).start(t)
 	return strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/"), p
 }

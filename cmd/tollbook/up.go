@@ -53,7 +53,7 @@ func (o *upOptions) validate() error {
 	}
 	_, err := o.trusted()
 	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
-		o.listenOptions.validate(), err)
+		o.listenOptions.validate(), o.checkSubmissions(o.submissionOptions), err)
 }
 
 func newUpCommand(c *settings.Configuration) *cobra.Command {
@@ -65,7 +65,7 @@ func newUpCommand(c *settings.Configuration) *cobra.Command {
 uses DATABASE_URL), visits services, reads the chains of the configuration, builds every --schedule-build into
 <data>/public, publishes each build to --publish-to if that is set, deletes old data, and answers readers on
 --serve-listen. Each part works as its own command does: crawl, index, build, publish, prune, serve, services verify
---all.
+--all. Visits to hosts of others need --crawl-contact.
 
 Add services with "tollbook services import" before the start, or at any time if DATABASE_URL is set. With
 --serve-submissions their owners can submit them, and --submissions-notify is run when they do.
@@ -130,6 +130,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 		return err
 	}
 	defer stop()
+	options.Notice = w.Notice
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.Public(), l.Addr())
 	port.Announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)

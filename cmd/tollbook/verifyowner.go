@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func newServicesVerifyCommand() *cobra.Command {
 /.well-known/tollbook on the service's own host. Then it requests that URL. If it finds the token, the service is
 published as verified for 30 days. A service always has the same token.
 
-With --all it checks every service that has a token; run that once a day.
+With --all it checks every service that has a token; run that once a day. As a crawl, it then needs --crawl-contact.
 
 EXIT STATUS
 
@@ -57,7 +58,7 @@ EXIT STATUS
 			}
 			return cli.Arguments("SLUG")(cmd, args)
 		},
-		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
+		PreRunE: func(*cobra.Command, []string) error { return cmp.Or(o.Validate(), o.contactOptions.validate()) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServicesVerify(cmd.Context(), o, args, cmd.OutOrStdout())
 		},
@@ -77,6 +78,9 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	}
 	defer db.Close()
 	if o.All {
+		if err := o.checkContact(ctx, db, guard); err != nil {
+			return err
+		}
 		if slugs, err = db.ClaimedServices(ctx); err != nil {
 			return err
 		}

@@ -1,27 +1,29 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/cmd/tollbook/version"
+	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/listing"
 )
 
 // visitOptions say how services are visited.
 type visitOptions struct {
+	contactOptions
 	AllowPrivate []string
-	Contact      string
 }
 
 // AddFlags adds --crawl-allow-private and --crawl-contact.
 func (o *visitOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "crawl.allow_private", &o.AllowPrivate)
-	settings.AddFlag(f, "crawl.contact", &o.Contact)
+	o.contactOptions.AddFlags(f)
 }
 
 // guard returns the guard against addresses on private networks.
@@ -33,7 +35,20 @@ func (o *visitOptions) guard() (*probe.Guard, error) {
 	return guard, nil
 }
 
-func (o *visitOptions) userAgent() string { return version.UserAgent(o.Contact) }
+// checkContact returns an error if a listed service is on a host of others, and there is no contact.
+func (o *visitOptions) checkContact(ctx context.Context, db *database.DB, guard *probe.Guard) error {
+	if o.hasContact() {
+		return nil
+	}
+	services, err := db.Services(ctx)
+	if err != nil {
+		return err
+	}
+	if hosts := crawl.OthersHosts(services, guard); len(hosts) > 0 {
+		return usage.Error{Err: &crawl.NoContactError{Contact: o.Contact, Hosts: hosts}}
+	}
+	return nil
+}
 
 // paceOptions say how many requests are sent.
 type paceOptions struct {

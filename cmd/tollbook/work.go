@@ -59,7 +59,7 @@ func newWorkCommand(c *settings.Configuration) *cobra.Command {
 chains of the configuration, probes submissions, looks for the tokens of owners, and deletes old data. Any number of
 workers, on any number of machines, share one database (DATABASE_URL); give all of them the same configuration. Each
 job is done by one of them. No host gets requests from two at once, or sooner than --crawl-host-gap after the last
-request.
+request. Visits to hosts of others need --crawl-contact.
 
 One of them, with --build, builds into its own --data every --schedule-build, and publishes each build to
 --publish-to. It must always be the same one, because its folder contains the older rows of the logs. Readers need

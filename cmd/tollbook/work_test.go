@@ -177,7 +177,7 @@ func TestFleet(t *testing.T) {
 	work := func(name string) *program {
 		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--crawl-allow-private", "127.0.0.1",
 			"--crawl-host-gap", fleetGap.String(),
-			"--visit-limit", "5s", "--crawl-workers", "16", "--crawl-contact", "worker-"+name)
+			"--visit-limit", "5s", "--crawl-workers", "16", "--crawl-contact", "https://worker-"+name)
 		p.Dir = t.TempDir()
 		return p.start(t)
 	}

@@ -29,6 +29,7 @@ type readiness struct {
 	BuiltAt    site.Time `json:"built_at"`
 	AgeSeconds int64     `json:"age_seconds"`
 	Warning    string    `json:"warning,omitempty"`
+	Notice     string    `json:"notice,omitempty"`
 }
 
 // ready returns which snapshot is open, or why none is. The log contains the reason why a newer one can't be opened.
@@ -65,6 +66,9 @@ func (h *handler) sendHealth(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			h.fail(w, r, &notReadyError{err})
 			return
+		}
+		if h.notice != nil {
+			state.Notice = h.notice()
 		}
 		v = state
 	}

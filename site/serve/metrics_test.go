@@ -190,9 +190,11 @@ func TestHealth(t *testing.T) {
 	if err := source.Refresh(); err == nil {
 		t.Fatal("a torn snapshot was opened")
 	}
+	h.(*handler).notice = func() string { return "no contact" }
 	got := get(h, "/readyz")
 	if body := got.Body.String(); got.Code != 200 || !strings.Contains(body, first.Snapshot) ||
-		!strings.Contains(body, `"warning":"the newest`) || strings.Contains(body, dir) {
+		!strings.Contains(body, `"warning":"the newest`) || !strings.Contains(body, `,"notice":"no contact"}`) ||
+		strings.Contains(body, dir) {
 		t.Errorf("readyz: %d %s", got.Code, got.Body)
 	}
 	if values, _ := exposition(t, get(m, "/metrics").Body.String()); values["tollbook_snapshot_newest"] != 0 ||

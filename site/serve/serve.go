@@ -52,6 +52,8 @@ type Options struct {
 	Trusted   []netip.Prefix // proxies whose X-Forwarded-For and Forwarded headers are used
 	Metrics   *Metrics       // counts responses; nil for none
 	Submit    *SubmitOptions // accepts submissions; nil for none
+
+	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
 }
 
 // handler serves GET, HEAD and OPTIONS, and POST if submissions are accepted.
@@ -65,6 +67,7 @@ type handler struct {
 	pace    *pace    // for downloads; nil if there is no limit
 	trusted []netip.Prefix
 	metrics *Metrics
+	notice  func() string // nil for none
 
 	submitter *submitter // nil if submissions are not accepted
 
@@ -84,6 +87,7 @@ func NewHandler(o Options) http.Handler {
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate),
 		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
+		notice: o.Notice,
 	}
 	if o.Metrics != nil {
 		o.Metrics.handler = h

@@ -39,6 +39,7 @@ func Checks(o Options) []Check {
 	}
 	list := []Check{
 		one("configuration", func(context.Context) Finding { return o.configuration() }),
+		one("contact", func(context.Context) Finding { return o.contact() }),
 		one("database", func(ctx context.Context) Finding { return o.database(ctx, clocks) }),
 		one("disk", func(context.Context) Finding { return o.disk() }),
 		one("snapshot", func(context.Context) Finding { return o.snapshot() }),
@@ -104,6 +105,15 @@ func oneLine(err error) string {
 
 func (o *Options) configuration() Finding {
 	return good("%s; tollbook config prints all settings", o.Configuration)
+}
+
+func (o *Options) contact() Finding {
+	if o.Contact == "" {
+		return warning(
+			`add contact = "mailto:you@your-domain", or the URL of a page, to the section [crawl] of tollbook.toml`,
+			"crawl.contact is not set, or is an example: services on hosts of others are not visited")
+	}
+	return good("%s is named in each request to a service", o.Contact)
 }
 
 func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {

@@ -19,6 +19,7 @@ type Options struct {
 	BaseURL       string              // URL for readers; "" for none
 	Key           ed25519.PrivateKey  // signs checkpoints; nil for none
 	RPC           map[string][]string // URLs of nodes by network
+	Contact       string              // whom the owners of services can ask about visits; "" for nobody
 	Configuration string              // name of the configuration file, or that there is none
 	Getenv        func(string) string
 	Logger        *slog.Logger

@@ -31,7 +31,7 @@ colours     = ["link=#7a1f5c", "dark.link=#ff9ad5"]
 pages       = "pages"
 
 [crawl]
-contact    = "https://tollbook.example/bot"
+contact    = "mailto:bot@acme.example"
 workers    = 32
 host_gap   = "1s"
 free_hosts = ["freehosts.txt"]

@@ -72,8 +72,9 @@ var Table = []Setting{
 	{Key: "crawl.host_gap", Default: time.Second, OldFlag: "host-gap",
 		Meaning: "shortest `time` between two requests to a host"},
 	{Key: "crawl.workers", Default: 32, OldFlag: "workers", Meaning: "`number` of services visited at the same time"},
-	{Key: "crawl.contact", Default: "https://tollbook.example/bot", OldFlag: "contact",
-		Meaning: "`URL` for questions, in the user agent of each request to a service"},
+	{Key: "crawl.contact", Default: "", OldFlag: "contact",
+		Meaning: "`URL` or e-mail address for questions, in the user agent of each request to a service; without one " +
+			"crawl, up and work refuse to visit hosts of others"},
 	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
 	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,

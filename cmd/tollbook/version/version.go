@@ -31,8 +31,14 @@ func Version() string {
 	return "(devel)"
 }
 
-// UserAgent returns the name under which the program visits services, with a URL or address for questions.
-func UserAgent(contact string) string { return "Tollbook/" + Version() + " (+" + contact + ")" }
+// UserAgent returns the name under which the program visits services, with a URL or address for questions if there is
+// one.
+func UserAgent(contact string) string {
+	if contact == "" {
+		return "Tollbook/" + Version()
+	}
+	return "Tollbook/" + Version() + " (+" + contact + ")"
+}
 
 // commit returns the commit that the program was built from, "" if it was not recorded.
 func commit() string {

@@ -90,6 +90,9 @@ func (w *Worker) addSteps(ctx context.Context, db *database.DB, o Options) error
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) error { return w.worker.Run(ctx) }
 
+// Notice returns what the operator should know about the visits, "" for nothing.
+func (w *Worker) Notice() string { return w.crawler.Notice() }
+
 // Close closes idle connections.
 func (w *Worker) Close() { w.crawler.Close() }
 
