@@ -54,7 +54,7 @@ const (
 	listWrites  = 2  // expanded.sums.gz, before and after
 	mostReads   = 10 // and in place of one, each part of a large zip
 	packWrites  = 1  // of each new pack
-	partWrites  = 2  // to begin and complete a zip above 16 MB, instead of one write; each part of 16 MB is one more
+	partWrites  = 3  // to look for, begin and complete a zip above 16 MB, instead of one; each part is one more
 )
 
 // TestPublishRequests checks the number of requests against a sum that an operator can work out. It counts those of a

@@ -24,7 +24,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		return pruned, err
 	}
 	defer release()
-	if err := p.store.Sweep(ctx); err != nil {
+	if err := p.store.Sweep(ctx, ""); err != nil {
 		return pruned, err
 	}
 	t, err := p.readTarget(ctx)

@@ -116,7 +116,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	defer release()
 	// A crash here leaves nothing: the lock ends with its connection.
 
-	if err := p.store.Sweep(ctx); err != nil {
+	if err := p.store.Sweep(ctx, archive.SnapshotName(local.Snapshot)); err != nil {
 		return r, err
 	}
 	t, err := p.readTarget(ctx)
@@ -139,11 +139,14 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	})
 	g.Go(func() error { return p.uploadSnapshot(gctx, t, local, zip, checked) })
 	if err := g.Wait(); err != nil {
+		if !errors.Is(err, archive.ErrUnreachable) && ctx.Err() == nil {
+			_ = p.store.Sweep(ctx, "") // the same zip will not be sent again
+		}
 		return r, err
 	}
 	// A crash before leaves packs without the snapshot that names them, a complete zip that no pointer names, or
-	// invisible parts of a zip. The next run finds and keeps complete objects and removes parts; Prune removes objects
-	// that no run needs.
+	// invisible parts of a zip. The next run finds and keeps them, or removes the parts if they are another zip's;
+	// Prune removes what no run needs.
 
 	r.Checkpoint, r.Moved, err = p.commit(ctx, held, t, local)
 	if err != nil {

@@ -65,8 +65,8 @@ func (s *hookedStore) Delete(ctx context.Context, names []string) error {
 	return s.hook("delete", strings.Join(names, " "), func() error { return s.Store.Delete(ctx, names) })
 }
 
-func (s *hookedStore) Sweep(ctx context.Context) error {
-	return s.hook("sweep", "", func() error { return s.Store.Sweep(ctx) })
+func (s *hookedStore) Sweep(ctx context.Context, keep string) error {
+	return s.hook("sweep", "", func() error { return s.Store.Sweep(ctx, keep) })
 }
 
 // copyTo copies a folder's zips and its pointer into a store with a plain copy.

@@ -81,7 +81,7 @@ func TestHostingCosts(t *testing.T) {
 		files, zip := number(s[2]), number(s[3])*1e6
 		parts := 0.0
 		if zip > 16<<20 {
-			parts = math.Ceil(zip/(16<<20)) + 1
+			parts = math.Ceil(zip/(16<<20)) + 2
 		}
 		writes, objects := builds*(5+parts)+730, builds*(5+parts+2+files)+730
 		reads := builds*(10+parts) + polls

@@ -72,7 +72,8 @@ snapshot in which more than 5 services, or 5 %, are missing that nobody removed,
 checks is lower. --force publishes it all the same.
 
 Only one publisher changes a place at a time: it holds a lock in the database, and takes the next generation number.
-If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish.
+If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish. It repeats a
+request that the line cut, and the next run continues with the parts of the zip that arrived.
 
 ` + bucketHelp + `
 --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.

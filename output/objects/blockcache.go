@@ -3,7 +3,6 @@ package objects
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -15,9 +14,7 @@ import (
 const (
 	blockSize = 64 << 10 // bytes; offsets of blocks are multiples of it
 	runBlocks = 64       // adjacent blocks that one request reads
-	// Of a range whose body breaks off. The client below repeats requests that get no response.
-	fetchTries = 3
-	FetchTime  = 30 * time.Second
+	FetchTime = 30 * time.Second
 )
 
 // BlockCache keeps blocks of one store's objects in memory for all readers, up to a number of blocks. A reader waits
@@ -150,21 +147,19 @@ func fetchRange(s Store, obj Object, from, length int64) (data []byte, err error
 	ctx, cancel := context.WithTimeout(context.Background(), FetchTime)
 	defer cancel()
 	data = make([]byte, length)
-	for range fetchTries {
-		var body io.ReadCloser
-		if _, body, err = s.Get(ctx, obj.Name, GetOptions{Offset: from, Length: length,
-			IfMatch: obj.ETag}); err != nil {
-			break
+	err = retryRead(ctx, func() error {
+		_, body, err := s.Get(ctx, obj.Name, GetOptions{Offset: from, Length: length, IfMatch: obj.ETag})
+		if err != nil {
+			return err
 		}
-		_, err = io.ReadFull(body, data)
-		body.Close()
-		if err == nil {
-			return data, nil
+		defer body.Close()
+		if _, err = io.ReadFull(body, data); err != nil {
+			return fmt.Errorf("read %s: %w: %w", obj.Name, archive.ErrUnreachable, err)
 		}
-		err = fmt.Errorf("read %s: %w: %w", obj.Name, archive.ErrUnreachable, err)
+		return nil
+	})
+	if err != nil {
+		return nil, Unreachable(err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", archive.ErrUnreachable, err)
-	}
-	return nil, err
+	return data, nil
 }

@@ -94,7 +94,7 @@ func TestFetchRangeBroken(t *testing.T) {
 	for _, test := range []struct {
 		broken int
 		ok     bool
-	}{{0, true}, {fetchTries - 1, true}, {fetchTries, false}} {
+	}{{0, true}, {readTries - 1, true}, {readTries, false}} {
 		left := test.broken
 		data, err := fetchRange(&shortStore{store, &left}, obj, 100, 800)
 		if (err == nil) != test.ok || test.ok && len(data) != 800 ||

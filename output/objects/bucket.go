@@ -36,18 +36,20 @@ const (
 // The signature of a request covers the SHA-256 of its body, so the server checks what it receives. The exception are
 // parts that are read back anyway and that go over TLS or loopback: there the signature covers the request alone.
 type Bucket struct {
-	core    minio.Core
-	bucket  string
-	prefix  string // "" or with a slash at its end
-	where   string
-	trusted bool // requests go over TLS or loopback, so nobody can change them
+	core     minio.Core
+	bucket   string
+	prefix   string // "" or with a slash at its end
+	where    string
+	attempts int  // of each request
+	trusted  bool // requests go over TLS or loopback, so nobody can change them
 }
 
 // OpenBucket opens "bucket/prefix". Without credentials it sends anonymous requests, which can read public buckets.
 func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	name, prefix, _ := strings.Cut(path, "/")
 	prefix = strings.Trim(prefix, "/")
-	b := &Bucket{bucket: name, where: "s3://" + strings.TrimSuffix(name+"/"+prefix, "/")}
+	b := &Bucket{bucket: name, attempts: cmp.Or(o.Attempts, bucketAttempts),
+		where: "s3://" + strings.TrimSuffix(name+"/"+prefix, "/")}
 	if prefix != "" {
 		if err := archive.CheckName(prefix); err != nil {
 			return nil, fmt.Errorf("open bucket %.80q: %w", path, err)
@@ -68,7 +70,7 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	client, err := minio.New(endpoint.Host, &minio.Options{
 		Creds: creds, Secure: endpoint.Scheme == "https", Region: region,
 		Transport:  newTransport(cmp.Or(o.Stall, stallAfter)),
-		MaxRetries: cmp.Or(o.Attempts, bucketAttempts),
+		MaxRetries: 1, // retry repeats more: also requests whose response breaks off
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", b.where, err)
@@ -129,9 +131,14 @@ func (b *Bucket) Get(ctx context.Context, name string, o GetOptions) (Object, io
 		opts.Set("If-None-Match", `"`+o.IfNone+`"`)
 	}
 	opts.Set("Accept-Encoding", "identity") // otherwise Go's client would unpack objects that are stored packed
-	body, info, header, err := b.core.GetObject(ctx, b.bucket, key, opts)
-	if err != nil {
-		return Object{}, nil, b.wrapError(ctx, "get", name, err)
+	var body io.ReadCloser
+	var info minio.ObjectInfo
+	var header http.Header
+	if err := b.retry(ctx, "get", name, func(ctx context.Context) (err error) {
+		body, info, header, err = b.core.GetObject(ctx, b.bucket, key, opts)
+		return err
+	}); err != nil {
+		return Object{}, nil, err
 	}
 	obj := newObject(name, info)
 	if partial {
@@ -144,20 +151,6 @@ func (b *Bucket) Get(ctx context.Context, name string, o GetOptions) (Object, io
 		obj.Size = total
 	}
 	return obj, &responseBody{body, name}, nil
-}
-
-// responseBody wraps the errors of a body that breaks off in ErrUnreachable.
-type responseBody struct {
-	io.ReadCloser
-	name string
-}
-
-func (b *responseBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		err = fmt.Errorf("get %s: %w: %w", b.name, archive.ErrUnreachable, err)
-	}
-	return n, err
 }
 
 func newObject(name string, info minio.ObjectInfo) Object {
@@ -174,77 +167,70 @@ func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("stat %s: %w", name, err)
 	}
-	info, err := b.core.StatObject(ctx, b.bucket, key, minio.StatObjectOptions{})
-	if err != nil {
-		return Object{}, b.wrapError(ctx, "stat", name, err)
+	var info minio.ObjectInfo
+	if err := b.retry(ctx, "stat", name, func(ctx context.Context) (err error) {
+		info, err = b.core.StatObject(ctx, b.bucket, key, minio.StatObjectOptions{})
+		return err
+	}); err != nil {
+		return Object{}, err
 	}
 	return newObject(name, info), nil
 }
 
-// List implements Store.
-func (b *Bucket) List(ctx context.Context, folder string) (list []Object, err error) {
-	err = retryRead(func() (err error) {
-		list, err = b.list(ctx, folder)
-		return err
-	})
-	return list, err
-}
-
-// retryRead repeats a read while responses break off. The client below repeats requests, but not after the response has
-// begun.
-func retryRead(read func() error) (err error) {
-	for range fetchTries {
-		if err = read(); !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-	}
-	return err
-}
-
-func (b *Bucket) list(ctx context.Context, folder string) ([]Object, error) {
-	// otherwise the goroutine that lists would wait forever after an early return
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// List implements Store. If a page of the list can't be read, the next attempt continues behind the last name.
+func (b *Bucket) List(ctx context.Context, folder string) ([]Object, error) {
 	var list []Object
-	for info := range b.core.Client.ListObjects(ctx, b.bucket,
-		minio.ListObjectsOptions{Prefix: b.prefix + folder, Recursive: true}) {
-		if info.Err != nil {
-			return nil, b.wrapError(ctx, "list", folder, info.Err)
+	last := "" // key
+	for {
+		before := last
+		err := b.retry(ctx, "list", folder, func(ctx context.Context) error {
+			// otherwise the goroutine that lists would wait forever after an early return
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			for info := range b.core.Client.ListObjects(ctx, b.bucket,
+				minio.ListObjectsOptions{Prefix: b.prefix + folder, Recursive: true, StartAfter: last}) {
+				if info.Err != nil {
+					return info.Err
+				}
+				last = info.Key
+				if name := strings.TrimPrefix(info.Key, b.prefix); !strings.HasSuffix(name, "/") {
+					list = append(list, newObject(name, info))
+				} // else it is a folder that somebody created as an object
+			}
+			return nil
+		})
+		if errors.Is(err, archive.ErrUnreachable) && last != before {
+			continue // a long list may take more attempts than one request has
 		}
-		name := strings.TrimPrefix(info.Key, b.prefix)
-		if strings.HasSuffix(name, "/") {
-			continue // a folder that somebody created as an object
+		if err == nil && ctx.Err() != nil {
+			err = fmt.Errorf("list %s: %w", folder, ctx.Err())
 		}
-		list = append(list, newObject(name, info))
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
+		return list, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("list %s: %w", folder, err)
-	}
-	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
-	return list, nil
 }
 
 // Delete implements Store.
 func (b *Bucket) Delete(ctx context.Context, names []string) error {
 	for part := range slices.Chunk(names, 1000) { // the maximum of one request
-		objects := make(chan minio.ObjectInfo, len(part))
-		for _, name := range part {
-			key, err := b.key(name)
-			if err != nil {
+		keys := make([]string, len(part))
+		for i, name := range part {
+			var err error
+			if keys[i], err = b.key(name); err != nil {
 				return fmt.Errorf("delete %s: %w", name, err)
 			}
-			objects <- minio.ObjectInfo{Key: key}
 		}
-		close(objects)
-		var first error
-		for f := range b.core.RemoveObjects(ctx, b.bucket, objects, minio.RemoveObjectsOptions{}) {
-			err := b.wrapError(ctx, "delete", strings.TrimPrefix(f.ObjectName, b.prefix), f.Err)
-			if !errors.Is(err, fs.ErrNotExist) {
-				first = cmp.Or(first, err)
-			}
+		what := part[0]
+		if len(part) > 1 {
+			what = fmt.Sprintf("%s and %d more", what, len(part)-1)
 		}
-		if first != nil {
-			return first
+		if err := b.retry(ctx, "delete", what, func(ctx context.Context) error {
+			return b.removeKeys(ctx, keys)
+		}); err != nil {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("delete: %w", err)
@@ -253,47 +239,78 @@ func (b *Bucket) Delete(ctx context.Context, names []string) error {
 	return nil
 }
 
+// removeKeys removes objects by one request. A missing one is not an error.
+func (b *Bucket) removeKeys(ctx context.Context, keys []string) (first error) {
+	objects := make(chan minio.ObjectInfo, len(keys))
+	for _, key := range keys {
+		objects <- minio.ObjectInfo{Key: key}
+	}
+	close(objects)
+	for f := range b.core.RemoveObjects(ctx, b.bucket, objects, minio.RemoveObjectsOptions{}) {
+		if !errors.Is(b.wrapError(ctx, "delete", f.ObjectName, f.Err), fs.ErrNotExist) {
+			first = cmp.Or(first, f.Err)
+		}
+	}
+	return first
+}
+
 // Sweep implements Store. It aborts uploads that were never completed, because the operator pays for their parts.
-func (b *Bucket) Sweep(ctx context.Context) error {
-	if err := retryRead(func() error { return b.abortUploads(ctx, b.prefix) }); err != nil {
+func (b *Bucket) Sweep(ctx context.Context, keep string) error {
+	if err := b.abortUploads(ctx, b.prefix, keep); err != nil {
 		return err
 	}
 	// MinIO lists the uploads of a whole bucket or of one object, not of a folder. A policy may forbid to list the
 	// whole bucket; such a bucket is not on MinIO.
 	if b.prefix != "" && ctx.Err() == nil {
-		_ = b.abortUploads(ctx, "")
+		_ = b.abortUploads(ctx, "", keep)
 	}
 	return ctx.Err()
 }
 
-func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, listed, true) {
-		err := up.Err
-		if err == nil && strings.HasPrefix(up.Key, b.prefix) {
-			err = b.core.AbortMultipartUpload(ctx, b.bucket, up.Key, up.UploadID)
+func (b *Bucket) abortUploads(ctx context.Context, listed, keep string) error {
+	uploads, err := b.uploads(ctx, listed)
+	if err != nil {
+		return err
+	}
+	for _, up := range uploads {
+		name, ours := strings.CutPrefix(up.Key, b.prefix)
+		if !ours || name == keep {
+			continue
 		}
-		if err = b.wrapError(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil &&
-			!errors.Is(err, fs.ErrNotExist) {
+		if err := b.retry(ctx, "sweep", name, func(ctx context.Context) error {
+			return b.core.AbortMultipartUpload(ctx, b.bucket, up.Key, up.UploadID)
+		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
+// uploads lists the uploads below a key that were neither completed nor aborted.
+func (b *Bucket) uploads(ctx context.Context, listed string) (list []minio.ObjectMultipartInfo, err error) {
+	err = b.retry(ctx, "list uploads of", listed, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		list = nil
+		for up := range b.core.ListIncompleteUploads(ctx, b.bucket, listed, true) {
+			if up.Err != nil {
+				return up.Err
+			}
+			list = append(list, up)
+		}
+		return nil
+	})
+	return list, err
+}
+
 // IncompleteUploads returns the keys of all uploads in the bucket that were neither completed nor aborted. Sweep
 // removes those below the prefix.
 func (b *Bucket) IncompleteUploads(ctx context.Context) (keys []string, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, "", true) {
-		if up.Err != nil {
-			return nil, b.wrapError(ctx, "list uploads", "", up.Err)
-		}
+	uploads, err := b.uploads(ctx, "")
+	for _, up := range uploads {
 		keys = append(keys, up.Key)
 	}
-	return keys, nil
+	return keys, err
 }
 
 // wrapError returns err as one of the errors that Store promises. It keeps only the code and message of a server's
@@ -323,11 +340,16 @@ func (b *Bucket) wrapError(ctx context.Context, verb, name string, err error) er
 		return fmt.Errorf("%s: %w", what, ErrSame)
 	case r.StatusCode == http.StatusNotImplemented:
 		return fmt.Errorf("%s: %w: %s", what, errors.ErrUnsupported, said)
-	case r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500:
+	case r.StatusCode == 0 || r.StatusCode == http.StatusOK || r.StatusCode == http.StatusTooManyRequests ||
+		r.StatusCode == http.StatusRequestTimeout || r.StatusCode >= 500 || brokenRequests[r.Code]:
+		// A status of 200 is one that the server sent before its work failed.
 		return fmt.Errorf("%s: %w: %s", what, archive.ErrUnreachable, said)
 	}
 	return fmt.Errorf("%s: %s", what, said)
 }
+
+// brokenRequests are codes of refusals that say that a request did not arrive whole.
+var brokenRequests = map[string]bool{"RequestTimeout": true, "IncompleteBody": true}
 
 // printable shortens and cleans text of another process for a message.
 func printable(b []byte) string {

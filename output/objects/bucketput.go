@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"io/fs"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -19,6 +19,7 @@ const (
 	// Concurrent parts. Each is read for its sum, if it has one, and for sending; the second read comes from the page
 	// cache.
 	partsBusy = 4
+	maxParts  = 1000 // in one list of the parts that arrived
 )
 
 // Put implements Store.
@@ -40,14 +41,16 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 		opts.SetMatchETagExcept("*")
 	}
 	if body.Size() > partSize {
-		etag, err = b.putParts(ctx, key, body, &o, opts)
-	} else if err = o.wait(ctx); err == nil {
-		etag, err = b.putWhole(ctx, key, body, opts)
+		return b.putParts(ctx, name, key, body, &o, opts)
 	}
-	if err != nil {
+	if err := o.wait(ctx); err != nil {
 		return "", b.wrapError(ctx, "put", name, err)
 	}
-	return etag, nil
+	err = b.retry(ctx, "put", name, func(ctx context.Context) (err error) {
+		etag, err = b.putWhole(ctx, key, body, opts)
+		return err
+	})
+	return etag, err
 }
 
 func (b *Bucket) putWhole(ctx context.Context, key string, body Body, opts minio.PutObjectOptions) (string, error) {
@@ -70,42 +73,32 @@ func sumOf(data io.ReadSeeker) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// putParts sends a large body. A crash leaves parts that no name shows; Sweep removes them.
-func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOptions,
+// putParts sends a large body. After an error or a crash the parts that arrived are invisible: the same Put continues
+// with them, and Sweep removes them.
+func (b *Bucket) putParts(ctx context.Context, name, key string, body Body, o *PutOptions,
 	opts minio.PutObjectOptions) (etag string, err error) {
-	id, err := b.core.NewMultipartUpload(ctx, b.bucket, key, opts)
+	id, arrived, err := b.unfinishedUpload(ctx, name, key, o)
+	if err == nil && id == "" {
+		err = b.retry(ctx, "put", name, func(ctx context.Context) (err error) {
+			id, err = b.core.NewMultipartUpload(ctx, b.bucket, key, opts)
+			return err
+		})
+	}
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err != nil {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			_ = b.core.AbortMultipartUpload(ctx, b.bucket, key, id)
-		}
-	}()
 	parts := make([]minio.CompletePart, (body.Size()+partSize-1)/partSize)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(partsBusy)
 	for i := range parts {
-		g.Go(func() error {
-			if err := gctx.Err(); err != nil {
-				return err
-			}
-			at := int64(i) * partSize
-			section := io.NewSectionReader(body, at, min(partSize, body.Size()-at))
-			sum := "" // empty: the body is not signed
-			if !o.ReadBack || !b.trusted {
-				var err error
-				if sum, err = sumOf(section); err != nil {
-					return err
-				}
-			}
-			part, err := b.core.PutObjectPart(gctx, b.bucket, key, id, i+1, section, section.Size(),
-				minio.PutObjectPartOptions{
-					Sha256Hex: sum, DisableContentSha256: true,
-				})
+		at := int64(i) * partSize
+		size := min(partSize, body.Size()-at)
+		if part, ok := arrived[i+1]; ok && part.Size == size {
 			parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
+			continue
+		}
+		g.Go(func() (err error) {
+			parts[i], err = b.putPart(gctx, name, key, id, i+1, io.NewSectionReader(body, at, size), o)
 			return err
 		})
 	}
@@ -113,15 +106,88 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOpti
 		return "", err
 	}
 	if err := o.wait(ctx); err != nil {
-		return "", err
+		return "", b.wrapError(ctx, "put", name, err)
 	}
-	info, err := b.core.CompleteMultipartUpload(ctx, b.bucket, key, id, parts, minio.PutObjectOptions{})
-	if r := (minio.ErrorResponse{}); errors.As(err, &r) && r.Code == "NoSuchUpload" {
-		// The response of a previous attempt may have been lost. If that attempt failed, the object does not exist.
-		obj, statErr := b.core.StatObject(ctx, b.bucket, key, minio.StatObjectOptions{})
-		if statErr == nil && obj.Size == body.Size() {
-			return obj.ETag, nil
+	return b.completeUpload(ctx, name, key, id, parts, body.Size())
+}
+
+// unfinishedUpload returns the newest upload of an object that was not completed, with the parts that arrived; id is ""
+// without one. It looks for one only if the caller reads the object back, because the parts may be those of other
+// bytes.
+func (b *Bucket) unfinishedUpload(ctx context.Context, name, key string, o *PutOptions) (id string,
+	arrived map[int]minio.ObjectPart, err error) {
+	if !o.ReadBack {
+		return "", nil, nil
+	}
+	uploads, err := b.uploads(ctx, key)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, up := range uploads {
+		if up.Key == key {
+			id = up.UploadID
 		}
 	}
-	return info.ETag, err
+	if id == "" {
+		return "", nil, nil
+	}
+	arrived = map[int]minio.ObjectPart{}
+	for marker, more := 0, true; more; {
+		var page minio.ListObjectPartsResult
+		if err := b.retry(ctx, "list parts of", name, func(ctx context.Context) (err error) {
+			page, err = b.core.ListObjectParts(ctx, b.bucket, key, id, marker, maxParts)
+			return err
+		}); errors.Is(err, fs.ErrNotExist) {
+			return "", nil, nil // completed or aborted since it was listed
+		} else if err != nil {
+			return "", nil, err
+		}
+		for _, part := range page.ObjectParts {
+			arrived[part.PartNumber] = part
+		}
+		more = page.IsTruncated && page.NextPartNumberMarker > marker
+		marker = page.NextPartNumberMarker
+	}
+	return id, arrived, nil
+}
+
+func (b *Bucket) putPart(ctx context.Context, name, key, id string, number int, section *io.SectionReader,
+	o *PutOptions) (minio.CompletePart, error) {
+	var part minio.ObjectPart
+	err := b.retry(ctx, "put", name, func(ctx context.Context) error {
+		if _, err := section.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		sum := "" // empty: the body is not signed
+		if !o.ReadBack || !b.trusted {
+			var err error
+			if sum, err = sumOf(section); err != nil {
+				return err
+			}
+		}
+		var err error
+		part, err = b.core.PutObjectPart(ctx, b.bucket, key, id, number, section, section.Size(),
+			minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true})
+		return err
+	})
+	return minio.CompletePart{PartNumber: number, ETag: part.ETag}, err
+}
+
+// completeUpload makes an object of its parts.
+func (b *Bucket) completeUpload(ctx context.Context, name, key, id string, parts []minio.CompletePart,
+	size int64) (etag string, err error) {
+	err = b.retry(ctx, "put", name, func(ctx context.Context) error {
+		info, err := b.core.CompleteMultipartUpload(ctx, b.bucket, key, id, parts, minio.PutObjectOptions{})
+		etag = info.ETag
+		return err
+	})
+	if !errors.Is(err, fs.ErrNotExist) {
+		return etag, err
+	}
+	// The upload is gone: the response of a previous attempt may have been lost. If that attempt failed, the object
+	// does not exist.
+	if obj, statErr := b.Stat(ctx, name); statErr == nil && obj.Size == size {
+		return obj.ETag, nil
+	}
+	return "", err
 }

@@ -3,7 +3,6 @@ package objects
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"tollbook/output/archive"
@@ -22,13 +21,8 @@ func Compare(ctx context.Context, s Store, name string, body Body) error {
 	return g.Wait()
 }
 
-func comparePart(ctx context.Context, s Store, name string, body Body, at int64) (err error) {
-	for range fetchTries {
-		if err = comparePartOnce(ctx, s, name, body, at); err == nil || !errors.Is(err, archive.ErrUnreachable) {
-			return err
-		}
-	}
-	return err
+func comparePart(ctx context.Context, s Store, name string, body Body, at int64) error {
+	return retryRead(ctx, func() error { return comparePartOnce(ctx, s, name, body, at) })
 }
 
 func comparePartOnce(ctx context.Context, s Store, name string, body Body, at int64) error {

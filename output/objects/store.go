@@ -30,7 +30,8 @@ var ErrSame = errors.New("the object is the same")
 // that the store does not support a condition. No error contains a credential.
 type Store interface {
 	// Put writes an object. It may read body several times and concurrently, but not after it returns. The object is
-	// durable when Put returns nil, unless NoSync is set.
+	// durable when Put returns nil, unless NoSync is set. After an error, invisible remains may stay, which the same
+	// Put with ReadBack continues with.
 	Put(ctx context.Context, name string, body Body, o PutOptions) (etag string, err error)
 	// Get opens an object or a range of it; the caller closes it. A body that ends early is an error of its Read.
 	Get(ctx context.Context, name string, o GetOptions) (Object, io.ReadCloser, error)
@@ -41,8 +42,9 @@ type Store interface {
 	List(ctx context.Context, folder string) ([]Object, error)
 	// Delete removes objects. A missing object is not an error.
 	Delete(ctx context.Context, names []string) error
-	// Sweep removes invisible remains of interrupted writes. No other process may write meanwhile.
-	Sweep(ctx context.Context) error
+	// Sweep removes invisible remains of interrupted writes, except those of the object keep; "" for none. No other
+	// process may write meanwhile.
+	Sweep(ctx context.Context, keep string) error
 	// KeepsHeader reports whether readers get the type, encoding and cache policy of a Put.
 	KeepsHeader() bool
 	// String returns the store's address, for messages.
@@ -107,7 +109,7 @@ type StoreOptions struct {
 	// Getenv returns the address and credentials of a bucket, under the usual names: AWS_ENDPOINT_URL, AWS_REGION,
 	// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
 	Getenv func(name string) string
-	// Attempts is the number of attempts before the store counts as unreachable. 0 means 10, which take 8 s if nothing
+	// Attempts is the number of attempts before the store counts as unreachable. 0 means 10, which take 5 s if nothing
 	// answers.
 	Attempts int
 	// Stall is the time without progress after which a request is repeated; 0 means 20 s.
@@ -132,17 +134,15 @@ func IsBucket(address string) bool { return strings.HasPrefix(address, "s3://") 
 func ReadObject(ctx context.Context, s Store, name string, o GetOptions, limit int64) (Object, []byte, error) {
 	var obj Object
 	var data []byte
-	err := retryRead(func() error {
+	err := retryRead(ctx, func() error {
 		var body io.ReadCloser
 		var err error
 		if obj, body, err = s.Get(ctx, name, o); err != nil {
 			return err
 		}
 		defer body.Close()
-		if data, err = io.ReadAll(io.LimitReader(body, limit+1)); err != nil {
-			return fmt.Errorf("read %s: %w: %w", name, archive.ErrUnreachable, err)
-		}
-		return nil
+		data, err = io.ReadAll(io.LimitReader(body, limit+1))
+		return err
 	})
 	if err != nil {
 		return Object{}, nil, err

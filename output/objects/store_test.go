@@ -261,7 +261,7 @@ func testSweep(t *testing.T, s Store) {
 		}
 	}
 	for range 2 {
-		if err := s.Sweep(t.Context()); err != nil {
+		if err := s.Sweep(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -291,8 +291,8 @@ func (d *StoreDir) Delete(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Sweep implements Store.
-func (d *StoreDir) Sweep(context.Context) error {
+// Sweep implements Store. It removes all remains, because a Put begins anew.
+func (d *StoreDir) Sweep(context.Context, string) error {
 	entries, err := os.ReadDir(d.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("sweep %s: %w", d.root, err)

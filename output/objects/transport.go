@@ -31,13 +31,45 @@ func newTransport(stall time.Duration) *transport {
 	}
 }
 
+// Stalls of early attempts. A line that swallows packets answers never, so that a short wait costs less than a long
+// one; a server that is slow gets the whole time from a later attempt.
+const (
+	smallRequest = 64 << 10 // a body that fits the buffers of the connection
+	smallStall   = 3 * time.Second
+	smallTries   = 4
+	largeStall   = 10 * time.Second
+	largeTries   = 2
+)
+
+// attemptKey is the key of a context's value: the number of the attempt, from 0.
+type attemptKey struct{}
+
+func withAttempt(ctx context.Context, try int) context.Context {
+	return context.WithValue(ctx, attemptKey{}, try)
+}
+
+// stallOf returns how long a request may make no progress. A POST gets the whole time unless it begins an upload,
+// because a server may work long before it answers.
+func (t *transport) stallOf(req *http.Request) time.Duration {
+	try, ok := req.Context().Value(attemptKey{}).(int)
+	switch {
+	case !ok, req.Method == http.MethodPost && !req.URL.Query().Has("uploads"):
+	case req.ContentLength <= smallRequest && try < smallTries:
+		return min(t.stall, smallStall)
+	case req.ContentLength > smallRequest && try < largeTries:
+		return min(t.stall, largeStall)
+	}
+	return t.stall
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
-	watch := time.AfterFunc(t.stall, cancel)
+	stall := t.stallOf(req)
+	watch := time.AfterFunc(stall, cancel)
 	req = req.Clone(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &watchedBody{req.Body, watch, t.stall, nil}
+		req.Body = &watchedBody{req.Body, watch, stall, nil}
 	}
 	res, err := t.http.RoundTrip(req)
 	if err != nil {
@@ -45,7 +77,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	res.Body = &watchedBody{res.Body, watch, t.stall, cancel}
+	res.Body = &watchedBody{res.Body, watch, stall, cancel}
 	return res, nil
 }
 

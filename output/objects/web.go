@@ -172,6 +172,6 @@ func (w *Web) List(context.Context, string) ([]Object, error) { return nil, erro
 func (w *Web) Delete(context.Context, []string) error { return errors.ErrUnsupported }
 
 // Sweep implements Store.
-func (w *Web) Sweep(context.Context) error { return errors.ErrUnsupported }
+func (w *Web) Sweep(context.Context, string) error { return errors.ErrUnsupported }
 
 var _ Store = (*Web)(nil)
