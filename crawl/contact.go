@@ -89,15 +89,13 @@ const ContactAdvice = `add contact = "mailto:you@your-domain" to the section [cr
 // NoContactError is the error of a crawl that would ask others without a contact.
 type NoContactError struct {
 	Contact string   // the setting: "" or an example
-	Hosts   []string // of others; none if they are not known yet
+	Hosts   []string // of others, at least one
 }
 
 func (e *NoContactError) Error() string {
-	whom := "services that others submit"
+	whom := e.Hosts[0]
 	switch len(e.Hosts) {
-	case 0:
 	case 1:
-		whom = e.Hosts[0]
 	case 2:
 		whom = e.Hosts[0] + " and " + e.Hosts[1]
 	default:

@@ -82,7 +82,8 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	}
 	p.Pace, p.Now, c.guard = c.hosts.waitAgain, o.Now, p.Guard
 	c.prober = probe.New(p)
-	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger}, p, c.hosts)
+	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger, NoContact: o.NoContact}, p,
+		c.hosts)
 	c.fetcher = facts.New(facts.Options{
 		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db},
 		Now: o.Now,
@@ -99,9 +100,6 @@ func (c *Crawler) Close() {
 
 // ProbeSubmissions probes the submissions whose probe is due and returns their number.
 func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) {
-	if c.o.NoContact {
-		return 0, nil // anybody can submit any host
-	}
 	return c.submissions.ProbeQueued(ctx)
 }
 
@@ -139,9 +137,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 			cancel()
 		}
 	})
-	if !c.o.NoContact {
-		background.Go(func() { c.submissions.Run(ctx) })
-	}
+	background.Go(func() { c.submissions.Run(ctx) })
 	var synthesisErr error
 	if c.o.Synthesis.Client != nil {
 		background.Go(func() {

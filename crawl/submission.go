@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"tollbook/crawl/probe"
@@ -18,8 +19,10 @@ import (
 type Submissions struct {
 	db     *postgres.DB
 	prober *probe.Prober
+	guard  *probe.Guard
 	hosts  *pace
 	o      SubmissionOptions
+	warned atomic.Bool // a submission was not probed because of NoContact
 }
 
 // SubmissionOptions are the settings of Submissions. Zero values stand for the defaults.
@@ -29,6 +32,8 @@ type SubmissionOptions struct {
 	Poll    time.Duration // between two queries for queued submissions; 15 s when zero
 	Now     func() time.Time
 	Logger  *slog.Logger
+	// NoContact forbids probes of hosts of others, because the user agent names nobody who can be asked about them.
+	NoContact bool
 }
 
 // NewSubmissions returns a prober of submissions with options p, except that its guard refuses private addresses. The
@@ -51,7 +56,7 @@ func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts
 		strict.Resolver, strict.Connect = p.Guard.Resolver, p.Guard.Connect
 	}
 	p.Guard, p.Pace, p.Now = strict, hosts.waitAgain, o.Now
-	return &Submissions{db: db, prober: probe.New(p), hosts: hosts, o: o}
+	return &Submissions{db: db, prober: probe.New(p), guard: strict, hosts: hosts, o: o}
 }
 
 // Close closes idle connections.
@@ -62,6 +67,8 @@ const (
 	// The text does not say which address, nor by which resolver's answer: that would reveal our network.
 	privateReason = "the host is, or resolves to, an address that Tollbook does not visit"
 	timeoutReason = "not probed within the %s that a submission's probe may take"
+	// This directory may not ask a stranger's host before its own operator can be asked.
+	noContactReason = "not probed: this directory names no contact for owners of services"
 )
 
 // Probe probes the endpoints of a submission one after the other. It returns the number of endpoints that ask to be
@@ -71,6 +78,16 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 	paths, err := listing.ParsePaths(endpoints)
 	if err != nil {
 		result.Errors = append(result.Errors, "endpoints "+err.Error())
+		return result
+	}
+	if s.o.NoContact && s.guard.ReachesOthers(base) {
+		if !s.warned.Swap(true) {
+			s.o.Logger.WarnContext(ctx, "submissions are not probed: crawl.contact is not set", "url", base, "do",
+				ContactAdvice)
+		}
+		for _, p := range paths {
+			result.Errors = append(result.Errors, p.String()+": "+noContactReason)
+		}
 		return result
 	}
 	limited, cancel := context.WithTimeout(ctx, s.o.Limit)
@@ -99,8 +116,11 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 }
 
 // ProbeQueued probes every submission whose probe is due, because a process died while it probed, or because there was
-// no time or allowance when the submission was received. It returns their number.
+// no time or allowance when the submission was received. It returns their number. Without a contact they stay due.
 func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
+	if s.o.NoContact {
+		return 0, nil
+	}
 	for ; ctx.Err() == nil; n++ {
 		queued, err := s.db.TakeSubmissionProbe(ctx, s.o.Now())
 		if err != nil || queued == nil {

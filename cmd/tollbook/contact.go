@@ -32,13 +32,5 @@ func (o *contactOptions) validate() error {
 	return nil
 }
 
-// checkSubmissions returns an error if submissions are received, which may name any host, and there is no contact.
-func (o *contactOptions) checkSubmissions(s submissionOptions) error {
-	if !s.Submissions || o.hasContact() {
-		return nil
-	}
-	return usage.Error{Err: &crawl.NoContactError{Contact: o.Contact}}
-}
-
 // userAgent returns the user agent of requests to services.
 func (o *contactOptions) userAgent() string { return version.UserAgent(o.Contact) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ func TestContactIsNeeded(t *testing.T) {
 	dir := t.TempDir()
 	list := listOfOthers(t, dir)
 	ran(t, env, "services", "import", list)
-	const hosts, submissions = "visit api.example.com: ", "visit services that others submit: "
+	const hosts = "visit api.example.com: "
 	for _, tt := range []struct{ args, want string }{
 		{"crawl --once", hosts + "crawl.contact is not set, so"},
 		{"crawl --once --crawl-contact https://tollbook.example/bot",
@@ -28,8 +29,6 @@ func TestContactIsNeeded(t *testing.T) {
 		{"work", hosts},
 		{"up --serve-listen 127.0.0.1:0", hosts},
 		{"services verify --all", hosts},
-		{"up --serve-listen 127.0.0.1:0 --serve-submissions", submissions},
-		{"serve --serve-listen 127.0.0.1:0 --serve-submissions", submissions},
 	} {
 		p := command(t, env, strings.Fields(tt.args)...)
 		p.Dir = dir
@@ -76,4 +75,29 @@ func TestNoContactWhileUp(t *testing.T) {
 		t.Errorf("%d lines of the log have the notice, want 1, and no check:\n%s", n, up.said())
 	}
 	up.interrupt(t, os.Interrupt)
+}
+
+// TestSubmissionWithoutContact checks that a server without a contact receives a submission and does not probe its
+// host.
+func TestSubmissionWithoutContact(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	data := t.TempDir()
+	ran(t, env, "build", "--data", data)
+	p := command(t, env, "serve", "--data", data, "--serve-listen", "127.0.0.1:0", "--serve-submissions")
+	p.start(t)
+	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
+	base, _, _ = strings.Cut(base, " ")
+	res, err := http.Post(base+"v1/submit", "application/json",
+		strings.NewReader(submission("acme", "url", `"https://api.acme.com"`, "endpoints", `["/a"]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	want := `"errors":["/a: not probed: this directory names no contact for owners of services"]`
+	if err != nil || res.StatusCode != http.StatusCreated || !strings.Contains(string(body), want) {
+		t.Errorf("%s, %v: %s, want %s", res.Status, err, body, want)
+	}
+	p.interrupt(t, os.Interrupt)
 }

@@ -43,7 +43,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 func (o *serveOptions) validate() error {
 	_, err := o.trusted()
 	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
-		o.listenOptions.validate(), o.contactOptions.validate(), o.checkSubmissions(o.submissionOptions), err)
+		o.listenOptions.validate(), o.contactOptions.validate(), err)
 }
 
 func newServeCommand() *cobra.Command {
@@ -72,8 +72,8 @@ X-Snapshot-Warning: stale and in /readyz.
 With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. It stores each in
 the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
 service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
-get a 429. --submissions-notify is run when submissions arrive, at most once a minute. Submissions need
---crawl-contact, because hosts of others are visited. If the database stops, readers notice nothing.
+get a 429. --submissions-notify is run when submissions arrive, at most once a minute. Without --crawl-contact
+they are stored, but hosts of others are not probed. If the database stops, readers notice nothing.
 
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 
@@ -141,7 +141,7 @@ func (o *serveOptions) receiveSubmissions(
 	if err != nil {
 		return nil, nil, err
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger},
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
 	to.Submit = server.SubmitOptions(db.DB, submissions, free)
 	to.Submit.MaxPending = o.MaxPending

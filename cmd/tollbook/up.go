@@ -53,7 +53,7 @@ func (o *upOptions) validate() error {
 	}
 	_, err := o.trusted()
 	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
-		o.listenOptions.validate(), o.checkSubmissions(o.submissionOptions), err)
+		o.listenOptions.validate(), err)
 }
 
 func newUpCommand(c *settings.Configuration) *cobra.Command {
@@ -162,7 +162,8 @@ func (o *upOptions) handlerOptions(db *database.DB, logger *slog.Logger) (so ser
 	if err != nil {
 		return so, nil, err
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger},
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger,
+		NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
 	so.Submit = server.SubmitOptions(db.DB, submissions, free)
 	so.Submit.MaxPending = o.MaxPending
