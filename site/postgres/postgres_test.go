@@ -70,21 +70,6 @@ func visit(service postgres.DueService, at time.Time) postgres.Visit {
 	}
 }
 
-func readFacts(t *testing.T, db *postgres.DB) (f *postgres.Facts) {
-	t.Helper()
-	now := start.Add(time.Hour)
-	if err := db.SealLogs(t.Context(), now, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
-		f, err = r.Facts(t.Context(), now, time.Minute)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func TestAddListingsAllOrNone(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -17,22 +17,22 @@ func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
 		}{p, done})
 	}
 	var b strings.Builder
-	made := ""
+	program := ""
 	if p.Program != "" {
-		made = " of tollbook " + visible(p.Program)
+		program = " of tollbook " + visible(p.Program)
 	}
 	switch {
 	case len(p.Migrations) == 0:
-		fmt.Fprintf(&b, "The database has schema %d%s. This program needs no other.\n", p.Schema, made)
+		fmt.Fprintf(&b, "The database has schema %d%s. This program needs no other.\n", p.Schema, program)
 	case p.Schema == 0 && done:
 		fmt.Fprintf(&b, "The database was empty. It has schema %d now.\n", p.Newest)
 	case p.Schema == 0:
 		fmt.Fprintf(&b, "The database is empty or does not exist yet. It would get schema %d.\n", p.Newest)
 	case done:
-		fmt.Fprintf(&b, "The database had schema %d%s. It has schema %d now:\n", p.Schema, made, p.Newest)
+		fmt.Fprintf(&b, "The database had schema %d%s. It has schema %d now:\n", p.Schema, program, p.Newest)
 		writeMigrations(&b, p.Migrations)
 	default:
-		fmt.Fprintf(&b, "The database has schema %d%s. This program needs schema %d:\n", p.Schema, made, p.Newest)
+		fmt.Fprintf(&b, "The database has schema %d%s. This program needs schema %d:\n", p.Schema, program, p.Newest)
 		writeMigrations(&b, p.Migrations)
 		fmt.Fprintln(&b, "Nothing is changed yet. Back up the database, then run tollbook migrate.")
 		if p.InUse {
