@@ -218,3 +218,21 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 		t.Errorf("promtool test rules: %v\n%.5000s", err, out)
 	}
 }
+
+// TestReleaseNeedsNotes checks that a version without notes on the page about upgrades can't be released.
+func TestReleaseNeedsNotes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		testgate.Missing(t, "no bash to run packaging/release")
+	}
+	dist := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "packaging/release", dist)
+	cmd.Env = append(os.Environ(), "VERSION=v999.0.0", "COMMIT=0", "SOURCE_DATE_EPOCH=0")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), `upgrading.md has no section "## v999.0.0"; write one`) {
+		t.Errorf("a release without notes: %v: %s", err, out)
+	}
+	if left, err := os.ReadDir(dist); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v (%v), want nothing", left, err)
+	}
+}

@@ -198,6 +198,7 @@ func (d *Demo) build(ctx context.Context) (build.Report, error) {
 
 // buildFirst makes the first snapshot of this run and prints where it is.
 func (d *Demo) buildFirst(ctx context.Context) error {
+	d.printf("Building the first snapshot …")
 	built, err := d.build(ctx)
 	if err != nil {
 		return err
