@@ -7,7 +7,10 @@ package build
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tollbook/build/judge"
@@ -17,6 +20,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/statement"
 )
 
@@ -53,6 +57,8 @@ type Report struct {
 	Packs    int           `json:"packs"` // new packs
 	Needed   []string      `json:"-"`     // hours of the packs that the snapshot's logs name
 	Took     time.Duration `json:"-"`
+
+	SetAside []site.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
 }
 
 // Run builds a snapshot and makes it current in folder. If Run fails or is killed, the last snapshot stays current.
@@ -60,8 +66,43 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	began := time.Now()
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
-		return Report{}, err
+		return Report{}, nameDamage(ctx, db, err)
 	}
+	pages, err := render.NewPages(o.Site)
+	if err != nil {
+		return Report{}, fmt.Errorf("prepare pages: %w", err)
+	}
+	var report Report
+	for aside := new(setAside); ; {
+		report, err = attempt(ctx, db, folder, pages, aside, o)
+		if !errors.Is(err, errSetAside) {
+			break
+		}
+	}
+	report.Took = time.Since(began)
+	return report, nameDamage(ctx, db, err)
+}
+
+// nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
+func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) {
+		return err
+	}
+	damaged := db.FindDamage(ctx)
+	if len(damaged) == 0 {
+		return err
+	}
+	texts := make([]string, len(damaged))
+	for i, d := range damaged {
+		texts[i] = d.String()
+	}
+	return fmt.Errorf("%w; damaged rows: %s", err, strings.Join(texts, "; "))
+}
+
+// attempt builds a snapshot once, without the facts of the services that are set aside. If it finds further ones, it
+// publishes nothing and returns errSetAside.
+func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages *render.Pages, aside *setAside,
+	o Options) (report Report, err error) {
 	b, err := folder.Begin(ctx, output.BuildOptions{
 		Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key,
 	})
@@ -69,18 +110,15 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}
 	defer b.Abort()
-	pages, err := render.NewPages(o.Site)
-	if err != nil {
-		return Report{}, fmt.Errorf("prepare pages: %w", err)
-	}
 	previous, err := listPrevious(folder, b)
 	if err != nil {
 		return Report{}, err
 	}
-	var report Report
-	err = db.Read(ctx, func(r *postgres.Reader) (err error) {
-		report, err = writeTree(ctx, r, folder, b, pages, previous, o)
-		return err
+	err = db.Read(ctx, func(r *postgres.Reader) error {
+		return guard(func() error {
+			report, err = writeTree(ctx, r, folder, b, pages, previous, aside, o)
+			return err
+		})
 	})
 	if err != nil {
 		return Report{}, err
@@ -89,7 +127,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
-	report.Snapshot, report.Took = done.Checkpoint.Snapshot, time.Since(began)
+	report.Snapshot = done.Checkpoint.Snapshot
 	report.Files, report.Bytes, report.Zip = done.Summary.Files, done.Summary.Bytes, done.Summary.CompressedBytes
 	return report, nil
 }
@@ -98,19 +136,23 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 // directory does not fit into memory. Endpoints are read twice in the same transaction: for judgments that compare
 // services, and for each service's own files.
 func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
-	previous []site.PublishedSnapshot, o Options) (Report, error) {
+	previous []site.PublishedSnapshot, aside *setAside, o Options) (Report, error) {
 	facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Services: len(facts.Services)}
+	last, err := aside.begin(facts, b, site.NewTime(o.Now))
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Services: len(facts.Services), SetAside: last.setAside}
 	names := judge.NewNames(facts)
 	judged := judge.New(facts, judge.Options{
-		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts,
+		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
 	})
 	lookups, catalogue := newLookups(judged.Snapshot), newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }
-	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {
+	err = survey(judged, facts, aside, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {
 		lookups.count(i, endpoints)
 		if isStable {
 			catalogue.count(i, endpoints)
@@ -120,7 +162,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	recipients, tokens := judged.RevenueQuery()
-	if facts.Revenue, err = r.ReadRevenue(ctx, o.Now, recipients, tokens); err != nil {
+	if err := readRevenue(ctx, r, facts, aside, o.Now, recipients, tokens); err != nil {
 		return Report{}, err
 	}
 	removed, err := r.RemovedServices(ctx)
@@ -146,13 +188,16 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	w := &snapshotWriter{
-		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, lookups: lookups,
-		catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
+		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, aside: aside, last: last,
+		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
 		details: func(from, to int) error {
-			if err := r.Details(ctx, o.Now, o.LogDelay, facts.Services[from:to]); err != nil {
+			part := facts.Services[from:to]
+			if err := aside.addAll(r.Details(ctx, o.Now, o.LogDelay, part)); err != nil {
 				return err
 			}
-			return readStatements(ctx, judged, facts, statements, from, to)
+			return r.Isolate(ctx, part, func(i, k int) error {
+				return readStatements(ctx, judged, facts, statements, from+i, from+k)
+			})
 		},
 	}
 	if err := w.write(ctx); err != nil {
@@ -166,20 +211,60 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 // surveyedServices is how many services are surveyed at once. Their endpoints are in memory meanwhile.
 const surveyedServices = 500
 
+// maxCategory is the maximum length of a category in bytes. Names of files contain it, with up to three bytes for one.
+const maxCategory = 200
+
 // survey surveys all services, some at a time. It drops their endpoints, which are read again for their files.
-func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
+func survey(judged *judge.Directory, facts *postgres.Facts, aside *setAside, read readFacts,
 	each func(i int, endpoints []site.Endpoint, isStable bool)) error {
 	for from := 0; from < len(facts.Services); from += surveyedServices {
 		part := facts.Services[from:min(from+surveyedServices, len(facts.Services))]
-		if err := read(part); err != nil {
+		if err := aside.addAll(read(part)); err != nil {
 			return err
 		}
-		judged.Survey(from, from+len(part), each)
 		for i := range part {
-			part[i].Endpoints, part[i].Moves = nil, nil
+			s := &part[i]
+			err := guard(func() error {
+				judged.Survey(from+i, from+i+1, each)
+				if n := len(s.Category); n > maxCategory {
+					return fmt.Errorf("read services: the category has %d bytes, up to %d may be part of a file's name",
+						n, maxCategory)
+				}
+				return nil
+			})
+			if err != nil {
+				err = aside.add(postgres.DamagedService{ID: s.ID, Slug: s.Slug, Name: s.Name, Err: err})
+			}
+			if err != nil {
+				return err
+			}
+			s.Endpoints, s.Moves = nil, nil
 		}
 	}
-	return nil
+	return aside.check()
+}
+
+// readRevenue reads the revenue of recipients. If a row of one cannot be read, it sets the services aside that name the
+// recipient.
+func readRevenue(ctx context.Context, r *postgres.Reader, facts *postgres.Facts, aside *setAside, now time.Time,
+	recipients []ledger.Recipient, tokens []ledger.CountedToken) error {
+	err := r.Isolate(ctx, facts.Services, func(from, to int) error {
+		of := recipients
+		if to-from < len(facts.Services) {
+			ids := map[int64]bool{}
+			for _, s := range facts.Services[from:to] {
+				ids[s.ID] = true
+			}
+			of = slices.DeleteFunc(slices.Clone(of), func(p ledger.Recipient) bool { return !ids[p.ServiceID] })
+		}
+		revenue, err := r.ReadRevenue(ctx, now, of, tokens)
+		facts.Revenue = revenue
+		return err
+	})
+	if err = aside.addAll(err); err != nil {
+		return err
+	}
+	return aside.check()
 }
 
 // readStatements reads the statements of the services from one place up to another.

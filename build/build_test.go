@@ -136,7 +136,7 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 	complete := func([]postgres.ServiceFacts) error { return nil } // the facts have everything
 	w := &snapshotWriter{
 		facts: facts, judged: judged, now: now, lookups: newLookups(judged.Snapshot), catalogue: newCatalogue(),
-		to:        zip,
+		to: zip, aside: &setAside{}, last: &lastGood{},
 		endpoints: complete, details: func(int, int) error { return nil },
 	}
 	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint, isStable bool) {

@@ -43,11 +43,10 @@ func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing
 // hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
 func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
-// addService adds the rows of the service at a place, if they were counted. Services must be added in the order of
-// slugs.
-func (c *catalogue) addService(place int, l *site.Listing) error {
+// rowsOf returns the rows of the service at a place, none if they were not counted. It may be called concurrently.
+func (c *catalogue) rowsOf(place int, l *site.Listing) (rows [][]byte, err error) {
 	if !c.counted[place] {
-		return nil
+		return nil, nil
 	}
 	for i := range l.Detail.Endpoints {
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
@@ -55,8 +54,16 @@ func (c *catalogue) addService(place int, l *site.Listing) error {
 		}
 		row, err := encode.Row(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
 		if err != nil {
-			return err
+			return nil, err
 		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// addRows adds the rows of a service. Services must be added in the order of slugs.
+func (c *catalogue) addRows(rows [][]byte) error {
+	for _, row := range rows {
 		if c.rows = append(c.rows, row); len(c.rows) == site.MaxPageSize {
 			if err := c.writeFile(); err != nil {
 				return err

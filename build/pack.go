@@ -51,7 +51,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 	w := &packWriter{names: names}
 	g, ctx := errgroup.WithContext(ctx)
 	packs := make(chan *hourPack, 1) // one hour is read while the hour before it is written
-	g.Go(func() error {
+	goGuarded(g, func() error {
 		defer close(packs)
 		for _, hour := range missing {
 			p := &hourPack{site.PackHour(hour), make(chan writeBlock, pendingBlocks)}
@@ -65,7 +65,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 		}
 		return nil
 	})
-	g.Go(func() error {
+	goGuarded(g, func() error {
 		for p := range packs {
 			err := b.AddPack(p.id, func(add func(string, []byte) error) error {
 				w.add = add

@@ -12,6 +12,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/postgres"
 )
 
@@ -48,38 +49,44 @@ type job struct {
 	place   int // of the service in the snapshot
 	files   []file
 	listing site.Listing
-	digest  string // of the inputs of the rendered files; "" if the build has no Program
-	copied  bool   // the rendered files were copied from the previous snapshot
+	rows    [][]byte // of the catalogue
+	digest  string   // of the inputs of the rendered files; "" if the build has no Program
+	copied  bool     // the rendered files were copied from the previous snapshot
 	done    chan struct{}
 }
 
 // services writes the files of all services.
 type services struct {
-	facts    *postgres.Facts
-	judged   *judge.Directory
-	now      time.Time
-	renderer *render.Renderer
-	previous *previousInputs
-	to       tree
-	written  func(i int, l *site.Listing) error // called with the listing of each service, by slug
-	progress func(done, total int)              // may be nil
+	facts     *postgres.Facts
+	judged    *judge.Directory
+	now       time.Time
+	renderer  *render.Renderer
+	previous  *previousInputs
+	aside     *setAside
+	last      *lastGood
+	lookups   *lookups
+	catalogue *catalogue
+	totals    map[string]int // of lists; receives the number of changes of each service
+	to        tree
+	progress  func(done, total int) // may be nil
 }
 
 // write reads, judges, renders and packs services on all cores, one service per worker. It adds their files in the
-// order of slugs. Each file is packed as soon as it is written, so that few unpacked files are in memory.
+// order of slugs. Each file is packed as soon as it is written, so that few unpacked files are in memory. Once a
+// service is set aside, it adds nothing more, but goes on to find others.
 func (s *services) write(ctx context.Context, endpoints readFacts, details readPart) error {
 	total, workers := len(s.facts.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
 	parts, todo, order := make(chan [2]int), make(chan *job), make(chan *job, jobsPerWorker*workers)
-	g.Go(func() error {
+	goGuarded(g, func() error {
 		defer close(parts)
 		for from := 0; from < total; from += servicesPerRead {
 			part := [2]int{from, min(from+servicesPerRead, total)}
 			of := s.facts.Services[part[0]:part[1]]
-			if err := endpoints(of); err != nil {
+			if err := s.aside.addAll(endpoints(of)); err != nil {
 				return err
 			}
-			if err := details(part[0], part[1]); err != nil {
+			if err := s.aside.addAll(details(part[0], part[1])); err != nil {
 				return err
 			}
 			if err := send(ctx, parts, part); err != nil {
@@ -88,7 +95,7 @@ func (s *services) write(ctx context.Context, endpoints readFacts, details readP
 		}
 		return nil
 	})
-	g.Go(func() error {
+	goGuarded(g, func() error {
 		defer close(todo)
 		defer close(order)
 		for part := range parts {
@@ -105,7 +112,7 @@ func (s *services) write(ctx context.Context, endpoints readFacts, details readP
 		return nil
 	})
 	for range workers {
-		g.Go(func() error {
+		goGuarded(g, func() error {
 			for j := range todo {
 				if err := s.run(j); err != nil {
 					return err // never add an incomplete service
@@ -115,7 +122,7 @@ func (s *services) write(ctx context.Context, endpoints readFacts, details readP
 			return nil
 		})
 	}
-	g.Go(func() error {
+	goGuarded(g, func() error {
 		for j := range order {
 			select {
 			case <-j.done:
@@ -131,7 +138,10 @@ func (s *services) write(ctx context.Context, endpoints readFacts, details readP
 		}
 		return ctx.Err()
 	})
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return s.aside.check()
 }
 
 // send sends v unless ctx ends first.
@@ -146,35 +156,98 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 
 // add adds the files of a finished job and drops the facts of its service.
 func (s *services) add(j *job) error {
+	if s.aside.check() != nil {
+		s.judged.Drop(j.place)
+		return nil
+	}
 	for _, f := range j.files {
 		if err := s.to.AddPacked(f.name, f.Packed); err != nil {
 			return err
 		}
 	}
 	s.previous.record(j)
-	if err := s.written(j.place, &j.listing); err != nil {
-		return err
+	if err := s.catalogue.addRows(j.rows); err != nil {
+		return fmt.Errorf("write catalogue: %w", err)
 	}
-	s.judged.Add(j.place, &j.listing)
+	err := guard(func() error {
+		s.count(j)
+		if s.last.has(j.listing.Item.Slug) {
+			return nil
+		}
+		return s.lookups.add(j.place, &j.listing)
+	})
+	if err != nil {
+		return s.setAside(j, fmt.Errorf("add look-ups: %w", err))
+	}
 	return nil
 }
 
-// run judges a service, writes its JSON files and packs them. It copies the rendered files from the previous snapshot
-// if their inputs are the same. Otherwise it renders them.
+// count counts a service in the aggregates, and its log of changes in totals.
+func (s *services) count(j *job) {
+	key := ofService(j.listing.Item.Slug).ListKey()
+	if s.last.has(j.listing.Item.Slug) {
+		if n, ok := s.last.index.Lists[key]; ok {
+			s.totals[key] = n
+		}
+	} else if len(j.listing.ChangeLogs.Logs) > 0 {
+		if n := int(j.listing.ChangeLogs.Index.Total()); n > 0 {
+			s.totals[key] = n
+		}
+	}
+	s.judged.Add(j.place, &j.listing)
+}
+
+// setAside sets the service of a job aside.
+func (s *services) setAside(j *job, err error) error {
+	of := &s.facts.Services[j.place].Service
+	j.files, j.rows = nil, nil
+	return s.aside.add(postgres.DamagedService{ID: of.ID, Slug: of.Slug, Name: of.Name, Err: err})
+}
+
+// run writes the files of a service. It sets the service aside if that fails, and copies the files of the previous
+// snapshot if the service is set aside already.
 func (s *services) run(j *job) error {
+	slug := s.facts.Services[j.place].Slug
+	if s.last.has(slug) {
+		j.listing = s.judged.Service(j.place)
+		files, ok := s.last.copy(slug, s.to)
+		if !ok {
+			return s.aside.lose(slug)
+		}
+		j.files = files
+		return nil
+	}
+	if s.aside.has(slug) {
+		return nil // its facts could not be read
+	}
+	if err := guard(func() error { return s.runService(j) }); err != nil {
+		return s.setAside(j, err)
+	}
+	return nil
+}
+
+// runService judges a service, writes its JSON files and packs them. It copies the rendered files from the previous
+// snapshot if their inputs are the same. Otherwise it renders them.
+func (s *services) runService(j *job) error {
 	j.listing = s.judged.Service(j.place)
 	l, slug := &j.listing, j.listing.Item.Slug
+	var err error
+	if j.rows, err = s.catalogue.rowsOf(j.place, l); err != nil {
+		return fmt.Errorf("write catalogue: %w", err)
+	}
+	if _, err := encode.Row(&l.Item); err != nil {
+		return fmt.Errorf("write row: %w", err)
+	}
 	put := func(name string, data []byte) error {
 		j.files = append(j.files, file{name, s.to.Pack(name, data)})
 		return nil
 	}
 	if err := writeJSONFiles(l, s.now.UTC().Truncate(24*time.Hour), put); err != nil {
-		return fmt.Errorf("write service %s: %w", slug, err)
+		return fmt.Errorf("write files: %w", err)
 	}
 	neighbours := s.renderer.Peers(&l.Item)
-	var err error
 	if j.digest, err = s.previous.digest(j.files, l, neighbours); err != nil {
-		return fmt.Errorf("write service %s: %w", slug, err)
+		return fmt.Errorf("write files: %w", err)
 	}
 	if s.previous.isSame(slug, j.digest) {
 		var files []file
@@ -184,7 +257,7 @@ func (s *services) run(j *job) error {
 		}
 	}
 	if err := writeRenderedFiles(l, neighbours, s.renderer.ServiceRenderer, put); err != nil {
-		return fmt.Errorf("render service %s: %w", slug, err)
+		return fmt.Errorf("render: %w", err)
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type snapshotWriter struct {
 	endpoints readFacts
 	details   readPart
 	previous  *previousInputs
+	aside     *setAside
+	last      *lastGood
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise
 	to        tree
@@ -39,6 +41,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	to := recordExamples(examples, w.to)
 	add := to.Add
 	index := newIndex(s, renderer)
+	index.SetAside = w.last.setAside
 	if err := w.writeServices(ctx, index.Lists, to); err != nil {
 		return err
 	}
@@ -66,6 +69,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	}
 	if err := writeHTML(s, renderer, add); err != nil {
 		return fmt.Errorf("write pages: %w", err)
+	}
+	if err := w.last.writeAssets(renderer, w.to); err != nil {
+		return fmt.Errorf("write assets: %w", err)
 	}
 	if err := writeDocuments(renderer, examples, add); err != nil {
 		return fmt.Errorf("write documents: %w", err)
@@ -105,24 +111,9 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
 	w.catalogue.add = to.Add
 	totals[bare("discovery", "").ListKey()] = w.catalogue.total
-	written := func(i int, l *site.Listing) error {
-		if len(l.ChangeLogs.Logs) > 0 {
-			if n := int(l.ChangeLogs.Index.Total()); n > 0 {
-				totals[ofService(l.Item.Slug).ListKey()] = n
-			}
-		}
-		if err := w.lookups.add(i, l); err != nil {
-			return fmt.Errorf("add look-ups: %w", err)
-		}
-		if err := w.catalogue.addService(i, l); err != nil {
-			return fmt.Errorf("write catalogue: %w", err)
-		}
-		return nil
-	}
 	s := services{
-		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, to: to,
-		written:  written,
-		progress: w.progress,
+		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
+		last: w.last, lookups: w.lookups, catalogue: w.catalogue, totals: totals, to: to, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err

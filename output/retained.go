@@ -30,6 +30,15 @@ func (b *Build) ReadPrevious(name string) ([]byte, error) {
 	return data, nil
 }
 
+// PreviousNames returns the names of all files of the snapshot that this one will replace, none if there is no such
+// snapshot or if the build is Full.
+func (b *Build) PreviousNames() []string {
+	if b.previousZip == nil {
+		return nil
+	}
+	return b.previousZip.Names()
+}
+
 // Retained lists the snapshots of earlier seconds that Prune retains once this one is current, newest first. Running
 // the same build again returns the same list.
 func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {

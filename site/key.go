@@ -172,6 +172,16 @@ type Index struct {
 	Slugs []string       `json:"slugs"` // slugs of all services, sorted
 
 	Facilitators []string `json:"facilitators"` // ids of all facilitators, sorted
+
+	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
+}
+
+// SetAside is a service whose records the build could not read or judge. Its files are those of the last snapshot
+// before, and it is missing in look-ups and the catalogue. A service without earlier files is not listed.
+type SetAside struct {
+	Slug   string `json:"slug"`
+	Since  Time   `json:"since"`  // of the first build that set it aside
+	Reason string `json:"reason"` // the table that was read, and what is wrong
 }
 
 // Has reports whether the service, facilitator, category or network in q's path exists. It is true for a path without a

@@ -60,6 +60,21 @@ type ServiceDetail struct {
 	Provenance           Provenance    `json:"provenance"`
 }
 
+// Item returns the row of the service in lists.
+func (d *ServiceDetail) Item() ServiceListItem {
+	item := ServiceListItem{
+		Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
+		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
+		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
+		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		RiskLevel: d.Assessment.Risk.Level,
+	}
+	if flags := d.Assessment.Risk.Flags; item.RiskLevel != RiskClean && len(flags) > 0 {
+		item.RiskReason = &flags[0].Title
+	}
+	return item
+}
+
 // IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger,
 // and no recipient looks mistyped.
 func (d *ServiceDetail) IsAdvised() bool {

@@ -31,8 +31,11 @@ func (t Time) String() string { return t.UTC().Format(TimeLayout) }
 // Day returns the UTC day in the format time.DateOnly.
 func (t Time) Day() string { return t.UTC().Format(time.DateOnly) }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON implements json.Marshaler. It returns an error for a year that TimeLayout cannot express.
 func (t Time) MarshalJSON() ([]byte, error) {
+	if y := t.UTC().Year(); y < 0 || y > 9999 {
+		return nil, fmt.Errorf("encode time: the year %d has not four digits", y)
+	}
 	return append(t.Append(append(make([]byte, 0, len(TimeLayout)+2), '"')), '"'), nil
 }
 

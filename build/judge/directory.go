@@ -22,6 +22,10 @@ type Options struct {
 	Next      time.Time // of the next build
 	BaseURL   string    // of the directory
 	FreeHosts listing.FreeHosts
+
+	// LastGood contains what an earlier build judged of services whose facts cannot be read now, by slug: the row, the
+	// trend and the detail. They are published again, and no judgment of another service depends on them.
+	LastGood map[string]*site.Listing
 }
 
 // Directory judges a directory whose facts do not all fit into memory. Call Survey for all services, then Prepare, then
@@ -62,9 +66,14 @@ func New(f *postgres.Facts, o Options) *Directory {
 func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpoint, isStable bool)) {
 	for i := from; i < to; i++ {
 		f := &d.facts.Services[i]
+		if last := d.options.LastGood[f.Slug]; last != nil {
+			d.Snapshot.Services[i].Item = last.Item
+			continue
+		}
 		dropUnpayable(f)
 		o := newOffer(f, d.options.Now)
-		d.Snapshot.Services[i].Item, _ = newItem(f, &o, &d.hours.services[i], d.options.Now)
+		detail := newDetail(f, &o, &d.hours.services[i], d.options.Now)
+		d.Snapshot.Services[i].Item = detail.Item()
 		d.market.Add(f.Category, &o.prices)
 		d.claims[i] = listClaims(f, d.options.Now)
 		if each != nil {
@@ -104,7 +113,12 @@ func (d *Directory) Prepare() {
 
 // Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at
 // once.
-func (d *Directory) Service(i int) site.Listing { return judgeService(d.input(i), d.options.Now) }
+func (d *Directory) Service(i int) site.Listing {
+	if last := d.options.LastGood[d.facts.Services[i].Slug]; last != nil {
+		return *last
+	}
+	return judgeService(d.input(i), d.options.Now)
+}
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
 // risk and, for the feed of changes, the prices.
@@ -117,11 +131,16 @@ func (d *Directory) Add(i int, l *site.Listing) {
 		detail := site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}
 		row.ListingDetail = &site.ListingDetail{Detail: detail}
 	}
+	d.Drop(i)
+	d.revenue.release(i)
+}
+
+// Drop drops the facts of the ith service.
+func (d *Directory) Drop(i int) {
 	f := &d.facts.Services[i]
 	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
-	d.revenue.release(i)
 }
 
 // Finish writes the aggregates into the snapshot and drops all other facts.

@@ -10,10 +10,13 @@ type Names map[int64]name
 
 type name struct{ slug, name string }
 
-// NewNames returns the names of all services of the facts.
+// NewNames returns the names of all services of the facts, damaged ones too.
 func NewNames(f *postgres.Facts) Names {
 	names := make(Names, len(f.Services))
 	for _, s := range f.Services {
+		names[s.ID] = name{s.Slug, s.Name}
+	}
+	for _, s := range f.Damaged {
 		names[s.ID] = name{s.Slug, s.Name}
 	}
 	return names

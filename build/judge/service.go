@@ -20,9 +20,8 @@ const (
 type serviceInput struct {
 	Source, BaseURL string // of the directory
 	Facts           *postgres.ServiceFacts
-	Item            site.ServiceListItem // by newItem, as the part of Detail that its row shows
-	Detail          site.ServiceDetail
-	Day             *checkCounter // of the last 24 hours
+	Detail          site.ServiceDetail // by newDetail
+	Day             *checkCounter      // of the last 24 hours
 	Offer           *offer
 	Rank            price.Rank
 	History         *price.History
@@ -44,7 +43,7 @@ func (d *Directory) input(i int) *serviceInput {
 		Rank: d.market.Rank(f.Category, &o.prices), FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
-	b.Item, b.Detail = newItem(f, &o, &d.hours.services[i], d.options.Now)
+	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
 	return b
@@ -62,11 +61,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, pay, now)
-	if risk := &d.Assessment.Risk; risk.Level != site.RiskClean {
-		b.Item.RiskReason = &risk.Flags[0].Title
-	}
-	b.Item.RiskLevel = d.Assessment.Risk.Level
-	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
+	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
 		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, listReasons(f, captures, result, now),
 			d.IsAdvised(), now),
 		ServiceFiles: &site.ServiceFiles{
@@ -84,9 +79,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	return l
 }
 
-// newItem returns the row of a service, and the part of its detail that needs no further facts.
-func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Time) (site.ServiceListItem,
-	site.ServiceDetail) {
+// newDetail returns the part of a service's detail that needs no further facts. Its row shows no more, except the risk.
+func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Time) site.ServiceDetail {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -100,13 +94,7 @@ func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Tim
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)
 	d.Uptime24h, d.AvgResponseTimeMS = day.percentOrNull(), day.average()
-	return site.ServiceListItem{
-		Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
-		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
-		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
-		AvgResponseTimeMS: d.AvgResponseTimeMS,
-		LastCheckedAt:     d.LastCheckedAt, CreatedAt: d.CreatedAt,
-	}, d
+	return d
 }
 
 // validUntil reports whether less than span has passed since an event, and when the span ends. The end is nil if the

@@ -18,8 +18,9 @@ import (
 
 // Facts is what a build reads, as of one moment.
 type Facts struct {
-	Source   string         // "" for a real directory, else the notice that load.Sample stored
-	Services []ServiceFacts // by slug
+	Source   string           // "" for a real directory, else the notice that load.Sample stored
+	Services []ServiceFacts   // by slug
+	Damaged  []DamagedService // those of Services that have only an ID, a slug and a name
 	checks.DirectoryFacts
 
 	Facilitators []ledger.FacilitatorFacts // by id
@@ -70,6 +71,9 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 // service.
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f, err := r.Directory(ctx, now, delay)
+	if err == nil && len(f.Damaged) > 0 {
+		err = DamagedServices(f.Damaged)
+	}
 	if err == nil {
 		err = r.Endpoints(ctx, now, delay, f.Services)
 	}
@@ -87,19 +91,21 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
-	listed, err := services(ctx, r.tx, `SELECT `+serviceColumns+` FROM `+serviceRows+` ORDER BY slug`)
-	if err != nil {
+	f.Services, err = r.readServices(ctx)
+	if err = f.addDamaged(err); err != nil {
 		return nil, err
 	}
-	f.Services = make([]ServiceFacts, len(listed))
-	for i, s := range listed {
-		f.Services[i].Service = s
+	if f.DirectoryFacts, err = r.ReadDirectory(ctx, now, delay); err != nil {
+		return nil, err
 	}
-	index := checks.NewIndex()
-	for i := range f.Services {
-		index.Add(f.Services[i].ID, &f.Services[i].Facts, nil)
-	}
-	if f.DirectoryFacts, err = r.ReadDirectory(ctx, now, delay, index); err != nil {
+	err = r.isolate(ctx, f.Services, func(part []ServiceFacts) error {
+		index := checks.NewIndex()
+		for i := range part {
+			index.Add(part[i].ID, &part[i].Facts, nil)
+		}
+		return r.ReadHours(ctx, now, index, len(part) == len(f.Services))
+	})
+	if err = f.addDamaged(err); err != nil {
 		return nil, err
 	}
 	if f.Facilitators, f.Chains, err = r.Settled(ctx, now); err != nil {
@@ -111,9 +117,29 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	return f, nil
 }
 
+// addDamaged adds the services of a DamagedServices error, each once, and returns any other error.
+func (f *Facts) addDamaged(err error) error {
+	var more DamagedServices
+	if !errors.As(err, &more) {
+		return err
+	}
+	for _, s := range more {
+		if !slices.ContainsFunc(f.Damaged, func(d DamagedService) bool { return d.ID == s.ID }) {
+			f.Damaged = append(f.Damaged, s)
+		}
+	}
+	return nil
+}
+
 // Details reads the facts of services that Directory and Endpoints do not read. The services are elements of
-// Facts.Services.
+// Facts.Services. Its error for services that cannot be read is a DamagedServices.
 func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
+	return r.isolate(ctx, services, func(part []ServiceFacts) error {
+		return r.readDetails(ctx, now, delay, part)
+	})
+}
+
+func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	index, by := checks.NewIndex(), make(map[int64]*ServiceFacts, len(services))
 	for i := range services {
 		s := &services[i]
@@ -185,8 +211,14 @@ func endpointIDs(services []ServiceFacts) (ids [][16]byte) {
 }
 
 // Endpoints reads the endpoints of services, with their prices, and the changes of their recipients. The services are
-// elements of Facts.Services.
+// elements of Facts.Services. Its error for services that cannot be read is a DamagedServices.
 func (r *Reader) Endpoints(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
+	return r.isolate(ctx, services, func(part []ServiceFacts) error {
+		return r.readEndpoints(ctx, now, delay, part)
+	})
+}
+
+func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	ids, by := make([]int64, len(services)), make(map[int64]*ServiceFacts, len(services))
 	for i := range services {
 		ids[i], by[services[i].ID] = services[i].ID, &services[i]

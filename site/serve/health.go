@@ -30,19 +30,24 @@ type readiness struct {
 	AgeSeconds int64     `json:"age_seconds"`
 	Warning    string    `json:"warning,omitempty"`
 	Notice     string    `json:"notice,omitempty"`
+	SetAside   []string  `json:"set_aside,omitempty"` // slugs of services that the build set aside
 }
 
 // ready returns which snapshot is open, or why none is. The log contains the reason why a newer one can't be opened.
-func ready(source Source, now time.Time) (readiness, error) {
-	snap, err := source.Current()
+func (h *handler) ready() (readiness, error) {
+	snap, err := h.source.Current()
 	if err != nil {
 		return readiness{}, err
 	}
 	defer snap.Release()
 	built := snap.Checkpoint.Built()
 	r := readiness{Status: "ready", Snapshot: snap.ID, BuiltAt: site.NewTime(built),
-		AgeSeconds: int64(now.Sub(built) / time.Second)}
-	r.Warning = warning(source.Err())
+		AgeSeconds: int64(h.now().Sub(built) / time.Second), Warning: warning(h.source.Err())}
+	if index, err := h.info(snap).readIndex(snap); err == nil { // a damaged index is reported to readers
+		for _, s := range index.SetAside {
+			r.SetAside = append(r.SetAside, s.Slug)
+		}
+	}
 	return r, nil
 }
 
@@ -62,7 +67,7 @@ func warning(err error) string {
 func (h *handler) sendHealth(w http.ResponseWriter, r *http.Request) {
 	var v any = health{"ok"}
 	if r.URL.Path == readyPath {
-		state, err := ready(h.source, h.now())
+		state, err := h.ready()
 		if err != nil {
 			h.fail(w, r, &notReadyError{err})
 			return

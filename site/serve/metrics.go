@@ -202,7 +202,7 @@ func (m *Metrics) writeDurations(w io.Writer) {
 
 // writeSnapshot writes the metrics of the current snapshot, or only that there is none.
 func (m *Metrics) writeSnapshot(w io.Writer, now time.Time) {
-	state, err := ready(m.handler.source, now)
+	state, err := m.handler.ready()
 	newest := 1.0
 	if err != nil || state.Warning != "" {
 		newest = 0
@@ -218,6 +218,9 @@ func (m *Metrics) writeSnapshot(w io.Writer, now time.Time) {
 		"When the facts of the snapshot were read, in seconds since 1970.", float64(state.BuiltAt.UnixMilli())/1000)
 	writeValue(w, "tollbook_snapshot_age_seconds", "gauge", "Age of the snapshot in seconds.",
 		now.Sub(state.BuiltAt.Time).Seconds())
+	writeValue(w, "tollbook_services_set_aside", "gauge",
+		"Services with damaged records: the snapshot repeats their files from an earlier one.",
+		float64(len(state.SetAside)))
 }
 
 func writeHead(w io.Writer, name, kind, help string) {

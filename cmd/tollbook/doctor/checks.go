@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/output/archive"
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -216,6 +218,27 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 	return good("snapshot %s of %s, %s old, %s", p.Snapshot, where, age, signed)
 }
 
+// withSetAside returns f, or a warning if the build of a good snapshot set services aside.
+func withSetAside(f Finding, zip string) Finding {
+	z, err := archive.OpenZipFile(zip)
+	if err != nil || f.State != Good {
+		return f // tollbook verify finds what is damaged
+	}
+	defer z.Close()
+	var index site.Index
+	if data, err := z.ReadFile(site.IndexFile); err != nil || json.Unmarshal(data, &index) != nil ||
+		len(index.SetAside) == 0 {
+		return f
+	}
+	var texts []string
+	for _, s := range index.SetAside {
+		texts = append(texts, fmt.Sprintf("%s since %s (%s)", s.Slug, s.Since, s.Reason))
+	}
+	return warning(
+		"correct the row that the reason names, or restore the database from a back-up; see /troubleshooting",
+		"%s; damaged services whose last files stay: %s", f.Found, strings.Join(texts, "; "))
+}
+
 // checkpointName is the name of the pointer in every place.
 const checkpointName = "checkpoint.json"
 
@@ -227,7 +250,8 @@ func (o *Options) snapshot() Finding {
 	if err == nil {
 		var p archive.Checkpoint
 		if p, err = archive.ParseCheckpoint(data); err == nil {
-			return judge(o.Public, p, o.Key, time.Now())
+			return withSetAside(judge(o.Public, p, o.Key, time.Now()), filepath.Join(o.Public, "snapshots",
+				p.Snapshot+".zip"))
 		}
 	}
 	return wrong("run tollbook build for a new one; tollbook verify finds what else is damaged", "%s: %s", o.Public,

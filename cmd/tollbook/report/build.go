@@ -21,6 +21,14 @@ func Build(w io.Writer, r build.Report, asJSON bool) error {
 		"Snapshot %s: zip %.1f MB, %d new packs, %.1f s\n", display.Number(int64(r.Services)),
 		display.Number(int64(r.Files)), megabytes(r.Bytes), display.Number(int64(r.Copied)), r.Snapshot,
 		megabytes(r.Zip), r.Packs, r.Took.Seconds())
+	if n := len(r.SetAside); n > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "%d services are damaged and set aside; their last files stay:\n", n)
+		for _, s := range r.SetAside {
+			if err == nil {
+				_, err = fmt.Fprintf(w, "  %s, since %s: %s\n", s.Slug, s.Since, s.Reason)
+			}
+		}
+	}
 	return err
 }
 

@@ -26,6 +26,9 @@ func buildSteps(db *database.DB, o Options) ([]schedule.Step, error) {
 			if err == nil {
 				o.Logger.InfoContext(ctx, "built", "snapshot", r.Snapshot, "services", r.Services, "files", r.Files,
 					"bytes", r.Bytes, "seconds", r.Took.Seconds())
+				for _, s := range r.SetAside {
+					o.Logger.WarnContext(ctx, "service set aside", "slug", s.Slug, "since", s.Since, "reason", s.Reason)
+				}
 			}
 			return err
 		},

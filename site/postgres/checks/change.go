@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tollbook/site"
 	"tollbook/site/postgres/rows"
@@ -85,6 +86,26 @@ func Baselines(ctx context.Context, q rows.Querier, services []int64) (map[int64
 func (c *Change) scan() []any {
 	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot),
 		(*[]byte)(&c.NewSnapshot)}
+}
+
+// scanAny is scan for rows of all services: the time of a damaged record becomes 1970-01-01, because a log must keep
+// its numbers. scan fails for such a record, so that its service is set aside.
+func (c *Change) scanAny() []any {
+	columns := c.scan()
+	columns[2] = (*plausibleTime)(&c.ObservedAt)
+	return columns
+}
+
+// plausibleTime scans times of which site.Time can express all but damaged ones.
+type plausibleTime time.Time
+
+// ScanTimestamptz implements pgtype.TimestamptzScanner.
+func (t *plausibleTime) ScanTimestamptz(v pgtype.Timestamptz) error {
+	*t = plausibleTime(v.Time)
+	if year := v.Time.UTC().Year(); v.InfinityModifier != pgtype.Finite || year < 1970 || year > 9999 {
+		*t = plausibleTime(time.Unix(0, 0).UTC())
+	}
+	return nil
 }
 
 // maxMoves is the most changes of recipients that are read of a service.

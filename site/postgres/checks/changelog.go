@@ -135,6 +135,10 @@ func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, i
 	var changes []Change
 	var number *int64
 	var c Change
+	columns := c.scan()
+	if ids[0] == 0 {
+		columns = c.scanAny()
+	}
 	err := r.each(ctx, `
 		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes JOIN (
 			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1 AND (0 = ANY($4) OR service_id = ANY($4))
@@ -142,7 +146,7 @@ func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, i
 			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, p.rows - $3)
 			WHERE p.service_id = ANY($4)
 		) wanted USING (id)
-		ORDER BY number NULLS LAST, observed_at, id`, append([]any{&number}, c.scan()...),
+		ORDER BY number NULLS LAST, observed_at, id`, append([]any{&number}, columns...),
 		func() {
 			changes = append(changes, c)
 			if number == nil {

@@ -19,20 +19,25 @@ type DaySum struct {
 
 // readHours reads the sums of 24 closed hours and of the open one. They are the sums of a service's log up
 // to now.
-func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index) error {
+func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index, all bool) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
+	ids := at.ids
+	if all {
+		ids = nil
+	}
 	var h Rollup
 	err := r.each(ctx, `
-		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
-		UNION ALL SELECT service_id, date_trunc('hour', checked_at,
-			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 AND checked_at <= $3 GROUP BY 1, 2
+		SELECT service_id, hour, `+sumColumns+` FROM check_hours
+		WHERE hour >= $1 AND ($4::bigint[] IS NULL OR service_id = ANY($4))
+		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+` FROM checks
+		WHERE checked_at >= $2 AND checked_at <= $3 AND ($4::bigint[] IS NULL OR service_id = ANY($4)) GROUP BY 1, 2
 		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
 			if s := at.services[h.ServiceID]; s != nil {
 				h.Start = h.Start.UTC()
 				s.Hours = append(s.Hours, h)
 			}
-		}, first, latest(first, sealed), now)
+		}, first, latest(first, sealed), now, ids)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
@@ -54,6 +59,9 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 		ORDER BY 1, 2`,
 		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {
 			s := at.services[d.ServiceID]
+			if n := len(d.Histogram); n != 0 && n != site.HistogramBuckets {
+				panic(fmt.Sprintf("check_days: a histogram has %d buckets, want %d", n, site.HistogramBuckets))
+			}
 			if d.Start.Before(keptSince) {
 				s.Log.First += int64(d.Checks)
 			}

@@ -54,18 +54,21 @@ func (x *Index) Add(serviceID int64, f *Facts, endpoints []EndpointPrices) {
 	x.services[serviceID], x.endpoints[serviceID] = f, endpoints
 }
 
-// ReadDirectory reads the logs of all services, and of each service in the index its hours. A row enters a log of all
-// services delay after its time: until then rows before it may still be stored. It enters the sums and the log of its
-// service at once, because a service's visits are stored in order.
-func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration,
-	services *Index) (f DirectoryFacts, err error) {
+// ReadHours reads the hours of each service in the index. all says that no other services exist, which makes the query
+// cheaper.
+func (r *LogReader) ReadHours(ctx context.Context, now time.Time, services *Index, all bool) error {
 	sealed, _, err := r.seal(ctx)
 	if err != nil {
-		return f, fmt.Errorf("read logs: %w", err)
+		return fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readHours(ctx, now, sealed, services); err != nil {
-		return f, err
-	}
+	return r.readHours(ctx, now, sealed, services, all)
+}
+
+// ReadDirectory reads the logs of all services. A row enters a log of all services delay after its time: until then
+// rows before it may still be stored. It enters the sums and the log of its service at once, because a service's visits
+// are stored in order.
+func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration) (f DirectoryFacts,
+	err error) {
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), &f); err != nil {
 		return f, fmt.Errorf("read changes: %w", err)
 	}

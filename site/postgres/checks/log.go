@@ -3,6 +3,7 @@ package checks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -63,6 +64,10 @@ func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryF
 	}
 	if err := r.tx.QueryRow(ctx, `SELECT first_retained FROM log_seal`).Scan(&f.Log.First); err != nil {
 		return err
+	}
+	if f.Log.First > f.Log.Sealed {
+		return fmt.Errorf("log_seal: the oldest stored check has number %d, but only %d are sealed", f.Log.First,
+			f.Log.Sealed)
 	}
 	s := newCheckScan()
 	return r.each(ctx, `

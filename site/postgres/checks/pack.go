@@ -103,8 +103,9 @@ func (r *LogReader) eachBlock(ctx context.Context, do func(PackBlock) error, sql
 func (r *LogReader) PackHours(ctx context.Context) ([]time.Time, error) {
 	hours, err := rows.Column[time.Time](ctx, r.tx, `
 		SELECT hour FROM log_blocks WHERE hour >= (SELECT retained_since FROM log_seal)
-		UNION SELECT hour FROM change_blocks
-		ORDER BY hour`)
+			AND hour < (SELECT through FROM log_seal)
+		UNION SELECT hour FROM change_blocks WHERE hour >= 'epoch' AND hour < (SELECT through FROM log_seal)
+		ORDER BY hour`) // a damaged hour has no pack
 	if err != nil {
 		return nil, fmt.Errorf("read pack hours: %w", err)
 	}
@@ -142,7 +143,7 @@ func (r *LogReader) ChangePack(ctx context.Context, hour time.Time, do func(Chan
 		return do(b)
 	}
 	if err == nil {
-		_, err = pgx.ForEachRow(rows, append([]any{&log, &kind, &block}, c.scan()...), func() error {
+		_, err = pgx.ForEachRow(rows, append([]any{&log, &kind, &block}, c.scanAny()...), func() error {
 			if b.ServiceID != log || b.Type != kind || b.Block != block {
 				if err := done(); err != nil {
 					return err

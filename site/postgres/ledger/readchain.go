@@ -73,13 +73,13 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 		WHERE head.id IS NOT NULL OR w.walks > 0 OR h.polled_at IS NOT NULL
 		ORDER BY h.network COLLATE "C"`)
 	if err != nil {
-		return nil, fmt.Errorf("read indexed networks: %w", err)
+		return nil, fmt.Errorf("read indexed networks from chains, scans, ranges, walks and token_totals: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f ChainFacts, err error) {
 		return f, row.Scan(&f.Network, &f.MeasuredSince, &f.Block, &f.At, &f.Head, &f.PolledAt, &f.BackfillBlocks)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read indexed networks: %w", err)
+		return nil, fmt.Errorf("read indexed networks from chains, scans, ranges, walks and token_totals: %w", err)
 	}
 	today := now.UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-site.WindowDays["30d"])

@@ -30,11 +30,11 @@ func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Re
 		what string
 		read func(context.Context) error
 	}{
-		{"number tokens", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
-		{"number recipients", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
-		{"sum days", t.readPayees},
-		{"sum buyers", t.readBuyers},
-		{"sum self-payments", t.readWhole},
+		{"find tokens in facilitator_tokens", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
+		{"find recipients in accounts", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
+		{"sum payee_totals and payee_days", t.readPayees},
+		{"sum payer_days and amount_days", t.readBuyers},
+		{"sum token_days", t.readWhole},
 	} {
 		if err := part.read(ctx); err != nil {
 			return nil, fmt.Errorf("read revenue: %s: %w", part.what, err)

@@ -106,12 +106,12 @@ func (r *Reader) Read(ctx context.Context, recipients []Recipient) ([]Statement,
 		what string
 		read func(context.Context) error
 	}{
-		{"recipients", func(ctx context.Context) error { return b.readPayees(ctx, recipients) }},
-		{"days", b.readDays},
+		{"accounts and payee_totals", func(ctx context.Context) error { return b.readPayees(ctx, recipients) }},
+		{"payee_days", b.readDays},
 		{"numbers of rows", b.limitRows},
-		{"payers", b.readPayers},
-		{"addresses of payers", b.hashPayers},
-		{"amounts", b.readAmounts},
+		{"payer_days", b.readPayers},
+		{"accounts of payers", b.hashPayers},
+		{"amount_days", b.readAmounts},
 	} {
 		if err := part.read(ctx); err != nil {
 			return nil, fmt.Errorf("read statements: read %s: %w", part.what, err)

@@ -14,6 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tollbook/site"
 	"tollbook/site/lookup"
 )
@@ -284,7 +286,7 @@ func testHealthAndSwap(t *testing.T, w *world) {
 	if err := json.Unmarshal(w.get(t, "/readyz").Body.Bytes(), &ready); err != nil {
 		t.Fatal(err)
 	}
-	if first.Ready != ready || first.Ready.AgeSeconds != 60 {
+	if !cmp.Equal(first.Ready, ready) || first.Ready.AgeSeconds != 60 {
 		t.Errorf("health tells %+v, /readyz %+v", first.Ready, ready)
 	}
 	if want := len(sampleSlugs(t, w)); first.Stats.TotalServices != want {

@@ -29,6 +29,7 @@ type Readiness = struct {
 	BuiltAt    site.Time `json:"built_at"`
 	AgeSeconds int64     `json:"age_seconds"`
 	Warning    string    `json:"warning,omitempty"`
+	SetAside   []string  `json:"set_aside,omitempty"`
 }
 
 // readHealth joins two responses for one snapshot, byte for byte.
@@ -72,6 +73,10 @@ func briefHealth(data []byte) (string, error) {
 		stats)
 	if v.Data.Ready.Warning != "" {
 		fmt.Fprintf(&b, "Warning: %s.\n", v.Data.Ready.Warning)
+	}
+	if n := len(v.Data.Ready.SetAside); n > 0 {
+		fmt.Fprintf(&b, "The records of %d services are damaged; their data is of an earlier snapshot: %s.\n", n,
+			strings.Join(v.Data.Ready.SetAside, ", "))
 	}
 	return b.String(), nil
 }

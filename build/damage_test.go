@@ -1,0 +1,285 @@
+package build_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/build"
+	"tollbook/cmd/bench/crowd"
+	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
+)
+
+// damagedTemplate contains a small directory with a row in every table that a build reads.
+var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := crowd.Load(ctx, db, crowd.Options{Services: 6, Seed: 1, Moment: moment.Add(-time.Hour),
+		Days: 40}); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, `
+		INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+		SELECT service, type, timestamptz '2026-11-20 12:20Z' - n * interval '3 hours', summary, '[]', '[]'
+		FROM (SELECT min(id) FROM services UNION SELECT max(id) FROM services) AS s (service),
+			generate_series(0, 60) AS n,
+			(VALUES ('price_changed', '{"priceChanges":[{"endpoint":"GET /x","network":"eip155:8453",
+				"assetName":"USDC","oldPrice":"1","newPrice":"2"}]}'::jsonb),
+				('payto_changed', '{"payToAdded":[],"payToRemoved":[],"payToChanges":[{"endpoint":"GET /x",
+				"network":"eip155:8453","oldPayTo":"0x1","newPayTo":"0x2"}]}'::jsonb)) AS kinds (type, summary);
+		UPDATE services SET verified_at = '2026-11-01';
+		INSERT INTO audit (at, actor, action, service_id, detail)
+			SELECT verified_at, 'owner', 'verify', id, '' FROM services;
+		INSERT INTO removed_services (slug, removed_at) VALUES ('gone', '2026-11-01');
+		INSERT INTO syntheses (service_id, input_hash, model_id, prompt_version, asked_at, answer)
+			SELECT id, 'x', 'model', '1', '2026-11-19', '{}' FROM services;
+		INSERT INTO sender_days (chain_id, day, sender, token, payments, amount, recipients)
+			SELECT id, '2026-11-19', '0x1', '0x2', 1, 1, 1 FROM chains;
+		INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ('eip155:8453', '0x7', 'TEST', 6, true);
+		INSERT INTO responses (endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated,
+				tls_verified, exchange, sha256)
+			SELECT id, true, '2026-11-20 12:29Z', 'GET', 'https://acme.example/x', 500, '{"X":["y"]}', '', false, true,
+				'{"class":"failed"}', '' FROM endpoints
+			ON CONFLICT DO NOTHING`)
+	if err != nil {
+		return err
+	}
+	return db.SealLogs(ctx, moment, 2*time.Minute)
+})
+
+// notRead lists the tables that no build reads.
+var notRead = []string{
+	"change_baselines", "hosts", "publications", "range_authorizations", "range_senders", "ranges", "rdap_bootstrap",
+	"robots", "settlements", "steps", "submission_probes", "submissions", "synthesis_days", "synthesis_failures",
+	"synthesis_inputs", "tollbook_schema",
+}
+
+// sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.
+var sharedTables = []string{
+	"accounts", "amount_days", "authorization_days", "chains", "facilitator_tokens", "facilitators", "log_seal",
+	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
+	"settlers", "token_days", "token_hours", "token_payers", "token_totals", "tokens", "walks",
+}
+
+// usualDamage lists the columns that are damaged even if not all tests were asked for.
+var usualDamage = []string{
+	"change_blocks.hour", "changes.observed_at", "check_days.histogram", "check_hours.hour", "envelopes.header",
+	"payee_days.amount", "prices.amount", "prices.extra", "services.category", "services.created_at",
+}
+
+// damages lists, by type of a column, values that a table may accept and that no fact should have, as SQL.
+var damages = map[string][]string{
+	"timestamp with time zone": {`'-infinity'`, `'infinity'`, `'20000-01-01'`, `'0044-03-15 BC'`},
+	"date":                     {`'-infinity'`, `'infinity'`, `'20000-01-01'`},
+	"interval":                 {`'-1 day'`, `'178000000 years'`},
+	"numeric":                  {`'NaN'`, `'Infinity'`, `1e1000`, `0.5`, `-1`},
+	"integer":                  {`2147483647`, `-2147483648`},
+	"smallint":                 {`32767`, `-32768`},
+	"bigint":                   {`9223372036854775807`, `-9223372036854775808`},
+	"text":                     {`E'\u202e\x01\x1b[31m'`, `''`, `repeat('x', 100000)`, `'{"a":'`, `'http://[::1'`},
+	"jsonb": {`'7'`, `'null'`, `'"text"'`, `'[]'`, `'{"a":{"b":[7]}}'`, `'[[1],{"x":null}]'`,
+		`'[null]'`},
+	"bytea":   {`'\x00ff'`, `''`},
+	"uuid":    {`'00000000-0000-0000-0000-000000000000'`},
+	"ARRAY":   {`'{NULL}'`, `'{}'`},
+	"boolean": {`true`, `false`},
+}
+
+// column is a column of a table.
+type column struct {
+	table, name, kind string
+	nullable          bool
+}
+
+// readColumns lists the columns of all tables that a build may read.
+func readColumns(t *testing.T, conn *pgx.Conn) []column {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `
+		SELECT c.table_name::text, column_name::text, data_type::text, is_nullable = 'YES'
+		FROM information_schema.columns c JOIN pg_class ON oid = c.table_name::regclass AND relkind = 'r'
+		WHERE table_schema = 'public' AND c.table_name NOT LIKE 'river_%' AND c.table_name <> ALL($1)
+		ORDER BY 1, ordinal_position`, notRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (c column, err error) {
+		return c, r.Scan(&c.table, &c.name, &c.kind, &c.nullable)
+	})
+	if err != nil || len(list) < 200 {
+		t.Fatalf("%d columns: %v", len(list), err)
+	}
+	return list
+}
+
+// TestDamagedRows damages one row of each table at a time, in each column and in every way that the schema permits, and
+// builds. The build must succeed and keep every service. Only a row that belongs to no service may fail it, with an
+// error that names the table.
+func TestDamagedRows(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	dsn := damagedTemplate.Database(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := readColumns(t, conn)
+	conn.Close(t.Context())
+	before := tempDir(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(moment.Add(time.Minute))
+	o.Expand = output.ExpandNone
+	run(t, db, before, o)
+	slugs := readIndex(t, before).Slugs
+	db.Close()
+	for _, c := range columns {
+		name := c.table + "." + c.name
+		if !testgate.Everything() && !slices.Contains(usualDamage, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			values := slices.Clone(damages[c.kind])
+			if len(values) == 0 {
+				t.Fatalf("no values for the type %s", c.kind)
+			}
+			if c.nullable {
+				values = append(values, `NULL`)
+			}
+			damageColumn(t, c, values, before, slugs)
+		})
+	}
+}
+
+// damageColumn builds the directory with each of the values in one row of a column.
+func damageColumn(t *testing.T, c column, values []string, before string, slugs []string) {
+	dsn := damagedTemplate.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	table := pgx.Identifier{c.table}.Sanitize()
+	name := pgx.Identifier{c.name}.Sanitize()
+	var first string
+	if err := conn.QueryRow(t.Context(), `SELECT ctid::text FROM `+table+` ORDER BY ctid DESC LIMIT 1`).
+		Scan(&first); err != nil {
+		t.Fatalf("no row to damage: %v", err)
+	}
+	permitted := 0
+	for i, value := range values {
+		tx, err := conn.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var was *string
+		if err := tx.QueryRow(t.Context(), `SELECT `+name+`::text FROM `+table+` WHERE ctid = $1::text::tid`, first).
+			Scan(&was); err != nil {
+			t.Fatal(err)
+		}
+		var at, kind string
+		err = tx.QueryRow(t.Context(), `UPDATE `+table+` SET `+name+` = `+value+` WHERE ctid = $1::text::tid
+			RETURNING ctid::text, pg_typeof(`+name+`)::text`, first).Scan(&at, &kind)
+		if err != nil {
+			_ = tx.Rollback(t.Context())
+			continue // the schema refuses the value
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		permitted++
+		dir := tempDir(t)
+		if err := os.CopyFS(dir, os.DirFS(before)); err != nil {
+			t.Fatal(err)
+		}
+		o := options(moment.Add(time.Minute + time.Duration(i+1)*time.Second))
+		o.Expand = output.ExpandNone
+		checkDamagedBuild(t, db, dir, o, c, value, slugs)
+		if err := conn.QueryRow(t.Context(), `UPDATE `+table+` SET `+name+` = $2::text::`+kind+
+			` WHERE ctid = $1::text::tid RETURNING ctid::text`, at, was).Scan(&first); err != nil {
+			t.Logf("restore the row: %v", err) // the build has changed it
+			return
+		}
+	}
+	if permitted == 0 {
+		t.Log("the schema permits no such value")
+	}
+}
+
+// checkDamagedBuild builds a directory with one damaged row.
+func checkDamagedBuild(t *testing.T, db *postgres.DB, dir string, o build.Options, c column, value string,
+	slugs []string) {
+	t.Helper()
+	folder, err := output.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := build.Run(t.Context(), db, folder, o)
+	is := fmt.Sprintf("%s.%s = %s", c.table, c.name, value)
+	switch {
+	case err != nil && slices.Contains(sharedTables, c.table) && strings.Contains(err.Error(), c.table):
+		t.Logf("%s: %v", is, err)
+	case err != nil:
+		t.Errorf("%s: %v", is, err)
+	case len(report.SetAside) > 1:
+		t.Errorf("%s: set aside %+v, want one service at most", is, report.SetAside)
+	default:
+		index := readIndex(t, dir)
+		for _, slug := range slugs {
+			if !slices.Contains(index.Slugs, slug) && value != "slug" {
+				t.Errorf("%s: %s is no longer listed", is, slug)
+			}
+		}
+		for _, s := range report.SetAside {
+			t.Logf("%s: %s is set aside: %s", is, s.Slug, s.Reason)
+		}
+	}
+}
+
+// readIndex reads the index of the current snapshot.
+func readIndex(t *testing.T, dir string) site.Index {
+	t.Helper()
+	folder, err := output.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := folder.Checkpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", c.Snapshot+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	var index site.Index
+	readJSON(t, z, site.IndexFile, &index)
+	return index
+}
