@@ -93,7 +93,9 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		o.Data = demo.WritableFolder(o.Data)
 	}
 	return demo.Run(ctx, l, demo.Options{
-		Database:   database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version()},
+		Database: database.Options{
+			URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(), Directory: "demo",
+		},
 		Appearance: o.Appearance, Interval: o.Interval, RateLimit: o.RateLimit, Stdout: stdout, Now: o.now,
 		StopLimit: o.stopLimit,
 	})

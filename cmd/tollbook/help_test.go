@@ -113,7 +113,6 @@ func TestCommandLineErrors(t *testing.T) {
 		{"crawl --crawl-contact nobody",
 			`--crawl-contact "nobody": it is neither a URL nor an e-mail address; give a URL`},
 		{"lint --crawl-contact nobody https://acme.example", `--crawl-contact "nobody"`},
-		{"work", "work needs DATABASE_URL, because a private Postgres serves one program; use tollbook up instead"},
 		{"work --drain -1s", "--drain -1s: use 0s or more"},
 		{"work --schedule-build 10ms", "--schedule-build 10ms: use 1s or more"},
 		{"up --schedule-publish -1s", "--schedule-publish -1s: use 0s or more"},

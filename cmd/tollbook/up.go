@@ -67,8 +67,9 @@ uses DATABASE_URL), visits services, reads the chains of the configuration, buil
 --serve-listen. Each part works as its own command does: crawl, index, build, publish, prune, serve, services verify
 --all. Visits to hosts of others need --crawl-contact.
 
-Add services with "tollbook services import" before the start, or at any time if DATABASE_URL is set. With
---serve-submissions their owners can submit them, and --submissions-notify is run when they do.
+Add services with "tollbook services import", before the start or while up runs. With --serve-submissions their
+owners can submit them, and --submissions-notify is run when they do. All other commands work beside up, too: they
+use the same private Postgres, which stops with the last of them. A second up or demo on the same --data is refused.
 
 If the private Postgres ends, up restarts it, and readers notice nothing. Ctrl-C stops everything; the next start
 continues. More workers with the same DATABASE_URL ("tollbook work") share the visits.
@@ -110,7 +111,9 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 	if o.BaseURL == settings.DefaultBaseURL {
 		o.BaseURL = server.URL(l.Addr())
 	}
-	db, err := cli.OpenDirectory(ctx, o.DataOptions, o.connections(len(list)), logger)
+	opening := o.Database(logger)
+	opening.Connections, opening.Directory = o.connections(len(list)), "up"
+	db, err := cli.OpenReal(ctx, opening)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,14 +39,7 @@ func (o *workOptions) validate() error {
 	if o.Drain < 0 {
 		return usage.Errorf("--drain %s: use 0s or more", o.Drain)
 	}
-	if err := o.directoryOptions.validate(); err != nil {
-		return err
-	}
-	if os.Getenv("DATABASE_URL") == "" {
-		return usage.Errorf("work needs DATABASE_URL, because a private Postgres serves one program; " +
-			"use tollbook up instead")
-	}
-	return nil
+	return o.directoryOptions.validate()
 }
 
 func newWorkCommand(c *settings.Configuration) *cobra.Command {
@@ -57,9 +49,10 @@ func newWorkCommand(c *settings.Configuration) *cobra.Command {
 		Short: "Run one of several workers of a directory",
 		Long: `Work does what is due: it visits services, reads their sites, asks registries about domains, reads the
 chains of the configuration, probes submissions, looks for the tokens of owners, and deletes old data. Any number of
-workers, on any number of machines, share one database (DATABASE_URL); give all of them the same configuration. Each
-job is done by one of them. No host gets requests from two at once, or sooner than --crawl-host-gap after the last
-request. Visits to hosts of others need --crawl-contact.
+workers, on any number of machines, share one database (DATABASE_URL); give all of them the same configuration.
+Without DATABASE_URL they share the private Postgres of --data, on one machine. Each job is done by one of them. No
+host gets requests from two at once, or sooner than --crawl-host-gap after the last request.
+Visits to hosts of others need --crawl-contact.
 
 One of them, with --build, builds into its own --data every --schedule-build, and publishes each build to
 --publish-to. It must always be the same one, because its folder contains the older rows of the logs. Readers need
@@ -107,6 +100,7 @@ func runWork(ctx context.Context, o workOptions, list []networks.Network, stdout
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return port.Serve(ctx, server.MetricsHandler(w.Metrics...), logger) })
 	fmt.Fprintln(stdout, "Working (Ctrl-C stops)")
-	g.Go(func() error { return w.Run(ctx) })
+	g.Go(func() error { db.KeepRunning(ctx, logger); return nil })
+	g.Go(func() error { return db.Retry(ctx, w.Run) })
 	return g.Wait()
 }

@@ -58,6 +58,11 @@ func OpenDirectory(
 ) (*database.DB, error) {
 	options := o.Database(logger)
 	options.Connections = connections
+	return OpenReal(ctx, options)
+}
+
+// OpenReal opens a database and refuses that of a demo.
+func OpenReal(ctx context.Context, options database.Options) (*database.DB, error) {
 	db, err := database.Open(ctx, options)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,6 @@
 // Package database opens the database of a directory: the one that a URL names, or the private Postgres in the
-// directory's data folder, which it starts, watches, restarts and stops. It must never know what is stored there.
+// directory's data folder, which it starts or joins, watches, restarts and leaves. It must never know what is stored
+// there.
 package database
 
 import (
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -23,6 +25,10 @@ type Options struct {
 	Connections int32        // that the program uses at once; 0 is the default
 	Program     string       // version of the program, which is stored with the schema
 	Say         func(string) // called with a line on each migration and each step that takes long; nil for none
+
+	// Directory is the command that runs a whole directory: "up" or "demo". Only one such process uses a private
+	// Postgres at a time.
+	Directory string
 }
 
 func (o Options) postgres() postgres.Options {
@@ -33,13 +39,13 @@ func (o Options) postgres() postgres.Options {
 type DB struct {
 	*postgres.DB
 
-	data string // folder of the directory
+	o Options
 
 	mu     sync.Mutex
 	server *private.Server // nil with a URL
 }
 
-// Open connects to the URL, or starts the private Postgres and connects to it.
+// Open connects to the URL, or to the private Postgres, which it starts if no other process has.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.URL != "" {
 		db, err := postgres.OpenFor(ctx, o.URL, o.postgres())
@@ -48,7 +54,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		}
 		return &DB{DB: db}, nil
 	}
-	server, err := startServer(ctx, o.Data, o.Say)
+	server, err := joinServer(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +62,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, stopServer(server))
 	}
-	return &DB{DB: db, data: o.Data, server: server}, nil
+	return &DB{DB: db, o: o, server: server}, nil
 }
 
 // Plan returns what Open would do to the schema, and changes nothing. A private Postgres that does not exist is not
@@ -71,7 +77,7 @@ func Plan(ctx context.Context, o Options) (p postgres.SchemaPlan, err error) {
 	if _, err := os.Stat(filepath.Join(o.Data, "postgres")); errors.Is(err, fs.ErrNotExist) {
 		return postgres.NewSchemaPlan()
 	}
-	server, err := startServer(ctx, o.Data, o.Say)
+	server, err := startServer(ctx, o, "")
 	if err != nil {
 		return p, err
 	}
@@ -79,8 +85,11 @@ func Plan(ctx context.Context, o Options) (p postgres.SchemaPlan, err error) {
 	return p, errors.Join(err, stopServer(server))
 }
 
-func startServer(ctx context.Context, data string, say func(string)) (*private.Server, error) {
-	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(data, "postgres"), Say: say})
+// startServer starts or joins the private Postgres. version is the schema that this program needs, "" for any.
+func startServer(ctx context.Context, o Options, version string) (*private.Server, error) {
+	server, err := private.Start(ctx, private.Options{
+		Dir: filepath.Join(o.Data, "postgres"), Say: o.Say, Role: o.Directory, Version: version,
+	})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("start private Postgres: %w; choose a folder that you may write to with --data", err)
 	}
@@ -88,6 +97,42 @@ func startServer(ctx context.Context, data string, say func(string)) (*private.S
 		return nil, fmt.Errorf("start private Postgres: %w", err)
 	}
 	return server, nil
+}
+
+// joinServer is like startServer, but refuses to use the server beside programs that exclude this one.
+func joinServer(ctx context.Context, o Options) (*private.Server, error) {
+	server, err := startServer(ctx, o, strconv.Itoa(int(postgres.NewestSchema())))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.checkOthers(server.Others()); err != nil {
+		return nil, errors.Join(fmt.Errorf("use private Postgres: %w", err), stopServer(server))
+	}
+	return server, nil
+}
+
+// checkOthers returns an error if this program must not use the server while one of the others does: because both run
+// the directory, or because they expect different versions of the schema.
+func (o *Options) checkOthers(others []private.User) error {
+	dir := filepath.Join(o.Data, "postgres")
+	ours := int(postgres.NewestSchema())
+	for _, u := range others {
+		theirs, err := strconv.Atoi(u.Version)
+		switch {
+		case o.Directory != "" && u.Role != "":
+			return fmt.Errorf(
+				"%w: %s is held by process %d, which runs tollbook %s; stop it, or choose another folder "+
+					"with --data", private.ErrInUse, dir, u.PID, u.Role)
+		case err != nil: // it does not depend on the schema
+		case theirs < ours:
+			return fmt.Errorf("process %d of an older tollbook uses %s with schema %d, and this program would change "+
+				"it to %d; stop that process first", u.PID, dir, theirs, ours)
+		case theirs > ours:
+			return fmt.Errorf("process %d of a newer tollbook uses %s with schema %d, and this program knows %d; use "+
+				"the newer tollbook", u.PID, dir, theirs, ours)
+		}
+	}
+	return nil
 }
 
 // RefuseSample returns an error if the database contains the sample services of a demo. Every page of such a directory
@@ -107,12 +152,12 @@ func (d *DB) RefuseSample(ctx context.Context) error {
 // Time for an end, so that Ctrl-C takes at most five seconds on the slowest disk.
 const (
 	closeGrace = 250 * time.Millisecond // for queries that run
-	// stopGrace is the time for Postgres to stop. It takes up to 2 s more to write a checkpoint; if it is killed, it
-	// recovers at the next start.
+	// stopGrace is the time for Postgres to stop if nobody else uses it. It may take 3 s more; then it stops without
+	// this program, and the next start waits for it.
 	stopGrace = 1 * time.Second
 )
 
-// Close closes the connections and stops the private server.
+// Close closes the connections and leaves the private server, which stops if nobody else uses it.
 func (d *DB) Close() error {
 	server := d.privateServer()
 	if server == nil {

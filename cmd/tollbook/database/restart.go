@@ -66,10 +66,12 @@ func (d *DB) KeepRunning(ctx context.Context, logger *slog.Logger) {
 // restart replaces the server that has ended. The new one must have the same address, which the pool connects to.
 func (d *DB) restart(ctx context.Context) error {
 	before := d.privateServer()
-	if err := stopServer(before); err != nil { // releases the lock of the folder
+	if err := stopServer(before); err != nil {
 		return err
 	}
-	server, err := startServer(ctx, d.data, nil)
+	o := d.o
+	o.Say = nil
+	server, err := joinServer(ctx, o)
 	if err != nil {
 		return err
 	}

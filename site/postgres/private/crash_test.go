@@ -30,31 +30,35 @@ func TestKilledProgram(t *testing.T) {
 		said  string // line that the next Start reports, if any
 	}{
 		{"the server follows", order{}, func(t *testing.T, h *helper, dir string) {
+			h.kill()
+			awaitGone(t, dir)
+		}, ""},
+		{"the server follows its supervisor", order{}, func(t *testing.T, h *helper, dir string) {
 			if runtime.GOOS != "linux" {
 				t.Skip("only Linux ends it by itself")
 			}
-			h.kill()
+			h.killAll(t, dir)
 			awaitGone(t, dir)
 		}, ""},
 		{"another user's server follows", order{RefuseNamespaces: true}, func(t *testing.T, h *helper, dir string) {
 			if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 				t.Skip("only Linux ends it by itself, and only root runs it as another user")
 			}
-			h.kill()
+			h.killAll(t, dir)
 			awaitGone(t, dir)
 		}, ""},
-		{"the server is still at it", order{}, func(t *testing.T, h *helper, dir string) { h.kill() }, ""},
+		{"the server is stopping", order{}, func(t *testing.T, h *helper, dir string) { h.kill() }, ""},
 		{"the server stays", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
-			h.kill()
+			h.killAll(t, dir)
 			serverPid(t, dir)
 		}, "ending a Postgres that a killed program left behind"},
 		{"the server stays and stands still", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
 			mustKill(t, serverPid(t, dir), syscall.SIGSTOP)
-			h.kill()
+			h.killAll(t, dir)
 		}, "ending a Postgres that a killed program left behind"},
 		{"everything at once", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
 			pid := serverPid(t, dir)
-			h.kill()
+			h.killAll(t, dir)
 			mustKill(t, pid, syscall.SIGKILL)
 		}, ""},
 		{"only children are left", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
@@ -65,7 +69,7 @@ func TestKilledProgram(t *testing.T) {
 					t.Fatalf("stop process %d: %v", s.pid, err)
 				}
 			}
-			h.kill()
+			h.killAll(t, dir)
 			mustKill(t, pid, syscall.SIGKILL)
 		}, "ending a Postgres that a killed program left behind"},
 	} {
@@ -195,7 +199,8 @@ func TestKilledInitdb(t *testing.T) {
 			dir := filepath.Join(tempDir(t), "postgres")
 			for { // until the kill is in time
 				h := startHelper(t, self(t), nil, order{Dir: dir, NoDeathSignal: noDeathSignal})
-				awaitFile(t, h.kill, filepath.Join(dir, newCluster+"*", "global"), filepath.Join(dir, "data"))
+				awaitFile(t, func() { h.killAll(t, dir) }, filepath.Join(dir, newCluster+"*", "global"),
+					filepath.Join(dir, "data"))
 				_, err := os.Stat(filepath.Join(dir, "data"))
 				if errors.Is(err, os.ErrNotExist) {
 					break

@@ -99,8 +99,9 @@ func TestFetch(t *testing.T) {
 		if got := query(t, s.DSN(), `SELECT current_setting('server_version')`); got != packagePostgres {
 			t.Errorf("version %s", got)
 		}
-		if !strings.HasPrefix(s.cmd.Path, shared) {
-			t.Errorf("it runs %s", s.cmd.Path)
+		if path := query(t, s.DSN(), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`); !strings.HasPrefix(path,
+			shared) {
+			t.Errorf("it runs %s", path)
 		}
 		mustStop(t, s)
 	})

@@ -9,14 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // sharedDir is created by root. It contains what cannot be in the data folder because the server's user cannot reach
@@ -37,21 +35,30 @@ func (p *place) home() string { return filepath.Dir(p.data) }
 
 // openPlace creates and locks the folder dir.
 func openPlace(dir string) (*place, error) {
+	dir, err := makeFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return lockPlace(dir)
+}
+
+// makeFolder creates the folder dir if it is missing, and returns its absolute path.
+func makeFolder(dir string) (string, error) {
 	if dir == "" {
-		return nil, errors.New("no data folder is named")
+		return "", errors.New("no data folder is named")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("find the data folder: %w", err)
+		return "", fmt.Errorf("find the data folder: %w", err)
 	}
 	// Only dir itself is private.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return "", fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return "", fmt.Errorf("make the data folder: %w", err)
 	}
-	return lockPlace(dir)
+	return dir, nil
 }
 
 func lockPlace(dir string) (*place, error) {
@@ -61,16 +68,13 @@ func lockPlace(dir string) (*place, error) {
 	}
 	p := &place{dir: dir, data: filepath.Join(dir, "data")}
 	if err := p.lock(dir); err != nil {
+		p.close()
 		return nil, err
 	}
-	target, err := os.Readlink(p.data)
-	if err != nil { // a folder, or not there yet
+	p.data = clusterOf(dir)
+	if p.home() == dir {
 		return p, nil
 	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(dir, target)
-	}
-	p.data = target
 	if err := p.lock(p.home()); err != nil { // the link in a copied folder points to the same cluster
 		p.close()
 		return nil, err
@@ -78,65 +82,17 @@ func lockPlace(dir string) (*place, error) {
 	return p, nil
 }
 
-func (p *place) close() {
-	for _, f := range p.locks {
-		// Not by closing alone: a process that is just being started shares the
-		// lock until it has become another program. The file stays, since its
-		// removal would race with others who open it.
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
-		f.Close()
+// clusterOf returns the folder of the cluster that belongs to dir, which may not exist yet.
+func clusterOf(dir string) string {
+	data := filepath.Join(dir, "data")
+	target, err := os.Readlink(data)
+	switch {
+	case err != nil: // a folder, or not there yet
+		return data
+	case filepath.IsAbs(target):
+		return target
 	}
-	p.locks = nil
-}
-
-// lock takes the lock of a folder. The kernel releases it with this process. The file is closed on exec, so the server
-// never has it.
-func (p *place) lock(dir string) error {
-	path := filepath.Join(dir, "lock")
-	deadline := time.Now().Add(2 * time.Second)
-	for {
-		f, err := openOwn(path, 0)
-		if err != nil {
-			return fmt.Errorf("lock the data folder: %w", err)
-		}
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			pid := holder(f)
-			f.Close()
-			if (pid == 0 || !alive(pid)) && time.Now().Before(deadline) {
-				// Killed just now, and a process that it was starting is about to
-				// let go; or about to say who it is.
-				time.Sleep(10 * time.Millisecond)
-				continue
-			}
-			return fmt.Errorf("%w: %s is held by process %d", ErrInUse, dir, pid)
-		}
-		if err != nil {
-			f.Close()
-			return fmt.Errorf("lock the data folder: flock %s: %w", path, err)
-		}
-		if !sameFile(f, path) { // Remove was faster
-			f.Close()
-			continue
-		}
-		pid := strconv.Itoa(os.Getpid()) + "\n"
-		if err = f.Truncate(0); err == nil {
-			_, err = f.WriteAt([]byte(pid), 0)
-		}
-		if err != nil {
-			f.Close()
-			return fmt.Errorf("lock the data folder: %w", err)
-		}
-		p.locks = append(p.locks, f)
-		return nil
-	}
-}
-
-// holder returns the process that has the lock according to the file, or 0.
-func holder(lock *os.File) int {
-	b, _ := io.ReadAll(io.NewSectionReader(lock, 0, 32))
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	return max(pid, 0)
+	return filepath.Join(dir, target)
 }
 
 func sameFile(f *os.File, path string) bool {

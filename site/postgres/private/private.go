@@ -1,7 +1,7 @@
-// Package private runs Tollbook's own Postgres server. It finds or fetches the server's programs, and starts and stops
-// the server with the program that needs it. It owns one folder on disk:
+// Package private runs Tollbook's own Postgres server. It finds or fetches the server's programs, starts the server
+// with the first program that needs it, and stops it after the last one. It owns one folder on disk:
 //
-//	lock       locked with flock while a program uses the folder; contains its pid
+//	lock       locked with flock by the supervisor of a server; contains its pid and where to join it
 //	data/      the cluster, or a symbolic link to its folder
 //	data.new*  an unfinished initdb
 //	socket/    the unix socket, unless its path would be too long
@@ -11,7 +11,7 @@
 // It makes a database available from nothing and after any crash, for root and for other users. It must never know the
 // content of the database: schema and queries belong to package postgres.
 //
-// Recovery is the ordinary start: every Start assumes that the last program was killed at the worst time.
+// Recovery is the ordinary start: every supervisor assumes that the last one was killed at the worst time.
 package private
 
 import (
@@ -26,8 +26,8 @@ const Database = "tollbook"
 const superuser = "postgres"
 
 var (
-	// ErrInUse says that another program has the folder. The error that wraps
-	// it names the folder and the program's pid.
+	// ErrInUse says that another program has the folder and does not share it. The error that wraps it names the folder
+	// and the program's pid.
 	ErrInUse = errors.New("data folder in use")
 
 	// ErrNoPrograms says that this machine has no suitable Postgres server programs and none could be fetched. The
@@ -59,6 +59,9 @@ type Options struct {
 	// For tests.
 	Throwaway bool
 
+	// Version says what this program expects of the database, and Role what it does. Other users see both in Others.
+	Version, Role string
+
 	hooks hooks
 }
 
@@ -76,10 +79,16 @@ func (o *Options) say(line string) {
 	}
 }
 
-// Start starts a server and returns when it accepts connections. It finds the programs, creates the cluster if it is
-// missing, ends a server that a killed program left, starts its own, and creates the database. The server runs until
-// Stop, until this program dies (on Linux the kernel ends the server; elsewhere the next Start does), or until it ends
-// by itself (see Done).
+// User is a program that uses a server.
+type User struct {
+	PID           int
+	Version, Role string // as its Options say
+}
+
+// Start joins the server that runs in the folder, or starts one, and returns when it accepts connections. To start one
+// it finds the programs, creates the cluster if it is missing, ends a server that was left, and creates the database.
+// The server runs until its last user has called Stop or died, or until it ends by itself (see Done). A user that joins
+// gets the server as it was started: its own Bin, Settings and Throwaway have no effect.
 //
 // If ctx ends before Start has returned, everything that was started is stopped and removed. Afterwards ctx has no
 // effect on the server.

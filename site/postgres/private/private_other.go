@@ -26,6 +26,7 @@ func openOwn(path string, flag int) (*os.File, error) {
 
 func (s *Server) DSN() string                { return "" }
 func (s *Server) DSNFor(string) string       { return "" }
+func (s *Server) Others() []User             { return nil }
 func (s *Server) Stop(context.Context) error { return nil }
 func (s *Server) Done() <-chan struct{}      { return nil }
 func (s *Server) Err() error                 { return nil }

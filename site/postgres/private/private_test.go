@@ -151,6 +151,25 @@ func (h *helper) kill() {
 	_ = h.cmd.Wait()
 }
 
+// killAll kills the supervisor of the folder, then the helper. The server is left alone.
+func (h *helper) killAll(t *testing.T, dir string) {
+	t.Helper()
+	if who := mustFindHolder(t, dir); who != nil {
+		mustKill(t, who.pid, syscall.SIGKILL)
+	}
+	h.kill()
+}
+
+// mustFindHolder returns the supervisor of the folder, nil if there is none.
+func mustFindHolder(t *testing.T, dir string) *holder {
+	t.Helper()
+	h, err := findHolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // self returns the path of the test binary.
 func self(t *testing.T) string {
 	t.Helper()

@@ -4,165 +4,242 @@ package private
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// Server is a running Postgres server.
+// Server is a running Postgres server, as a program that uses it sees it. Several programs may use one server.
 type Server struct {
-	place  *place
 	socket string // the socket's folder
-	log    *rotatingLog
-	cmd    *exec.Cmd
-	died   chan struct{} // closed when the process has ended
+	others []User
+	conn   *net.UnixConn // to the supervisor, which counts this program as a user until it ends
+	done   chan struct{} // closed when the server has ended, or does not matter any more
 
-	stop     sync.Once
-	stopErr  error
-	mu       sync.Mutex
-	stopping bool // Stop was called before the process ended
+	stop sync.Once
+	mu   sync.Mutex
+	left bool  // Stop was called before the server ended
+	err  error // how the server ended, or why it could not be stopped
 }
 
-func start(ctx context.Context, o Options) (_ *Server, err error) {
-	p, err := openPlace(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
+// Pauses of Start while another process has the folder and offers no server.
+const (
+	joinPause    = 5 * time.Millisecond // the first one; each further one is twice as long
+	joinPauseMax = 100 * time.Millisecond
+	sayPause     = 3 * time.Second // until Start says whom it waits for
+	olderPause   = 2 * time.Second // until Start believes that an older Tollbook has the folder
+)
+
+// start joins the server that runs in the folder, or starts one.
+func start(ctx context.Context, o Options) (*Server, error) {
+	began, said := time.Now(), false
+	for pause := joinPause; ; pause = min(2*pause, joinPauseMax) {
+		dir, err := makeFolder(o.Dir)
 		if err != nil {
-			p.close()
-		}
-	}()
-	if err := os.Chmod(p.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("close the data folder to others: %w", err)
-	}
-	if err := p.clean(ctx, o); err != nil {
-		return nil, err
-	}
-	major, err := p.major()
-	if err != nil {
-		return nil, err
-	}
-	progs, err := findPrograms(ctx, o, major)
-	if errors.Is(err, ErrWrongVersion) {
-		return nil, fmt.Errorf("open %s: %w", p.data, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find Postgres: %w", err)
-	}
-	id, err := p.settle(ctx, o, &progs)
-	if err != nil {
-		return nil, err
-	}
-	if major == 0 {
-		o.say(fmt.Sprintf("making a database with Postgres %s …", progs.version))
-		if err := p.makeCluster(ctx, o, id, progs); err != nil {
 			return nil, err
 		}
-	}
-	return launch(ctx, o, p, id, progs)
-}
-
-// launch runs the server in a place with a cluster and without a server.
-func launch(ctx context.Context, o Options, p *place, id identity, progs programs) (_ *Server, err error) {
-	logDir := filepath.Join(p.dir, "log")
-	if err := os.Mkdir(logDir, 0o700); err == nil {
-		err = giveToOwner(p.dir, func(uid, gid int) error { return os.Lchown(logDir, uid, gid) })
+		h, err := findHolder(dir)
 		if err != nil {
-			return nil, fmt.Errorf("make the log's folder: %w", err)
+			return nil, err
 		}
-	} else if !errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("make the log's folder: %w", err)
-	}
-	log, err := openLog(filepath.Join(logDir, "postgres.log"))
-	if err != nil {
-		return nil, err
-	}
-	socket, err := p.makeSocketDir(id)
-	if err != nil {
-		log.Close()
-		return nil, err
-	}
-	args := []string{"-D", p.data}
-	for _, setting := range settings(o, socket) {
-		args = append(args, "-c", setting)
-	}
-	s := &Server{
-		place: p, socket: socket, log: log,
-		// Stop ends the process, not ctx.
-		cmd:  id.command(context.WithoutCancel(ctx), p.home(), progs.path("postgres"), args...),
-		died: make(chan struct{}),
-	}
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.WaitDelay = 2 * time.Second // children that outlive a killed server keep its stderr open
-	ended, err := startGuarded(o, s.cmd, syscall.SIGINT)
-	if err != nil {
-		s.discard()
-		return nil, fmt.Errorf("start %s as %s: %w", s.cmd.Path, id.what, err)
-	}
-	go func() {
-		<-ended // s.cmd.ProcessState says how
-		close(s.died)
-	}()
-	if err := s.awaitReady(ctx, o); err != nil {
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		s.halt(stopCtx)
-		s.discard()
-		return nil, fmt.Errorf("start Postgres in %s: %w", p.home(), err)
-	}
-	return s, nil
-}
-
-// awaitReady waits until the server accepts connections, and then creates its database. Recovery after a crash may take
-// minutes; only ctx ends the wait.
-func (s *Server) awaitReady(ctx context.Context, o Options) error {
-	poll := time.NewTicker(3 * time.Millisecond)
-	defer poll.Stop()
-	long := time.NewTimer(3 * time.Second)
-	defer long.Stop()
-	for {
-		if pid, state := pidFile(s.place.data); (state == "ready" || state == "standby") && pid == s.cmd.Process.Pid {
-			return s.makeDatabase(ctx)
+		var s *Server
+		switch waited := time.Since(began); {
+		case h == nil:
+			o.Dir = dir
+			s, err = runSupervisor(ctx, o)
+		case h.socket == "" && waited > olderPause:
+			return nil, fmt.Errorf("%w, an older tollbook, which does not share its database; stop it", h)
+		case h.socket == "" || h.socket == noSocket:
+			if waited > sayPause && !said {
+				o.say(fmt.Sprintf("waiting for process %d, which starts or stops Postgres in %s …", h.pid, h.dir))
+				said = true
+			}
+		default:
+			s, err = join(ctx, o, h)
+		}
+		if err != nil && !errors.Is(err, ErrInUse) {
+			return nil, err
+		}
+		if s != nil {
+			return s, nil
 		}
 		select {
-		case <-s.died:
-			return s.deathError()
+		case <-time.After(pause):
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-long.C:
-			o.say("waiting for Postgres, which recovers from a crash …")
-		case <-poll.C:
+			return nil, fmt.Errorf("start Postgres in %s: %w", dir, ctx.Err())
 		}
 	}
 }
 
-// makeDatabase creates Tollbook's database if it is missing.
-func (s *Server) makeDatabase(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.DSNFor("postgres"))
+// join becomes a user of the server that runs. It returns nil if the server is about to stop.
+func join(ctx context.Context, o Options, h *holder) (*Server, error) {
+	path := filepath.Join(h.socket, controlName)
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, explainOwner(h.socket, fmt.Errorf("use the Postgres of process %d: %w", h.pid, err))
+	}
 	if err != nil {
-		return fmt.Errorf("connect: %w\n%s", err, s.log.Tail())
+		return nil, nil // it stops, or was killed
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	var there bool
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, Database).Scan(&there)
+	s, err := greet(ctx, o, c)
+	if errors.Is(err, errNoAnswer) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// runSupervisor starts a supervisor and becomes its first user. The error wraps ErrInUse if another one was faster.
+func runSupervisor(ctx context.Context, o Options) (*Server, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, err)
+	}
+	ours, theirs, err := connPair()
 	if err != nil {
-		return fmt.Errorf("look for database %s: %w", Database, err)
+		return nil, fmt.Errorf("start Postgres: connect to its supervisor: %w", err)
 	}
-	if there {
-		return nil
+	defer theirs.Close()
+	request, err := json.Marshal(newSupervisorRequest(o))
+	if err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("start Postgres: %w", err)
 	}
-	if _, err := conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{Database}.Sanitize()); err != nil {
-		return fmt.Errorf("make database %s: %w", Database, err)
+	path, err := ownProgram()
+	if err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("start Postgres: find this program: %w", err)
 	}
-	return nil
+	cmd := &exec.Cmd{
+		Path: path, Args: []string{supervisorName, string(request)}, Env: environment(), ExtraFiles: []*os.File{theirs},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // Ctrl-C in the terminal must not reach it
+	}
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("start Postgres: run %s: %w", path, err)
+	}
+	go func() { _ = cmd.Wait() }() // it may run longer than this program; else its end is collected
+	theirs.Close()
+	s, err := greet(ctx, o, ours)
+	if errors.Is(err, errNoAnswer) {
+		return nil, fmt.Errorf("start Postgres in %s: its supervisor was killed, or crashed", o.Dir)
+	}
+	return s, err
+}
+
+// ownProgram returns the file of the running program. It is not the file of that name if that was replaced since.
+func ownProgram() (string, error) {
+	const self = "/proc/self/exe"
+	path, err := os.Executable()
+	running, selfErr := os.Stat(self)
+	if selfErr != nil {
+		return path, err // not on Linux
+	}
+	if named, statErr := os.Stat(path); err == nil && statErr == nil && os.SameFile(named, running) {
+		return path, nil // ps shows its name
+	}
+	return self, nil
+}
+
+// connPair returns a connection and the file that is its other end.
+func connPair() (*net.UnixConn, *os.File, error) {
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "user")
+	defer ours.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return c.(*net.UnixConn), theirs, nil
+}
+
+// errNoAnswer says that the supervisor ended without a message.
+var errNoAnswer = errors.New("no answer")
+
+// cancelGrace limits how long a cancelled Start waits until what it started has ended.
+const cancelGrace = 10 * time.Second
+
+// greet sends the greeting of a user and waits until the server accepts connections. If ctx ends before, it waits until
+// a supervisor without other users has ended.
+func greet(ctx context.Context, o Options, c *net.UnixConn) (_ *Server, err error) {
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	unwatch := context.AfterFunc(ctx, func() {
+		_ = c.CloseWrite() // we leave
+		_ = c.SetReadDeadline(time.Now().Add(cancelGrace))
+	})
+	defer unwatch()
+	greeting, err := json.Marshal(User{PID: os.Getpid(), Version: o.Version, Role: o.Role})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(append(greeting, '\n')); err != nil {
+		return nil, errNoAnswer
+	}
+	in := json.NewDecoder(c)
+	for {
+		var m message
+		switch err := in.Decode(&m); {
+		case err != nil && ctx.Err() != nil:
+			return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, ctx.Err())
+		case err != nil || m.Ended != "":
+			return nil, errNoAnswer
+		case m.Say != "":
+			o.say(m.Say)
+		case m.Error != "":
+			return nil, m.err()
+		case m.Socket != "":
+			if !unwatch() {
+				_, _ = io.Copy(io.Discard, c) // until what was started has ended
+				return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, ctx.Err())
+			}
+			s := &Server{socket: m.Socket, others: m.Others, conn: c, done: make(chan struct{})}
+			go s.watch(in)
+			return s, nil
+		}
+	}
+}
+
+// watch reads what the supervisor sends until the connection ends.
+func (s *Server) watch(in *json.Decoder) {
+	defer close(s.done)
+	for {
+		var m message
+		err := in.Decode(&m)
+		s.mu.Lock()
+		switch {
+		case m.Error != "":
+			s.err = m.err()
+		case m.Ended != "":
+			s.err = errors.New(m.Ended)
+		case err != nil && s.err == nil && !s.left:
+			s.err = errors.New("the server process ended: its supervisor was killed")
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
 }
 
 // DSN returns the URL of Tollbook's database: a Unix socket, without a password.
@@ -171,94 +248,90 @@ func (s *Server) DSN() string { return s.DSNFor(Database) }
 // DSNFor returns the URL of another database of the server.
 func (s *Server) DSNFor(database string) string { return dsn(s.socket, database) }
 
-// Done returns a channel that is closed when the server's process has ended for any reason.
-func (s *Server) Done() <-chan struct{} { return s.died }
+// Others returns the other programs that used the server when this one began to.
+func (s *Server) Others() []User { return s.others }
+
+// Done returns a channel that is closed when the server has ended for any reason, and after Stop.
+func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns nil while the server runs and after Stop. If the server ended by itself, Err says how, with the last
 // lines of its log.
 func (s *Server) Err() error {
 	select {
-	case <-s.died:
+	case <-s.done:
 	default:
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
+	if s.left {
 		return nil
 	}
-	return s.deathError()
+	return s.err
 }
 
-func (s *Server) deathError() error {
-	how := s.cmd.ProcessState.String()
-	return fmt.Errorf("the server process ended: %s\n%s", how, s.log.Tail())
-}
+// leaveGrace is how long Stop waits for the server after ctx has ended.
+const leaveGrace = 3 * time.Second
 
-// Stop ends the server and releases the folder. It first requests a fast shutdown, which cuts connections and leaves a
-// clean cluster. After 10 s, or 2 s after ctx has ended, it requests an immediate shutdown, from which the next start
-// recovers. At last it kills the server. Further calls wait for the first.
+// Stop says that this program does not use the server any more. If others do, that is all. Otherwise the server is
+// stopped: first by a fast shutdown, which leaves a clean cluster, after 10 s by an immediate one, and at last by a
+// kill. Stop waits for that until 3 s after ctx has ended; the server then goes on stopping without this program, and
+// the next Start waits for it. Further calls wait for the first.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		s.mu.Lock()
-		select {
-		case <-s.died: // it ended by itself, which Err reports
-		default:
-			s.stopping = true
-		}
-		s.mu.Unlock()
-		s.stopErr = s.halt(ctx)
-		s.discard()
-	})
-	return s.stopErr
-}
-
-// halt ends the process by increasingly strong signals.
-func (s *Server) halt(ctx context.Context) error {
-	for _, step := range []struct {
-		signal syscall.Signal
-		grace  time.Duration
-		late   time.Duration // remaining grace after ctx has ended
-	}{
-		{syscall.SIGINT, 10 * time.Second, 2 * time.Second},
-		{syscall.SIGQUIT, 7 * time.Second, 2 * time.Second},
-		{syscall.SIGKILL, 5 * time.Second, 5 * time.Second},
-	} {
-		select {
-		case <-s.died:
-			return nil
-		default:
-		}
-		_ = s.cmd.Process.Signal(step.signal) // fails only if it has just ended
-		if s.awaitDeath(ctx, step.grace, step.late) {
-			return nil
-		}
+	s.stop.Do(func() { s.leave(ctx) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left {
+		return s.err
 	}
-	return fmt.Errorf("stop Postgres in %s: process %d does not end", s.place.home(), s.cmd.Process.Pid)
+	return nil // it ended by itself, which Err reports
 }
 
-func (s *Server) awaitDeath(ctx context.Context, grace, late time.Duration) bool {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
+func (s *Server) leave(ctx context.Context) {
+	defer s.conn.Close()
 	select {
-	case <-s.died:
-		return true
-	case <-timer.C:
-		return false
+	case <-s.done:
+		return
+	default:
+	}
+	s.mu.Lock()
+	s.left = s.err == nil
+	s.mu.Unlock()
+	_ = s.conn.CloseWrite() // fails only if the supervisor has just ended
+	select {
+	case <-s.done:
+		return
 	case <-ctx.Done():
-		timer.Reset(min(grace, late))
 	}
 	select {
-	case <-s.died:
-		return true
-	case <-timer.C:
-		return false
+	case <-s.done:
+	case <-time.After(leaveGrace):
 	}
 }
 
-// discard releases everything but the cluster.
-func (s *Server) discard() {
-	os.RemoveAll(s.socket)
-	s.log.Close()
-	s.place.close()
+// errorKinds are the errors that a supervisor's error may wrap, by their names in messages.
+var errorKinds = map[string]error{
+	"in use": ErrInUse, "no programs": ErrNoPrograms, "wrong version": ErrWrongVersion, "permission": fs.ErrPermission,
 }
+
+func newErrorMessage(err error) message {
+	m := message{Error: err.Error()}
+	for name, kind := range errorKinds {
+		if errors.Is(err, kind) {
+			m.Kind = name
+		}
+	}
+	return m
+}
+
+// sentError is an error that a supervisor has sent.
+type sentError struct {
+	text string
+	kind error // one of errorKinds, or nil
+}
+
+func (e *sentError) Error() string { return e.text }
+func (e *sentError) Unwrap() error { return e.kind }
+
+// err returns the error of a message.
+func (m *message) err() error { return &sentError{m.Error, errorKinds[m.Kind]} }

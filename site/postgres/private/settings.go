@@ -17,7 +17,7 @@ func settings(o Options, socketDir string) []string {
 		"unix_socket_permissions=0700",
 
 		// For a small machine that also runs other programs.
-		"max_connections=60",
+		"max_connections=200", // of all programs that share it; an unused one costs little
 		"shared_buffers=128MB",
 		"effective_cache_size=512MB",
 		"work_mem=8MB",

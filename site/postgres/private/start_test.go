@@ -5,7 +5,6 @@ package private
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,11 +149,12 @@ func TestOrdinaryUser(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
-	s := mustStart(t, Options{Dir: tempDir(t), Settings: []string{"work_mem=5MB"}})
+	dir := tempDir(t)
+	s := mustStart(t, Options{Dir: dir, Settings: []string{"work_mem=5MB"}})
 	for name, want := range map[string]string{
 		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "full_page_writes": "on",
 		"server_encoding": "UTF8",
-		"TimeZone":        "UTC", "jit": "off", "max_connections": "60", "shared_buffers": "128MB", "work_mem": "5MB",
+		"TimeZone":        "UTC", "jit": "off", "max_connections": "200", "shared_buffers": "128MB", "work_mem": "5MB",
 		"unix_socket_permissions": "0700",
 	} {
 		if got := query(t, s.DSN(), `SELECT current_setting('`+name+`')`); got != want {
@@ -166,7 +166,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("collation, database, user: %q", got)
 	}
 	// Ctrl-C in the terminal signals this program's process group, not the server's.
-	pid := serverPid(t, s.place.dir)
+	pid := serverPid(t, dir)
 	if group, err := syscall.Getpgid(pid); err != nil || group != pid {
 		t.Errorf("the server %d is of process group %d, %v", pid, group, err)
 	}
@@ -240,46 +240,11 @@ func TestSocketNameTaken(t *testing.T) {
 	}
 }
 
-func TestInUse(t *testing.T) {
+func TestStop(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
 	dir := tempDir(t)
 	s := mustStart(t, Options{Dir: dir, Throwaway: true})
-
-	link := filepath.Join(tempDir(t), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{dir, link} {
-		_, err := Start(t.Context(), Options{Dir: path})
-		want := fmt.Sprintf("data folder in use: %s is held by process %d", dir, os.Getpid())
-		if !errors.Is(err, ErrInUse) || err.Error() != want {
-			t.Errorf("a second start answers %q, not %q", err, want)
-		}
-	}
-	if err := Remove(t.Context(), dir); !errors.Is(err, ErrInUse) {
-		t.Errorf("Remove answers %v", err)
-	}
-	if r := startHelper(t, self(t), nil, order{Dir: dir}).next(t); !strings.Contains(r.Error, "in use") {
-		t.Errorf("another program's start answers %+v", r)
-	}
-	if got := query(t, s.DSN(), `SELECT 1`); got != "1" {
-		t.Errorf("the first server was disturbed: %s", got)
-	}
-	// Another folder has another server.
-	other := mustStart(t, Options{Dir: tempDir(t), Throwaway: true})
-	if got := query(t, other.DSN(), `SELECT 1`); got != "1" {
-		t.Errorf("got %s", got)
-	}
-	mustStop(t, other)
-	mustStop(t, s)
-	mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true}))
-}
-
-func TestStop(t *testing.T) {
-	t.Parallel()
-	needPrograms(t)
-	s := mustStart(t, Options{Dir: tempDir(t), Throwaway: true})
 	if err := s.Err(); err != nil {
 		t.Errorf("while it runs: %v", err)
 	}
@@ -298,9 +263,12 @@ func TestStop(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("after Stop: %v", err)
 	}
-	if tail := s.log.Tail(); !strings.Contains(tail, "database system is shut down") ||
-		strings.Contains(tail, "immediate") {
-		t.Errorf("it was not shut down in order: %s", tail)
+	log, err := os.ReadFile(filepath.Join(dir, "log", "postgres.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(log), "database system is shut down") || strings.Contains(string(log), "immediate") {
+		t.Errorf("it was not shut down in order: %s", log)
 	}
 }
 
