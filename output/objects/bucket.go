@@ -319,17 +319,17 @@ func (b *Bucket) wrapError(ctx context.Context, verb, name string, err error) er
 	if err == nil {
 		return nil
 	}
-	what := fmt.Sprintf("%s %s in %s", verb, name, b.where)
+	what := b.describe(verb, name)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, ctx.Err())
 	}
 	var r minio.ErrorResponse
 	if !errors.As(err, &r) {
-		return fmt.Errorf("%s: %w: %w", what, archive.ErrUnreachable, err)
+		return fmt.Errorf("%s: %w: %w; check AWS_ENDPOINT_URL", what, archive.ErrUnreachable, cause(err))
 	}
-	said := printable([]byte(r.Code + ": " + r.Message))
+	said := describeResponse(r)
 	switch {
-	case r.Code == "NoSuchBucket":
+	case otherNotFound[r.Code]:
 		return fmt.Errorf("%s: %s", what, said)
 	case r.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s: %w", what, fs.ErrNotExist)

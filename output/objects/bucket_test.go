@@ -43,21 +43,28 @@ func TestBucketRefused(t *testing.T) {
 	t.Parallel()
 	server := outputtest.Versity(t)
 	address := server.Bucket(t)
-	for _, env := range [][]string{
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=nobody",
-			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=testkey",
-			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
-		{"AWS_ENDPOINT_URL=http://" + server.Address},
+	for _, tt := range []struct {
+		want string
+		env  []string
+	}{
+		{"; check AWS_ACCESS_KEY_ID, and that", []string{"AWS_ACCESS_KEY_ID=nobody", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"}},
+		{"; check AWS_SECRET_ACCESS_KEY", []string{"AWS_ACCESS_KEY_ID=testkey", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"}},
+		{"; check AWS_ACCESS_KEY_ID and the rights of that key", nil},
 	} {
+		env := append(tt.env, "AWS_ENDPOINT_URL=http://"+server.Address)
 		s, err := OpenStore(address, StoreOptions{Getenv: outputtest.Getenv(env)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Put(t.Context(), "a.json", strings.NewReader("x"), PutOptions{})
-		if err == nil || errors.Is(err, archive.ErrUnreachable) || strings.Contains(err.Error(), "s3cr3t") ||
-			strings.Contains(err.Error(), "testsecret") {
-			t.Errorf("put: %v", err)
+		_, putErr := s.Put(t.Context(), "a.json", strings.NewReader("x"), PutOptions{})
+		_, _, getErr := s.Get(t.Context(), "a.json", GetOptions{})
+		_, listErr := s.List(t.Context(), "")
+		for _, err := range []error{putErr, getErr, listErr} {
+			if err == nil || errors.Is(err, archive.ErrUnreachable) || errors.Is(err, fs.ErrNotExist) ||
+				strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "testsecret") ||
+				!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), " at "+server.Address+": ") {
+				t.Errorf("%v, want %q and the server's address", err, tt.want)
+			}
 		}
 	}
 	s, err := OpenStore("s3://no-such-bucket/x", StoreOptions{Getenv: server.Getenv})
@@ -65,7 +72,7 @@ func TestBucketRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := s.Get(t.Context(), "a.json", GetOptions{}); err == nil || errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "NoSuchBucket") {
+		!strings.Contains(err.Error(), "NoSuchBucket") || !strings.Contains(err.Error(), "; create the bucket") {
 		t.Errorf("a missing bucket: %v", err)
 	}
 }
@@ -102,5 +109,15 @@ func TestBucketUnreachable(t *testing.T) {
 		if n := attempts.Load(); n < 2 {
 			t.Errorf("%s: %d attempts", about, n)
 		}
+	}
+	b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 1,
+		Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=http://127.0.0.1:1"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "list in s3://bucket/x at 127.0.0.1:1: the store can't be reached: dial tcp 127.0.0.1:1: connect: " +
+		"connection refused; check AWS_ENDPOINT_URL"
+	if _, err := b.List(t.Context(), ""); err == nil || err.Error() != want {
+		t.Errorf("a server that does not run: %v, want %s", err, want)
 	}
 }
