@@ -96,7 +96,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		Database: database.Options{
 			URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(), Directory: "demo",
 		},
-		Appearance: o.Appearance, Interval: o.Interval, RateLimit: o.RateLimit, Stdout: stdout, Now: o.now,
-		StopLimit: o.stopLimit,
+		Appearance: o.Appearance, Interval: o.Interval, RateLimit: o.RateLimit,
+		Limits: defaultConnections().limits(nil), Stdout: stdout, Now: o.now, StopLimit: o.stopLimit,
 	})
 }

@@ -191,7 +191,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/serve": {
 		ours: []string{"site", "site/encode", "site/listing", "site/search", "site/submission", "output",
 			"output/archive", "output/objects"},
-		modules: []string{"github.com/klauspost/compress"},
+		modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"},
 	},
 	"site/serve/edge":          {ours: []string{"site", "site/serve"}},
 	"site/serve/edge/edgetest": {ours: []string{"site/testgate"}},

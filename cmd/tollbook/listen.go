@@ -15,6 +15,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/postgres"
+	"tollbook/site/serve"
 )
 
 // listenOptions say where to answer, and how many requests one client may send.
@@ -82,6 +83,54 @@ func (o *proxyOptions) openMetrics() (*server.MetricsPort, error) {
 // trusted returns the networks of the proxies.
 func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
 	return server.ParseNetworks("--"+o.prefix+"trusted-proxies", o.TrustedProxies)
+}
+
+// connectionOptions limit what readers can take that read slowly or not at all.
+type connectionOptions struct {
+	MaxConnections, MaxClientConnections int
+	SendingMemory                        int // MB
+	MinRate                              int // KB a second
+	SendTimeout                          time.Duration
+}
+
+// AddFlags adds the flags of connections, which are settings.
+func (o *connectionOptions) AddFlags(f *pflag.FlagSet) {
+	settings.AddFlag(f, "serve.max_connections", &o.MaxConnections)
+	settings.AddFlag(f, "serve.max_client_connections", &o.MaxClientConnections)
+	settings.AddFlag(f, "serve.sending_memory", &o.SendingMemory)
+	settings.AddFlag(f, "serve.min_rate", &o.MinRate)
+	settings.AddFlag(f, "serve.send_timeout", &o.SendTimeout)
+}
+
+// defaultConnections returns the defaults, for a command without these settings.
+func defaultConnections() *connectionOptions {
+	var o connectionOptions
+	o.AddFlags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	return &o
+}
+
+func (o *connectionOptions) validate() error {
+	for _, v := range []struct {
+		name  string
+		value int
+	}{{"max-connections", o.MaxConnections}, {"max-client-connections", o.MaxClientConnections},
+		{"sending-memory", o.SendingMemory}, {"min-rate", o.MinRate}} {
+		if v.value < 0 || v.value > 1<<20 {
+			return usage.Errorf("--serve-%s %d: use a number from 1 to %d, or 0 for no limit", v.name, v.value, 1<<20)
+		}
+	}
+	if o.SendTimeout < time.Second {
+		return usage.Errorf("--serve-send-timeout %s: use 1s or more", o.SendTimeout)
+	}
+	return nil
+}
+
+// limits returns the limits of a server behind these proxies.
+func (o *connectionOptions) limits(trusted []netip.Prefix) serve.Limits {
+	return serve.Limits{
+		Connections: o.MaxConnections, PerClient: o.MaxClientConnections, Sending: int64(o.SendingMemory) << 20,
+		MinRate: int64(o.MinRate) << 10, Stall: o.SendTimeout, Trusted: trusted,
+	}
 }
 
 // downloadLimit limits how fast readers download snapshots and packs.

@@ -118,7 +118,9 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	}
 	defer source.Close()
 	metrics := serve.NewMetrics()
-	reader := serve.NewHandler(serve.Options{Source: source, Logger: logger, Metrics: metrics})
+	connections := server.NewConnections(defaultConnections().limits(trusted), logger)
+	reader := serve.NewHandler(serve.Options{Source: source, Logger: logger, Metrics: metrics,
+		Connections: connections})
 	tools, err := mcp.New(mcp.Options{Reader: reader, Version: version.Version(), Logger: logger})
 	if err != nil {
 		return fmt.Errorf("create tools: %w", err)
@@ -138,7 +140,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		}
 		fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.place())
 		h := serve.Limit(mcp.NewHandler(tools, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
-		return serve.Serve(ctx, l, h, logger)
+		return serve.Serve(ctx, l, h, logger, connections)
 	})
 	return g.Wait()
 }

@@ -22,6 +22,7 @@ import (
 type serveOptions struct {
 	listenOptions
 	proxyOptions
+	connectionOptions
 	freeHostOptions
 	fromOptions
 	downloadLimit
@@ -33,6 +34,7 @@ type serveOptions struct {
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddServeFlags(f)
 	o.proxyOptions.AddServeFlags(f)
+	o.connectionOptions.AddFlags(f)
 	o.fromOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
@@ -42,8 +44,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *serveOptions) validate() error {
 	_, err := o.trusted()
-	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.fromOptions.validate(),
-		o.listenOptions.validate(), o.contactOptions.validate(), err)
+	return cmp.Or(o.connectionOptions.validate(), o.downloadLimit.validate(), o.submissionOptions.validate(),
+		o.fromOptions.validate(), o.listenOptions.validate(), o.contactOptions.validate(), err)
 }
 
 func newServeCommand() *cobra.Command {
@@ -63,6 +65,10 @@ to come back. A client is an IPv4 address or a /64 network of IPv6. Behind a pro
 /checkpoint.json, /snapshots/<id>.zip and /packs/<hour>.zip can be downloaded for copies of the directory: 8 at a
 time by one client and 32 in all, and no faster than --download-rate, so that readers do not wait. The limit of the
 API does not count them.
+
+Readers that open connections and read nothing delay nobody: over --serve-max-connections or
+--serve-max-client-connections, the connection that has waited longest for its client is closed. The hosting page of
+each directory describes these limits.
 
 A bucket is read by ranges, and asked every two seconds for a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN give access to it; without a key only a public bucket
@@ -112,6 +118,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	defer source.Close()
 	options := serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+		Connections: server.NewConnections(o.limits(trusted), logger),
 	}
 	var metrics []server.MetricsWriter
 	if o.Submissions {

@@ -30,6 +30,7 @@ type upOptions struct {
 	directoryOptions
 	listenOptions
 	proxyOptions
+	connectionOptions
 	downloadLimit
 	submissionOptions
 }
@@ -42,6 +43,7 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 	o.directoryOptions.AddFlags(f)
 	o.listenOptions.AddServeFlags(f)
 	o.proxyOptions.AddServeFlags(f)
+	o.connectionOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
 }
@@ -52,7 +54,8 @@ func (o *upOptions) validate() error {
 			"other machines", o.Listen)
 	}
 	_, err := o.trusted()
-	return cmp.Or(o.downloadLimit.validate(), o.submissionOptions.validate(), o.directoryOptions.validate(),
+	return cmp.Or(o.connectionOptions.validate(), o.downloadLimit.validate(), o.submissionOptions.validate(),
+		o.directoryOptions.validate(),
 		o.listenOptions.validate(), err)
 }
 
@@ -157,6 +160,7 @@ func (o *upOptions) handlerOptions(db *database.DB, logger *slog.Logger) (so ser
 	}
 	so = serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+		Connections: server.NewConnections(o.limits(trusted), logger),
 	}
 	if !o.Submissions {
 		return so, func() {}, nil

@@ -4,45 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 
 	"tollbook/site"
 )
-
-type errorListener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l errorListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return errorConn{c}, nil
-}
-
-type errorConn struct{ net.Conn }
-
-// CloseWrite closes the sending side, so that the client reads the error before the connection is reset.
-func (c errorConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
-// Write implements net.Conn.
-func (c errorConn) Write(p []byte) (int, error) {
-	response, ok := jsonError(p)
-	if !ok {
-		return c.Conn.Write(p)
-	}
-	if _, err := c.Conn.Write(response); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
 
 const statusPrefix = "HTTP/1.1 "
 

@@ -24,7 +24,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler)) }()
+	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), nil) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {

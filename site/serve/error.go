@@ -53,6 +53,12 @@ func errorOf(err error) site.Error {
 	case errors.Is(err, errDownloads):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many downloads are in progress; try again later"}
+	case errors.Is(err, errConnections):
+		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
+			Message: "too many connections from this client; close some, or wait a second"}
+	case errors.Is(err, errSending):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "too many responses are being sent; try again later"}
 	case errors.Is(err, errRange):
 		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest,
 			Message: "the range is outside the file"}

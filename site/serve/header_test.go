@@ -29,7 +29,7 @@ func TestHalfHeader(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	h := handlerOf(t, publish(t, newWorld(t, 120).files), t.Output())
-	go func() { served <- serveWithin(ctx, l, h, slog.New(slog.DiscardHandler), timeout) }()
+	go func() { served <- serveWithin(ctx, l, h, slog.New(slog.DiscardHandler), nil, timeout) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {

@@ -145,6 +145,7 @@ func (m *Metrics) write(w io.Writer, now time.Time) {
 	if l := m.handler.limiter; l != nil {
 		clients = l.clients()
 	}
+	m.writeConnections(w)
 	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because of the client's rate limit.",
 		float64(m.limited.Load()))
 	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are currently counted.",
@@ -197,6 +198,23 @@ func (m *Metrics) writeDurations(w io.Writer) {
 		fmt.Fprintf(w, "%s_bucket{route=%q,le=\"+Inf\"} %d\n", name, label, total)
 		fmt.Fprintf(w, "%s_sum{route=%q} %s\n", name, label, number(time.Duration(r.nanos.Load()).Seconds()))
 		fmt.Fprintf(w, "%s_count{route=%q} %d\n", name, label, total)
+	}
+}
+
+// writeConnections writes the metrics of the connections that are limited.
+func (m *Metrics) writeConnections(w io.Writer) {
+	all := m.handler.connections
+	if all == nil {
+		return
+	}
+	open, sending, events := all.usage()
+	writeValue(w, "tollbook_connections", "gauge", "Open connections.", float64(open))
+	writeValue(w, "tollbook_sending_bytes", "gauge", "Memory of the responses that are being sent, in bytes.",
+		float64(sending))
+	const name = "tollbook_connections_closed_total"
+	writeHead(w, name, "counter", "Connections that were refused or closed because of a limit, by reason.")
+	for i, reason := range connectionEvents {
+		fmt.Fprintf(w, "%s{reason=%q} %d\n", name, reason, events[i])
 	}
 }
 

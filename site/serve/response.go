@@ -35,6 +35,8 @@ type body struct {
 	plainTag, gzipTag   []string // ETags of both forms
 	plainSize, gzipSize []string // Content-Length of both forms, for a body in memory
 
+	senders int // connections that the body is being sent to; Connections.mu protects it
+
 	counting sync.Once // protects total and totalErr
 	total    int       // number of rows of the list that this is a page of
 	totalErr error
@@ -154,22 +156,43 @@ func (b *body) gunzip() ([]byte, error) {
 	return data, nil
 }
 
-// form returns one form of a body in memory, and its Content-Length.
-func (b *body) form(gzipped bool) (data []byte, size []string, err error) {
-	if gzipped {
-		return b.gzip, b.gzipSize, nil
+// unpackMemory is about the memory of a gzip reader or of a copy from the store, in bytes.
+const unpackMemory = 48 << 10
+
+// sendMemory returns the memory that sending one form takes beside the body itself, in bytes.
+func (b *body) sendMemory(gzipped bool) int64 {
+	if b.member != nil || !gzipped && b.gzip != nil {
+		return unpackMemory
 	}
-	data, err = b.gunzip()
-	return data, b.plainSize, err
+	return 0
 }
 
-// open opens one form of a large file and returns its length in bytes.
-func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
-	if !gzipped {
-		r, w := io.Pipe()
-		go func() { w.CloseWithError(b.member.CopyTo(w)) }()
-		return r, b.member.Size, nil
+// unpack writes the plain form of a gzip stream. It needs little memory, however slow w is.
+func unpack(w io.Writer, in io.Reader) error {
+	z := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(z)
+	if err := z.Reset(in); err != nil {
+		return fmt.Errorf("gunzip: %w", err)
 	}
+	_, err := io.Copy(w, z)
+	return err
+}
+
+// writeTo writes one form of a body in memory.
+func (b *body) writeTo(w io.Writer, gzipped bool) error {
+	if !gzipped && b.gzip != nil {
+		return unpack(w, bytes.NewReader(b.gzip))
+	}
+	data := b.plain
+	if gzipped {
+		data = b.gzip
+	}
+	_, err := w.Write(data)
+	return err
+}
+
+// open opens a large file as a gzip stream and returns its length in bytes. Its tree must store it deflated.
+func (b *body) open() (io.ReadCloser, int64, error) {
 	r, size, crc, err := b.member.Deflated()
 	if err != nil {
 		return nil, 0, err
@@ -238,35 +261,56 @@ func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b 
 // write sends one form of a body. It returns an error only before anything was written. After a later error the
 // connection closes short of its Content-Length, so that no client takes the response for complete.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
+	if c := connOf(r); c != nil && r.Method != http.MethodHead {
+		if err := c.all.hold(r.Context(), c, b, b.sendMemory(gzipped)); err != nil {
+			return err
+		}
+		defer c.all.release(c, b)
+	}
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)
 	}
-	data, size, err := b.form(gzipped)
-	if err != nil {
-		return err
-	}
 	header := w.Header()
 	setType(header, mime, gzipped)
-	header["Content-Length"] = size
-	writeSized(w, r, code, data)
+	header["Content-Length"] = b.plainSize
+	if gzipped {
+		header["Content-Length"] = b.gzipSize
+	}
+	w.WriteHeader(code)
+	if r.Method != http.MethodHead {
+		_ = b.writeTo(w, gzipped) // the client is gone
+	}
 	return nil
 }
 
 // stream sends a large file without loading it into memory.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
-	in, size, err := b.open(gzipped)
-	if err != nil {
-		return err
+	var in io.ReadCloser
+	size := b.member.Size
+	if b.member.IsDeflated() {
+		var packed int64
+		var err error
+		if in, packed, err = b.open(); err != nil {
+			return err
+		}
+		defer in.Close()
+		if gzipped {
+			size = packed
+		}
 	}
-	defer in.Close()
 	setType(w.Header(), mime, gzipped)
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	w.WriteHeader(code)
-	if r.Method == http.MethodHead {
-		return nil
-	}
 	// Errors of the client need no handling, and the file was checked before.
-	_, _ = io.Copy(w, in)
+	switch {
+	case r.Method == http.MethodHead:
+	case gzipped:
+		_, _ = io.Copy(w, in)
+	case in != nil:
+		_ = unpack(w, in)
+	default:
+		_ = b.member.CopyTo(w)
+	}
 	return nil
 }
 

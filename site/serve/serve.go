@@ -53,6 +53,8 @@ type Options struct {
 	Metrics   *Metrics       // counts responses; nil for none
 	Submit    *SubmitOptions // accepts submissions; nil for none
 
+	Connections *Connections // those that Serve accepts for this handler; the metrics count them
+
 	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
 }
 
@@ -69,7 +71,8 @@ type handler struct {
 	metrics *Metrics
 	notice  func() string // nil for none
 
-	submitter *submitter // nil if submissions are not accepted
+	connections *Connections
+	submitter   *submitter // nil if submissions are not accepted
 
 	mu    sync.Mutex
 	infos []*snapshotInfo // the most recently read snapshots, the latest first

@@ -12,37 +12,42 @@ import (
 
 // Limits for slow and hostile clients.
 const (
-	headerTimeout   = 10 * time.Second
-	requestTimeout  = 30 * time.Second
-	responseTimeout = 5 * time.Minute // for the largest file on a slow connection
-	idleTimeout     = 2 * time.Minute
-	drainTimeout    = 4 * time.Second // for running responses when the server stops
-	maxHeader       = 16 << 10
+	headerTimeout  = 10 * time.Second
+	requestTimeout = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	drainTimeout   = 4 * time.Second // for running responses when the server stops
+	maxHeader      = 16 << 10
 )
 
-// Serve serves a listener until ctx ends, then waits for running responses. It closes the listener.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
-	return serveWithin(ctx, l, h, logger, headerTimeout)
+// Serve serves a listener within the limits of all, until ctx ends. Then it waits for running responses. It closes the
+// listener. A nil all means no limits.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, all *Connections) error {
+	return serveWithin(ctx, l, h, logger, all, headerTimeout)
 }
 
 // serveWithin is Serve with a timeout for the header of a request.
 func serveWithin(
-	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, headerTimeout time.Duration,
+	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, all *Connections,
+	headerTimeout time.Duration,
 ) error {
+	if all == nil {
+		all = NewConnections(Limits{})
+	}
 	server := &http.Server{
-		Handler:           h,
+		Handler:           awaitBodies(h),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
-		WriteTimeout:      responseTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       withConn, // conn limits the time of writes
+		ConnState:         changeState,
 		// OPTIONS * is passed to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(errorListener{l}) }()
+	go func() { failed <- server.Serve(&listener{l, all, ctx.Done()}) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)

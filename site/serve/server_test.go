@@ -25,7 +25,7 @@ func TestServeDrains(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler)) }()
+	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), nil) }()
 
 	type answer struct {
 		body string
@@ -62,7 +62,7 @@ func TestServeRefusesHugeHeaders(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, http.NotFoundHandler(), slog.New(slog.DiscardHandler)) }()
+	go func() { served <- Serve(ctx, l, http.NotFoundHandler(), slog.New(slog.DiscardHandler), nil) }()
 	response, _, err := exchange(l.Addr().String(), "GET /"+strings.Repeat("a", 17<<10), "")
 	if err != nil || response.StatusCode != http.StatusNotFound {
 		t.Errorf("17 KiB: %v, %v", response, err)
@@ -84,7 +84,7 @@ func TestServeOnClosedListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if err := Serve(context.Background(), l, http.NotFoundHandler(), slog.New(slog.DiscardHandler)); err == nil ||
+	if err := Serve(context.Background(), l, http.NotFoundHandler(), slog.New(slog.DiscardHandler), nil); err == nil ||
 		!strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("got %v, want the address named", err)
 	}

@@ -44,6 +44,7 @@ type Options struct {
 	Appearance appearance.Options
 	Interval   time.Duration // between two visits to a service
 	RateLimit  int           // requests a minute of one client; 0 is any number
+	Limits     serve.Limits  // of the connections
 	Stdout     io.Writer
 
 	Now       func() time.Time // clock of the sample services; nil for time.Now
@@ -173,7 +174,7 @@ func (d *Demo) serve(ctx context.Context, l net.Listener, world *sample.World) e
 		d.probeOptions(world))
 	defer submissions.Close()
 	return server.Run(ctx, l, &server.MetricsPort{}, source, serve.Options{
-		Logger: d.logger, RateLimit: d.o.RateLimit,
+		Logger: d.logger, RateLimit: d.o.RateLimit, Connections: server.NewConnections(d.o.Limits, d.logger),
 		Submit: server.SubmitOptions(d.db.DB, submissions, listing.FreeHosts{}),
 	})
 }

@@ -49,7 +49,7 @@ func (p *MetricsPort) Serve(ctx context.Context, h http.Handler, logger *slog.Lo
 	if p.listener == nil {
 		return nil
 	}
-	return serve.Serve(ctx, p.listener, h, logger)
+	return serve.Serve(ctx, p.listener, h, logger, nil)
 }
 
 // MetricsWriter writes metrics in the text format of Prometheus.

@@ -71,7 +71,7 @@ func Run(
 	g.Go(func() error { return port.Serve(ctx, appendMetrics(o.Metrics, more), o.Logger) })
 	g.Go(func() error {
 		defer cancel() // also if it ends without an error
-		return serve.Serve(ctx, l, h, o.Logger)
+		return serve.Serve(ctx, l, h, o.Logger, o.Connections)
 	})
 	return g.Wait()
 }

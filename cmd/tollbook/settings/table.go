@@ -91,6 +91,17 @@ var Table = []Setting{
 		Meaning: "receive submissions of services; needs the database"},
 	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
 		Meaning: "`number` of submissions that may wait for review before more are refused; 0 for no limit"},
+	{Key: "serve.max_connections", Default: 4096,
+		Meaning: "`number` of open connections; over it, the one that has waited longest for its client is closed; " +
+			"0 for no limit"},
+	{Key: "serve.max_client_connections", Default: 256,
+		Meaning: "the same for the connections of one client; does not count trusted proxies; 0 for no limit"},
+	{Key: "serve.sending_memory", Default: 32,
+		Meaning: "`MB` of memory for responses that clients have not accepted yet; 0 for no limit"},
+	{Key: "serve.min_rate", Default: 4,
+		Meaning: "`KB` a second that a client must accept of a response on average; 0 for no limit"},
+	{Key: "serve.send_timeout", Default: 30 * time.Second,
+		Meaning: "longest `time` in which a client accepts nothing of a response"},
 
 	{Key: "submissions.notify", Default: []string{}, IsCommand: true,
 		Meaning: "`program` and its arguments, run when submissions arrive, with those as JSON on stdin; " +

@@ -160,7 +160,7 @@ func (w *world) serve(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}),
-			slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+			slog.New(slog.NewTextHandler(io.Discard, nil)), nil); err != nil {
 			t.Error(err)
 		}
 	})

@@ -128,7 +128,7 @@ func listen(t *testing.T, h http.Handler) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := serve.Serve(ctx, l, h, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+		if err := serve.Serve(ctx, l, h, slog.New(slog.NewTextHandler(io.Discard, nil)), nil); err != nil {
 			t.Error(err)
 		}
 	})
