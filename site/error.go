@@ -12,7 +12,7 @@ const (
 	ErrorDuplicate        = "duplicate"         // the service is listed or waits for review
 	ErrorTooLarge         = "payload_too_large"
 	ErrorMediaType        = "unsupported_media_type"
-	ErrorUnavailable      = "unavailable" // no snapshot is published yet
+	ErrorUnavailable      = "unavailable" // no snapshot is published yet, or a store or the database does not answer
 )
 
 // ErrorTypes are the types of all errors in responses.

@@ -103,6 +103,9 @@ type SubmissionLimitError struct {
 
 func (e *SubmissionLimitError) Error() string { return e.Message }
 
+// ErrNoDatabase reports that the database does not answer. The request may be repeated.
+var ErrNoDatabase = errors.New("the database does not answer")
+
 // ErrKeyReused reports an Idempotency-Key that was used for a different submission.
 var ErrKeyReused = errors.New("was already used for a different submission")
 

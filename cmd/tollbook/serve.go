@@ -79,7 +79,8 @@ With --serve-submissions it receives submissions at POST /v1/submit and from the
 the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
 service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
 get a 429. --submissions-notify is run when submissions arrive, at most once a minute. Without --crawl-contact
-they are stored, but hosts of others are not probed. If the database stops, readers notice nothing.
+they are stored, but hosts of others are not probed. If the database stops, submitters get a 503 until it runs again,
+and readers notice nothing.
 
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 

@@ -70,6 +70,10 @@ func newPool(ctx context.Context, dsn, name string, o Options) (*pgxpool.Pool, e
 	return pool, nil
 }
 
+// Reset closes every connection that is not in use, and each other one after its use. It is for a server that has ended
+// and runs again.
+func (db *DB) Reset() { db.pool.Reset() }
+
 // Close waits for queries in flight and closes every connection.
 func (db *DB) Close() { db.pool.Close() }
 

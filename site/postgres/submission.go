@@ -29,15 +29,16 @@ const (
 // probeLease is how long a submission is leased to a process that probes it.
 const probeLease = time.Minute
 
-// SubmissionCategories returns the categories that a submission may have: those in use and site.Categories, sorted.
+// SubmissionCategories returns the categories that a submission may have: those in use and site.Categories, sorted. It
+// returns site.ErrNoDatabase if the database does not answer.
 func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT DISTINCT category FROM services`)
 	if err != nil {
-		return nil, fmt.Errorf("read categories: %w", err)
+		return nil, fmt.Errorf("read categories: %w", markUnreachable(err))
 	}
 	used, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("read categories: %w", err)
+		return nil, fmt.Errorf("read categories: %w", markUnreachable(err))
 	}
 	used = append(used, site.Categories...)
 	slices.Sort(used)
@@ -45,13 +46,13 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 }
 
 // ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
-// key. Besides errors of the database it returns site.ErrKeyReused, *site.SubmissionLimitError and
+// key. Besides errors of the database it returns site.ErrNoDatabase, site.ErrKeyReused, *site.SubmissionLimitError and
 // *site.DuplicateError. Submissions of one client, and of one domain, are processed one after the other, and so are all
 // of them from the check of r.MaxPending to the commit. So parallel requests cannot exceed a limit.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {
-		return site.Receipt{}, err
+		return site.Receipt{}, markUnreachable(err)
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(r.Client))
@@ -88,7 +89,7 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) 
 		return err
 	})
 	if err != nil {
-		return site.Receipt{}, fmt.Errorf("receive submission: %w", err)
+		return site.Receipt{}, fmt.Errorf("receive submission: %w", markUnreachable(err))
 	}
 	return receipt, nil
 }
@@ -325,7 +326,7 @@ func (db *DB) StoreSubmissionProbe(ctx context.Context, id string, result site.P
 	return nil
 }
 
-// SubmissionState returns what the submitter may know of a submission, or site.ErrNotFound.
+// SubmissionState returns what the submitter may know of a submission, site.ErrNotFound or site.ErrNoDatabase.
 func (db *DB) SubmissionState(ctx context.Context, id string) (site.SubmissionState, error) {
 	var s site.SubmissionState
 	key, err := uuid.Parse(id)
@@ -343,7 +344,7 @@ func (db *DB) SubmissionState(ctx context.Context, id string) (site.SubmissionSt
 		return s, site.ErrNotFound
 	}
 	if err != nil {
-		return s, fmt.Errorf("read submission %s: %w", id, err)
+		return s, fmt.Errorf("read submission %s: %w", id, markUnreachable(err))
 	}
 	s.ReceivedAt = site.NewTime(received)
 	if decided != nil {

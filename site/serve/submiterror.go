@@ -44,6 +44,9 @@ func submitError(err error) (site.Error, bool) {
 	case errors.Is(err, errCrowded):
 		e.Code, e.Type, e.Message = http.StatusServiceUnavailable, site.ErrorUnavailable,
 			"too many submissions at once; try again"
+	case errors.Is(err, site.ErrNoDatabase):
+		e.Code, e.Type, e.Message = http.StatusServiceUnavailable, site.ErrorUnavailable,
+			"submissions can't be stored or read at the moment; try again later"
 	default:
 		return e, false
 	}

@@ -79,6 +79,7 @@ func (d *DB) restart(ctx context.Context) error {
 		err := fmt.Errorf("start private Postgres: its address is now %s, not %s", server.DSN(), old)
 		return errors.Join(err, stopServer(server))
 	}
+	d.Reset() // no query gets a connection to the server that has ended
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.server = server
