@@ -146,7 +146,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	report := Report{Services: len(facts.Services), SetAside: last.setAside}
-	names := judge.NewNames(facts)
+	names := judge.NewPackNames(facts)
 	judged := judge.New(facts, judge.Options{
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
 	})

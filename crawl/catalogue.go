@@ -1,9 +1,9 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tollbook/crawl/facts"
+	"tollbook/crawl/servicelist"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
@@ -33,11 +34,25 @@ type AddedEndpoints struct {
 	Endpoints []postgres.ListedEndpoint
 }
 
-// Import lists the services at a URL. A path that ends in .json or .toml names a list of services, which is imported
-// all or nothing. Any other URL is a facilitator's catalogue: new services are listed, and new endpoints of listed
+// IsList reports whether a URL names a list of services, whose path ends in .json or .toml, and not a catalogue.
+func IsList(address string) bool {
+	u, err := url.Parse(address)
+	ext := ""
+	if err == nil {
+		ext = strings.ToLower(path.Ext(u.Path))
+	}
+	return ext == ".json" || ext == ".toml"
+}
+
+// FetchList returns the list of services at a URL.
+func (c *Crawler) FetchList(ctx context.Context, address string) ([]byte, error) {
+	return c.fetcher.FetchList(ctx, address, servicelist.MaxBytes)
+}
+
+// Import lists the services of a facilitator's catalogue at a URL: new services are listed, and new endpoints of listed
 // services are added.
 //
-// Import calls page after each page of a catalogue with the number of entries so far and in all, which is -1 if the
+// Import calls page after each page of the catalogue with the number of entries so far and in all, which is -1 if the
 // catalogue does not say. page may be nil.
 func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (ImportReport, error) {
 	return c.importFrom(ctx, address, page, false)
@@ -55,22 +70,6 @@ func (c *Crawler) importFrom(
 	if err != nil {
 		return ImportReport{}, fmt.Errorf("import %q: the URL %w", address, err)
 	}
-	switch strings.ToLower(path.Ext(u.Path)) {
-	case ".json", ".toml":
-		data, err := c.fetcher.FetchList(ctx, address, maxList)
-		if err != nil {
-			return ImportReport{}, err
-		}
-		listings, err := ReadListings(path.Base(u.Path), bytes.NewReader(data), c.o.Now())
-		if err != nil {
-			return ImportReport{}, err
-		}
-		got := ImportReport{Listed: len(listings), New: listings}
-		if dry {
-			return got, nil
-		}
-		return got, c.db.AddListings(ctx, listings)
-	}
 	items, err := c.fetcher.FetchCatalogue(ctx, address, nil, page)
 	if err != nil {
 		return ImportReport{}, err
@@ -81,12 +80,12 @@ func (c *Crawler) importFrom(
 // addSellers lists each seller that is not listed yet, and adds the new endpoints of the others. With dry it only
 // reports.
 func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (ImportReport, error) {
-	listed, err := c.db.Services(ctx)
+	listed, err := c.db.Listed(ctx)
 	if err != nil {
 		return ImportReport{}, err
 	}
-	slugs, hosts := map[string]bool{}, map[string][]string{}
-	for _, s := range listed {
+	slugs, hosts := maps.Clone(listed.Erased), map[string][]string{}
+	for _, s := range listed.Services {
 		slugs[s.Slug] = true
 		hosts[hostName(s.BaseURL)] = append(hosts[hostName(s.BaseURL)], s.BaseURL)
 	}
@@ -154,7 +153,7 @@ func (c *Crawler) addEndpoints(
 }
 
 // newListing returns a listing of a seller. The name comes from the seller's entries, else from its host; the category
-// is the first tag that names one of site.Categories. slugs contains the slugs in use, and gets the new one.
+// is the first tag that names one of site.Categories. slugs contains the slugs that are or were in use, and gets the new one.
 func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
 		Name:        clean(strings.TrimSpace(s.Name), listing.MaxName),

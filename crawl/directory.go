@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tollbook/crawl/facts"
+	"tollbook/crawl/servicelist"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
@@ -133,7 +134,7 @@ type directoryReader struct {
 var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "end"}
 
 // ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
-// or if the file was cut. The error is a *ListingError with the line.
+// or if the file was cut. The error is a *servicelist.Fault with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
@@ -146,33 +147,36 @@ func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 			Kind string `json:"kind"`
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &head); err != nil {
-			return in.d, &ListingError{name, n, "want a JSON object"}
+			return in.d, in.fault(n, "want a JSON object")
 		}
 		at := slices.Index(directoryKinds, head.Kind)
 		if at < 0 || n == 1 && at != 0 || n > 1 && at == 0 {
-			return in.d, &ListingError{name, n,
-				fmt.Sprintf("kind %.40q is not allowed here; a file begins with %s", head.Kind, directoryKind)}
+			return in.d, in.fault(n, fmt.Sprintf("kind %.40q is not allowed here; a file begins with %s", head.Kind,
+				directoryKind))
 		}
 		if at < last || in.end {
-			return in.d, &ListingError{name, n,
-				fmt.Sprintf("kind %s comes after kind %s", head.Kind, directoryKinds[last])}
+			return in.d, in.fault(n, fmt.Sprintf("kind %s comes after kind %s", head.Kind, directoryKinds[last]))
 		}
 		last = at
 		if err := in.line(head.Kind, n, scanner.Bytes()); err != nil {
-			return in.d, &ListingError{name, n, strings.ReplaceAll(err.Error(), "\n", "; ")}
+			return in.d, in.fault(n, strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return in.d, &ListingError{name, n + 1, fmt.Sprintf("is longer than %d MiB", maxDirectoryLine>>20)}
+		return in.d, in.fault(n+1, fmt.Sprintf("is longer than %d MiB", maxDirectoryLine>>20))
 	case err != nil:
 		return in.d, fmt.Errorf("read %s: %w", name, err)
 	case limited.N <= 0:
-		return in.d, &ListingError{name, 0, fmt.Sprintf("is larger than %d MiB", maxDirectory>>20)}
+		return in.d, in.fault(0, fmt.Sprintf("is larger than %d MiB", maxDirectory>>20))
 	case !in.end:
-		return in.d, &ListingError{name, n, "the file was cut: its last line must be of kind end"}
+		return in.d, in.fault(n, "the file was cut: its last line must be of kind end")
 	}
 	return in.d, in.readFacilitators()
+}
+
+func (in *directoryReader) fault(line int, text string) error {
+	return &servicelist.Fault{File: in.name, Line: line, Text: text}
 }
 
 // line reads one line.
@@ -226,7 +230,7 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 			return err
 		}
 		if !site.ValidSlug(e.Slug) {
-			return fmt.Errorf("slug %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", e.Slug)
+			return errSlug(e.Slug)
 		}
 		in.d.Erased = append(in.d.Erased, e.ErasedService)
 		return checkUnique(in.slugs, "slug", e.Slug, n)
@@ -254,14 +258,17 @@ func strictLine(data []byte, v any) error {
 
 // service checks a service by the rules of a listing.
 func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
-	e := listingEntry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category,
-		Slug:      s.Slug,
-		Endpoints: []string{"/"}}
-	if s.WebsiteURL != nil {
-		e.WebsiteURL = *s.WebsiteURL
+	l := postgres.Listing{Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL,
+		Category: s.Category}
+	var faults []error
+	for _, f := range servicelist.CheckFields(&l) {
+		faults = append(faults, f)
 	}
-	if _, err := e.listing(s.CreatedAt); err != nil {
-		return err
+	if !site.ValidSlug(s.Slug) {
+		faults = append(faults, errSlug(s.Slug))
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
 	}
 	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > listing.MaxName ||
 		listing.CheckText(s.Source, listing.MaxName) != nil {
@@ -358,4 +365,17 @@ func (in *directoryReader) readFacilitators() error {
 		in.d.Facilitators[i].Trusted = in.facilitators[i].Trusted
 	}
 	return err
+}
+
+func errSlug(slug string) error {
+	return fmt.Errorf("slug %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", slug)
+}
+
+// checkUnique returns an error for a value that an earlier line has.
+func checkUnique(seen map[string]int, what, value string, line int) error {
+	if first, twice := seen[value]; twice {
+		return fmt.Errorf("%s %s is already at line %d", what, value, first)
+	}
+	seen[value] = line
+	return nil
 }

@@ -340,13 +340,16 @@ func TestImport(t *testing.T) {
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
-	if got, err := c.Import(t.Context(), "http://facilitator.com/list.toml", nil); err != nil || got.Listed != 1 {
-		t.Errorf("import of a list: %+v, error %v", got, err)
+	if got, err := c.FetchList(t.Context(), "http://facilitator.com/list.toml"); err != nil || len(got) == 0 {
+		t.Errorf("list: %q, error %v", got, err)
+	}
+	if _, err := c.FetchList(t.Context(), "http://facilitator.com/none.json"); err == nil ||
+		!strings.Contains(err.Error(), "the answer is 404") {
+		t.Errorf("list that is not there: %v", err)
 	}
 	for address, fault := range map[string]string{
-		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404",
-		"http://10.0.0.1/x": "refused", "ftp://x": "must start with",
-		"http://facilitator.com/list.toml": "already listed",
+		"http://facilitator.com/none": "the answer is 404",
+		"http://10.0.0.1/x":           "refused", "ftp://x": "must start with",
 	} {
 		if _, err := c.Import(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("import %s: %v, want %q", address, err, fault)

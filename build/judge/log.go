@@ -22,6 +22,15 @@ func NewNames(f *postgres.Facts) Names {
 	return names
 }
 
+// NewPackNames returns the names of all services of the facts, hidden ones too, because a pack is written once.
+func NewPackNames(f *postgres.Facts) Names {
+	names := NewNames(f)
+	for _, s := range f.Hidden {
+		names[s.ID] = name{s.Slug, s.Name}
+	}
+	return names
+}
+
 // Slug returns the slug of a service and whether the service is listed.
 func (n Names) Slug(id int64) (slug string, listed bool) {
 	service, listed := n[id]

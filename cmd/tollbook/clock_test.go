@@ -69,8 +69,8 @@ type steppedDirectory struct {
 	visits  int
 }
 
-// services is the number of services of a stepped directory.
-const services = 3
+// steppedServices is the number of services of a stepped directory.
+const steppedServices = 3
 
 func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 	t.Helper()
@@ -95,7 +95,7 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 		t.Fatal(err)
 	}
 	var listings []postgres.Listing
-	for i := range services {
+	for i := range steppedServices {
 		slug := "s" + strconv.Itoa(i)
 		listings = append(listings, postgres.Listing{
 			Slug: slug, Name: slug, Description: "d", BaseURL: fmt.Sprintf("http://%s/%s", shop.Listener.Addr(), slug),
@@ -122,7 +122,7 @@ func (d *steppedDirectory) step(t *testing.T, by time.Duration) {
 		fmt.Sprintf(
 			`UPDATE hosts SET next_at = next_at - interval '%[1]d s', refilled_at = refilled_at - interval `+
 				`'%[1]d s', held_until = held_until - interval '%[1]d s'`, int(by.Seconds())))
-	d.round(t, map[bool]int{true: services}[by > 0]) // after a step back, no service is due yet
+	d.round(t, map[bool]int{true: steppedServices}[by > 0]) // after a step back, no service is due yet
 	d.build(t)
 }
 
@@ -165,7 +165,7 @@ func (d *steppedDirectory) hour(t *testing.T) {
 	t.Helper()
 	for range 4 {
 		d.now = d.now.Add(15 * time.Minute)
-		d.round(t, services)
+		d.round(t, steppedServices)
 	}
 	d.build(t)
 	ran(t, nil, "verify", filepath.Join(d.data, "public"))

@@ -89,7 +89,7 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	d.dsn = s.DSN()
 	var list []string
-	for i := range services {
+	for i := range steppedServices {
 		list = append(list,
 			fmt.Sprintf(
 				`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`,
@@ -182,7 +182,7 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	d.rounds++
 	d.due(t, 0)
 	d.until(t, when+" not all services are visited",
-		`SELECT (count(*) = `+strconv.Itoa(d.rounds*services)+`)::text FROM checks`)
+		`SELECT (count(*) = `+strconv.Itoa(d.rounds*steppedServices)+`)::text FROM checks`)
 	d.until(t, when+" a submission is not probed",
 		`SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
 	built := published(t, d.data)
@@ -223,7 +223,7 @@ func (d *clockedDirectory) holds(t *testing.T) {
 			fmt.Sprintf(
 				`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`,
 				d.rounds), "0"},
-		{"checks", `SELECT count(*)::text FROM checks`, strconv.Itoa(d.rounds * services)},
+		{"checks", `SELECT count(*)::text FROM checks`, strconv.Itoa(d.rounds * steppedServices)},
 		{"submissions of those acknowledged",
 			fmt.Sprintf(`SELECT count(*)::text FROM submissions WHERE id::text = ANY ('{%s}')`,
 				strings.Join(d.ids, ",")), strconv.Itoa(len(d.ids))},
@@ -242,6 +242,6 @@ func (d *clockedDirectory) holds(t *testing.T) {
 	}
 	if !t.Failed() {
 		t.Logf("figures: the clock of Postgres set %s: %d visits and %d submissions, 0 lost, doubled or stuck",
-			strings.TrimPrefix(t.Name(), "TestDatabaseClockSteps/"), d.rounds*services, len(d.ids))
+			strings.TrimPrefix(t.Name(), "TestDatabaseClockSteps/"), d.rounds*steppedServices, len(d.ids))
 	}
 }

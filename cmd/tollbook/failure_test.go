@@ -188,14 +188,15 @@ endpoints    = ["/quote", "POST /search"]
 	for _, tt := range []struct{ name, file, data, want string }{
 		{"no file", "", "", "no such file or directory"},
 		{"wrong address", "s.toml", good + "\n" + strings.Replace(second, "https://api.umbra.example", "ftp://umbra",
-			1), "s.toml:8: "},
-		{"no name", "s.toml", good + "\n" + strings.Replace(second, `"Umbra Quotes"`, `""`, 1), "s.toml:8: "},
-		{"unknown field", "s.toml", good + "\n" + second + "price = 3\n", "s.toml:14: "},
-		{"not TOML", "s.toml", good + "\n[[service\n", "s.toml:8: "},
-		{"the same twice", "s.toml", good + "\n" + good, "s.toml:8: "},
-		{"not JSON", "s.json", "[\n{\"service_name\": \"A\",\n]", "s.json:3: "},
-		{"wrong type", "s.json", "[\n{\"service_name\": 3}]", "s.json:2: "},
-		{"no list", "s.json", `{"service_name":"A"}`, "s.json:1: "},
+			1), "s.toml:11:16: url must"},
+		{"no name", "s.toml", good + "\n" + strings.Replace(second, `"Umbra Quotes"`, `""`, 1),
+			"s.toml:9:16: service_name is missing"},
+		{"unknown field", "s.toml", good + "\n" + second + "price = 3\n", "s.toml:14:1: unknown field price"},
+		{"not TOML", "s.toml", good + "\n[[service\n", "s.toml:8:10: "},
+		{"the same twice", "s.toml", good + "\n" + good, "s.toml:9:16: slug acme-quotes is already at line 2"},
+		{"not JSON", "s.json", "[\n{\"service_name\": \"A\",\n]", "s.json:3:1: "},
+		{"wrong type", "s.json", "[\n{\"service_name\": 3}]", "s.json:2:18: "},
+		{"no list", "s.json", `{"service_name":"A"}`, "s.json:1:1: "},
 		{"a folder", ".", "", "is a directory"},
 		{"an empty list", "s.json", "[]", "s.json contains no service"},
 		{"an empty file", "s.toml", "\n", "s.toml contains no service"},
@@ -215,12 +216,13 @@ endpoints    = ["/quote", "POST /search"]
 		})
 	}
 	if _, stdout, _ := run(t, env, "services",
-		"list"); stdout != "No services are listed. Add some: tollbook services import FILE\n" {
+		"list"); stdout != "No services are listed. Add some: tollbook services apply FILE\n" {
 		t.Errorf("services list says %q", stdout)
 	}
 	path := writeFile(t, "s.toml", []byte(good+"\n"+second))
 	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 ||
-		stdout != "2 services listed. Next: tollbook crawl visits them\n" {
+		!strings.HasSuffix(stdout, "\n2 to add, 0 to change, 0 to retire, 0 unchanged\n"+
+			"Applied. Next: tollbook crawl visits the services\n") {
 		t.Fatalf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
 	got := decode[[]map[string]any](t, listed())
@@ -246,10 +248,9 @@ endpoints    = ["/quote", "POST /search"]
 	}
 	before := listed()
 	third := strings.NewReplacer("Acme", "Nadir", "acme", "nadir").Replace(good)
-	again := writeFile(t, "again.toml", []byte(third+"\n"+good))
-	fails(t, env, "nothing was imported: list acme-quotes: already listed", "services", "import", again)
-	renamed := writeFile(t, "renamed.toml", []byte(third+"\n"+strings.Replace(good, "Acme Quotes", "Acme Prices", 1)))
-	fails(t, env, "nothing was imported: list acme-prices: already listed", "services", "import", renamed)
+	again := writeFile(t, "again.toml",
+		[]byte(third+"\n"+strings.Replace(good, "service_name", "slug = \"new\"\nservice_name", 1)))
+	fails(t, env, "is listed as acme-quotes; name that slug, or leave the slug out", "services", "import", again)
 	if got := listed(); got != before {
 		t.Errorf("a refused list changed what is listed:\n%s", got)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -14,29 +13,40 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
-	"tollbook/site/postgres"
 )
 
 // importOptions are the flags of services import.
 type importOptions struct {
 	cli.DataOptions
+	cli.ActorOptions
 	visitOptions
-	HostGap time.Duration
-	DryRun  bool
-	JSON    bool
+	HostGap       time.Duration
+	NewCategories bool
+	DryRun        bool
+	JSON          bool
+}
+
+func (o *importOptions) list(name string) *services.List {
+	return &services.List{Name: name, NewCategories: o.NewCategories, Actor: o.As}
+}
+
+func (o *importOptions) applyOptions() services.ApplyOptions {
+	return services.ApplyOptions{DryRun: o.DryRun, JSON: o.JSON}
 }
 
 // AddFlags adds the flags of services import.
 func (o *importOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
+	o.ActorOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
+	f.BoolVar(&o.NewCategories, "new-categories", false, "accept categories that no service has yet")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
@@ -46,85 +56,38 @@ func newServicesImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|URL",
 		Short: "Add services from a JSON or TOML file, or from a facilitator's catalogue",
-		Long: `Import adds every service of a file, or none: an error in one entry refuses the whole file and names the
-line. A JSON file is a list of objects; a TOML file has [[service]] tables. Both have the field names of a
-submission:
+		Long: `Import reads a list of services or a facilitator's catalogue once. For a file that you keep and
+change, use "tollbook services apply". Its help describes the fields of a list.
 
-    [[service]]
-    service_name = "Acme Quotes"
-    description  = "Share prices, a call at a time."
-    url          = "https://api.acme.example"
-    website_url  = "https://acme.example"
-    category     = "Finance"
-    endpoints    = ["/quote", "POST /search"]
+A list is a file, or a URL whose path ends in .json or .toml. Its services are added, and those that are listed
+already get its values, as "services apply" without --prune does it: all of them, or none if one entry has a fault.
 
-The fields slug and source (default imported:file) are optional. Import checks only the syntax of an address; a
-crawl decides whether it may be visited.
+Any other URL is a facilitator's catalogue, such as https://facilitator.example/discovery/resources. Import reads it
+page by page and combines the entries of each host. Services that are listed already get the endpoints that they lack.
 
-A URL whose path ends in .json or .toml is such a list. Any other URL is a facilitator's catalogue, such as
-https://facilitator.example/discovery/resources. Import reads it page by page and combines the entries of each host.
-Services that are listed already get the endpoints that they lack. An import changes and removes nothing else, so it
-may be repeated.
-
-With --dry-run it only prints what would change. A line with "+" is a new service or endpoint. A line with "!" is a
-service whose slug or address is listed already, which makes an import refuse the file, with the differences.
+An import removes nothing and may be repeated. Import checks only the syntax of an address; a crawl decides whether it
+may be visited. With --dry-run it only prints what would change.
 
 EXIT STATUS
 
-0 if every service is listed, or with --dry-run would be; 1 if none is.`,
+0 if everything is imported, or with --dry-run would be; 1 if nothing is.`,
 		Example: "  tollbook services import services.toml\n" +
 			"  tollbook services import --dry-run https://facilitator.example/discovery/resources",
-		Args: cli.Arguments("FILE"),
+		Args:    cli.Arguments("FILE"),
+		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], "https://") || strings.HasPrefix(args[0], "http://") {
 				return runImportURL(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
-			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
+			return o.list(args[0]).RunFile(cmd.Context(), o.DataOptions, o.applyOptions(),
+				services.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runServicesImport(ctx context.Context, o importOptions, path string, stdout io.Writer) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	defer f.Close()
-	listings, err := crawl.ReadListings(path, f, time.Now())
-	if err != nil {
-		return fmt.Errorf("nothing was imported:\n%w", err)
-	}
-	if len(listings) == 0 {
-		return fmt.Errorf("nothing was imported: %s contains no service; write an object of a JSON list, or a "+
-			"[[service]] table of a TOML file, for each", path)
-	}
-	var before []postgres.Service
-	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
-		if err := db.RefuseSample(ctx); err != nil {
-			return err
-		}
-		if !o.DryRun {
-			return db.AddListings(ctx, listings)
-		}
-		before, err = db.Services(ctx)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("nothing was imported: %w", err)
-	}
-	if o.DryRun {
-		return report.ImportPlan(stdout, crawl.NewImportPlan(crawl.ImportReport{New: listings}, before), o.JSON)
-	}
-	if o.JSON {
-		return report.JSON(stdout, map[string]int{"listed": len(listings)})
-	}
-	_, err = fmt.Fprintf(stdout, "%d services listed. Next: tollbook crawl visits them\n", len(listings))
-	return err
-}
-
-// runImportURL imports a list, or a facilitator's catalogue, from a URL.
+// runImportURL imports the list or the catalogue at a URL.
 func runImportURL(ctx context.Context, o importOptions, listURL string, stdout io.Writer) error {
 	guard, err := o.guard()
 	if err != nil {
@@ -145,6 +108,15 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	c := crawl.New(db.DB, crawl.Options{HostGap: o.HostGap, Logger: logger},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer c.Close()
+	if crawl.IsList(listURL) {
+		data, err := c.FetchList(ctx, listURL)
+		if err != nil {
+			return fmt.Errorf("import %s: %w", listURL, err)
+		}
+		l := o.list(listURL)
+		l.Data = data
+		return l.Run(ctx, db, o.applyOptions(), services.Streams{Out: stdout}) // it removes nothing, so it never asks
+	}
 	bar := progress.NewCounter("read")
 	run := c.Import
 	if o.DryRun {
@@ -156,11 +128,7 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 		return fmt.Errorf("import %s: %w", listURL, err)
 	}
 	if o.DryRun {
-		before, err := db.Services(ctx)
-		if err != nil {
-			return err
-		}
-		return report.ImportPlan(stdout, crawl.NewImportPlan(got, before), o.JSON)
+		return report.ImportPlan(stdout, crawl.NewImportPlan(got), o.JSON)
 	}
 	return report.Import(stdout, got, o.JSON)
 }

@@ -85,7 +85,7 @@ func TestRecomputeServers(t *testing.T) { // not parallel: DATABASE_URL is the p
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := runServicesImport(t.Context(), importOptions{DataOptions: data}, file, io.Discard); err != nil {
+	if err := importFile(t.Context(), data, file); err != nil {
 		t.Fatal(err)
 	}
 	crawl := crawlOptions{

@@ -13,6 +13,7 @@ import (
 	"tollbook/cmd/tollbook/completion"
 	"tollbook/cmd/tollbook/decisions"
 	"tollbook/cmd/tollbook/migration"
+	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
@@ -51,14 +52,15 @@ EXIT STATUS
 
 0 for success, 1 for a failure, 2 for an error in the command line or the configuration.`,
 		Example: `  tollbook demo                          try it offline, with sample services
-  tollbook services import services.toml
+  tollbook services apply services.toml
   tollbook up                            run a whole directory`,
 		Version:           version.Line(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	},
-		newDemoCommand(c), newServicesCommand(), decisions.NewSubmissions(), decisions.NewFacilitators(),
+		newDemoCommand(c), services.NewCommand(newServicesImportCommand(), newServicesVerifyCommand()),
+		decisions.NewSubmissions(), decisions.NewFacilitators(),
 		newCrawlCommand(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),

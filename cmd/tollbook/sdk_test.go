@@ -68,7 +68,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	if err := os.WriteFile(file, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := runServicesImport(t.Context(), importOptions{DataOptions: data}, file, io.Discard); err != nil {
+	if err := importFile(t.Context(), data, file); err != nil {
 		t.Fatal(err)
 	}
 	var report bytes.Buffer

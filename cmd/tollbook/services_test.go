@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
-	"tollbook/cmd/tollbook/report"
-	"tollbook/crawl"
+	"github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/services"
+	"tollbook/crawl/servicelist"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -20,9 +25,7 @@ func TestImportDryRun(t *testing.T) {
 	before := ran(t, env, "export")
 	if out := ran(t, env, "services", "import", "--dry-run",
 		file); out != "+ service-0000 https://s0000.example: /a, POST /b\n+ service-0001 https://s0001.example: "+
-		"/a, POST /b\n"+
-		"2 services would be listed, 0 would get endpoints, 0 are listed already, 0 have an address that is "+
-		"never visited\n" {
+		"/a, POST /b\n2 to add, 0 to change, 0 to retire, 0 unchanged\nNothing was changed, because of --dry-run\n" {
 		t.Errorf("of an empty directory:\n%s", out)
 	}
 	if after := ran(t, env, "export"); after != before {
@@ -31,30 +34,36 @@ func TestImportDryRun(t *testing.T) {
 	ran(t, env, "services", "import", file)
 	before = ran(t, env, "export")
 	three := writeFile(t, "three.json", directory(3, "New words."))
-	code, out, stderr := run(t, env, "services", "import", "--dry-run", three)
-	if code != 1 || !strings.Contains(stderr, "nothing would be imported") ||
-		out != "+ service-0002 https://s0002.example: /a, POST /b\n"+
-			"! service-0000 https://s0000.example is listed as service-0000\n    description: Old words. → New "+
-			"words.\n"+
-			"! service-0001 https://s0001.example is listed as service-0001\n    description: Old words. → New "+
-			"words.\n"+
-			"1 services would be listed, 0 would get endpoints, 2 are listed already, 0 have an address that is "+
-			"never visited\n" {
-		t.Errorf("of one that has two of three: exit %d\n%s%s", code, out, stderr)
+	want := "+ service-0002 https://s0002.example: /a, POST /b\n" +
+		"~ service-0000\n    description: Old words. → New words.\n" +
+		"~ service-0001\n    description: Old words. → New words.\n" +
+		"1 to add, 2 to change, 0 to retire, 0 unchanged\n"
+	if diff := cmp.Diff(want+"Nothing was changed, because of --dry-run\n",
+		ran(t, env, "services", "import", "--dry-run", three)); diff != "" {
+		t.Errorf("of one that has two of three (-want +got):\n%s", diff)
 	}
-	code, out, _ = run(t, env, "services", "import", "--dry-run", "--json", three)
-	var plan crawl.ImportPlan
-	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 1 || len(plan.New) != 1 ||
-		len(plan.Conflicts) != 2 || plan.Conflicts[0].Listed != "service-0000" {
-		t.Errorf("as JSON: exit %d, %v\n%s", code, err, out)
+	var plan servicelist.Plan
+	out := ran(t, env, "services", "import", "--dry-run", "--json", three)
+	if err := json.Unmarshal([]byte(out), &plan); err != nil || len(plan.Add) != 1 || len(plan.Change) != 2 {
+		t.Errorf("as JSON: %v\n%s", err, out)
 	}
 	if after := ran(t, env, "export"); after != before {
 		t.Errorf("a dry run changed the directory:\n%s", after)
 	}
-	if code, _, stderr := run(t, env, "services", "import", three); code != 1 ||
-		!strings.Contains(stderr, "already listed") {
-		t.Errorf("the import itself: exit %d, %s", code, stderr)
+	if diff := cmp.Diff(want+"Applied. Next: tollbook crawl visits the services\n",
+		ran(t, env, "services", "import", three)); diff != "" {
+		t.Errorf("the import itself (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff("0 to add, 0 to change, 0 to retire, 3 unchanged\nNo change\n",
+		ran(t, env, "services", "import", three)); diff != "" {
+		t.Errorf("the import again (-want +got):\n%s", diff)
+	}
+}
+
+// importFile imports a list as "tollbook services import" does.
+func importFile(ctx context.Context, data cli.DataOptions, file string) error {
+	l := services.List{Name: file, Actor: "test"}
+	return l.RunFile(ctx, data, services.ApplyOptions{}, services.Streams{Out: io.Discard, Err: io.Discard})
 }
 
 // TestServicesShow checks the facts of one service, as text and as JSON.

@@ -70,7 +70,7 @@ uses DATABASE_URL), visits services, reads the chains of the configuration, buil
 --serve-listen. Each part works as its own command does: crawl, index, build, publish, prune, serve, services verify
 --all. Visits to hosts of others need --crawl-contact.
 
-Add services with "tollbook services import", before the start or while up runs. With --serve-submissions their
+Add services with "tollbook services apply", before the start or while up runs. With --serve-submissions their
 owners can submit them, and --submissions-notify is run when they do. All other commands work beside up, too: they
 use the same private Postgres, which stops with the last of them. A second up or demo on the same --data is refused.
 

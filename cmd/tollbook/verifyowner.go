@@ -15,6 +15,7 @@ import (
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/services"
 	"tollbook/crawl/facts"
 	"tollbook/site/postgres"
 )
@@ -109,7 +110,7 @@ func (o *verifyOwnerOptions) verify(
 	r := report.Ownership{Slug: slug}
 	token, base, err := db.OwnershipToken(ctx, slug)
 	if errors.Is(err, postgres.ErrNotFound) {
-		return r, errNoService(slug)
+		return r, services.ErrNoService(slug)
 	}
 	if err != nil {
 		return r, err

@@ -123,7 +123,9 @@ func (r *Reader) isDamage(ctx context.Context, err error) bool {
 func (r *Reader) readServices(ctx context.Context) ([]ServiceFacts, error) {
 	var list []ServiceFacts
 	var s Service
-	err := rows.Each(ctx, r.tx, `SELECT id, slug, name FROM services ORDER BY slug`, []any{&s.ID, &s.Slug, &s.Name},
+	err := rows.Each(ctx, r.tx, `
+		SELECT id, slug, name FROM services WHERE listing_state <> 'hidden' ORDER BY slug`,
+		[]any{&s.ID, &s.Slug, &s.Name},
 		func() { list = append(list, ServiceFacts{Service: s}) })
 	if err != nil {
 		return nil, fmt.Errorf("read services: %w", err)

@@ -23,7 +23,7 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 func (db *DB) DueSites(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := rows.Column[int64](ctx, db.pool, `
 		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
-		WHERE f.service_id IS NULL OR f.next_at <= $1
+		WHERE s.listing_state = 'listed' AND (f.service_id IS NULL OR f.next_at <= $1)
 		ORDER BY f.next_at NULLS FIRST, s.id
 		LIMIT $2`, now, limit)
 	if err != nil {
@@ -60,7 +60,7 @@ func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease ti
 func (db *DB) TakeSite(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
 		WITH there AS (
-			SELECT id FROM services WHERE id = $1 FOR NO KEY UPDATE
+			SELECT id FROM services WHERE id = $1 AND listing_state = 'listed' FOR NO KEY UPDATE
 		), leased AS (
 			INSERT INTO site_facts (service_id, next_at) SELECT id, $2::timestamptz + $3::interval FROM there
 			ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $2
@@ -108,10 +108,11 @@ func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, leas
 	return tag.RowsAffected() > 0, nil
 }
 
-// CountUnvisited returns how many services were never visited.
+// CountUnvisited returns how many services are to be visited and never were.
 func (db *DB) CountUnvisited(ctx context.Context) (n int, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE last_checked_at IS NULL`).
-		Scan(&n); err != nil {
+	if err := db.pool.QueryRow(ctx, `
+		SELECT count(*) FROM service_states JOIN services ON id = service_id
+		WHERE last_checked_at IS NULL AND listing_state = 'listed'`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count unvisited services: %w", err)
 	}
 	return n, nil

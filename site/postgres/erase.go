@@ -16,7 +16,7 @@ type RemovedService struct {
 }
 
 // EraseService deletes a service with all its facts, or returns ErrNotFound. Its rows in the logs of all services keep
-// their numbers and lose their content. If it is listed again, it is a new service.
+// their numbers and lose their content. Its slug is never given again.
 func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// Keep SealLogs from summing its checks again. Visits and site readings lock the service's row before any
@@ -46,10 +46,7 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM removed_services WHERE slug = $1`, slug)
-		if err == nil {
-			_, err = tx.Exec(ctx, `INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, slug, now)
-		}
+		_, err = tx.Exec(ctx, `INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, slug, now)
 		return err
 	})
 	if err != nil {

@@ -17,11 +17,14 @@ import (
 // ErrListed says that the directory already has a slug or a base address.
 var ErrListed = errors.New("already listed")
 
+// ErrSlugUsed says that an erased service had a slug. A slug is never given twice, because readers keep links to it.
+var ErrSlugUsed = errors.New("an erased service had this slug, and a slug is never given twice; choose another")
+
 // listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states,
 // which is what visits change.
 const (
 	listedColumns = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
-		check_interval`
+		listing_state, listing_state_at, pruned, check_interval`
 	stateColumns   = `next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
 	serviceColumns = listedColumns + `, ` + stateColumns
 	serviceRows    = `services JOIN service_states state ON state.service_id = services.id`
@@ -33,8 +36,8 @@ const endpointColumns = `id, service_id, method, method_declared, path, descript
 	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free,
 	declared_price, head_url, head_status`
 
-// AddListings lists services with their endpoints in one transaction. Each is due at once. It returns ErrListed, with
-// the listing's slug, if a slug or base address is taken.
+// AddListings lists services with their endpoints in one transaction. Each is due at once. It returns ErrListed or
+// ErrSlugUsed, with the listing's slug, if a slug or base address is taken.
 func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	return db.Transact(ctx, func(tx pgx.Tx) error {
 		for _, l := range listings {
@@ -46,7 +49,7 @@ func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	})
 }
 
-// AddListing lists a service in a transaction and returns its id, or ErrListed.
+// AddListing lists a service in a transaction and returns its id, or ErrListed or ErrSlugUsed.
 func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error) {
 	interval := l.Interval
 	if interval == 0 {
@@ -70,11 +73,16 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 		return 0, fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
-	// otherwise the next build would remove its rows again
-	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug)
+	// after the insert, which waits for whoever erases a service with this slug
+	var used bool
+	batch.Queue(`SELECT EXISTS (SELECT FROM removed_services WHERE slug = $1)`, l.Slug).QueryRow(
+		func(row pgx.Row) error { return row.Scan(&used) })
 	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("insert endpoints: %w", err)
+	}
+	if used {
+		return 0, ErrSlugUsed
 	}
 	return id, nil
 }
@@ -188,10 +196,11 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// NextDue returns when the next service is due, nil if nothing is listed, and the time of the database's clock.
+// NextDue returns when the next service is due, nil if nothing will be, and the time of the database's clock.
 func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at), clock_timestamp() FROM service_states`).Scan(&next,
-		&now); err != nil {
+	if err := db.pool.QueryRow(ctx, `
+		SELECT min(next_check_at), clock_timestamp() FROM service_states WHERE next_check_at < $1`,
+		neverDue.AddDate(-1, 0, 0)).Scan(&next, &now); err != nil {
 		return nil, now, fmt.Errorf("read next due time: %w", err)
 	}
 	return next, now, nil

@@ -38,10 +38,7 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx,
-			`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, 'verify', $3, $4)`, now, actor,
-			id, slug)
-		return err
+		return auditService(ctx, tx, now, actor, "verify", id, slug)
 	})
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", slug, err)
@@ -49,9 +46,11 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 	return nil
 }
 
-// ClaimedServices returns the slugs of the services with an ownership token, sorted. Their proof can be checked again.
+// ClaimedServices returns the slugs of the visited services with an ownership token, sorted. Their proof can be checked
+// again.
 func (db *DB) ClaimedServices(ctx context.Context) ([]string, error) {
-	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
+	rows, err := db.pool.Query(ctx, `
+		SELECT slug FROM services WHERE ownership_token IS NOT NULL AND listing_state = 'listed' ORDER BY slug`)
 	if err != nil {
 		return nil, fmt.Errorf("read claimed services: %w", err)
 	}

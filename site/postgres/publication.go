@@ -112,9 +112,10 @@ func (db *DB) ReplacePublication(ctx context.Context, target string, was int64, 
 	return nil
 }
 
-// RemovedServices returns the slugs of the services that the operator erased, sorted.
+// RemovedServices returns the slugs of the services that the operator erased or hid, sorted.
 func (db *DB) RemovedServices(ctx context.Context) ([]string, error) {
-	rows, err := db.pool.Query(ctx, `SELECT slug FROM removed_services ORDER BY slug`)
+	rows, err := db.pool.Query(ctx, `
+		SELECT slug FROM removed_services UNION SELECT slug FROM services WHERE listing_state = 'hidden' ORDER BY slug`)
 	if err != nil {
 		return nil, fmt.Errorf("read removed services: %w", err)
 	}

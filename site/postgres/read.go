@@ -19,7 +19,8 @@ import (
 // Facts is what a build reads, as of one moment.
 type Facts struct {
 	Source   string           // "" for a real directory, else the notice that load.Sample stored
-	Services []ServiceFacts   // by slug
+	Services []ServiceFacts   // by slug, without hidden ones
+	Hidden   []HiddenService  // by slug
 	Damaged  []DamagedService // those of Services that have only an ID, a slug and a name
 	checks.DirectoryFacts
 
@@ -90,6 +91,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("read source: %w", err)
+	}
+	if f.Hidden, err = r.readHidden(ctx); err != nil {
+		return nil, err
 	}
 	f.Services, err = r.readServices(ctx)
 	if err = f.addDamaged(err); err != nil {

@@ -127,7 +127,7 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 	err error) {
 	err = db.decide(ctx, id, func(tx pgx.Tx, s ReviewedSubmission) error {
 		// Choose slugs one after the other. If an import takes the slug meanwhile, the unique index refuses it.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook slugs'))`); err != nil {
+		if err := lockSlugs(ctx, tx); err != nil {
 			return err
 		}
 		var listed bool

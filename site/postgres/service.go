@@ -18,6 +18,9 @@ type Service struct {
 	Source      string
 	CreatedAt   time.Time
 	VerifiedAt  *time.Time
+	State       string     // StateListed, StatePaused, StateHidden or StateRetired
+	StateAt     *time.Time // when the state changed last; nil if it never did
+	Pruned      bool       // retired because a file no longer names it
 
 	CheckInterval       time.Duration
 	NextCheckAt         time.Time
@@ -27,6 +30,17 @@ type Service struct {
 	ConsecutiveFailures int        // conclusive offline visits in a row
 	FailingSince        *time.Time // first of these visits
 }
+
+// The states of a service. Only a listed service is visited; a hidden one is not published.
+const (
+	StateListed  = "listed"
+	StatePaused  = "paused"
+	StateHidden  = "hidden"
+	StateRetired = "retired"
+)
+
+// neverDue is next_check_at of a service that is not visited.
+var neverDue = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Endpoint is a row of endpoints: a method and path of a service.
 type Endpoint struct {

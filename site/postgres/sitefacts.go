@@ -76,7 +76,7 @@ func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration,
 		taken, err := services(ctx, tx, `
 			WITH due AS (
 				SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
-				WHERE f.service_id IS NULL OR f.next_at <= $1
+				WHERE s.listing_state = 'listed' AND (f.service_id IS NULL OR f.next_at <= $1)
 				ORDER BY f.next_at NULLS FIRST, s.id
 				LIMIT $2
 				FOR NO KEY UPDATE OF s SKIP LOCKED

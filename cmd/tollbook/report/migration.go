@@ -19,7 +19,7 @@ func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
 	var b strings.Builder
 	program := ""
 	if p.Program != "" {
-		program = " of tollbook " + visible(p.Program)
+		program = " of tollbook " + Visible(p.Program)
 	}
 	switch {
 	case len(p.Migrations) == 0:

@@ -63,7 +63,7 @@ func (t *Table) Row(values ...any) {
 		if i > 0 {
 			io.WriteString(t.w, "\t")
 		}
-		io.WriteString(t.w, visible(fmt.Sprint(v)))
+		io.WriteString(t.w, Visible(fmt.Sprint(v)))
 	}
 	io.WriteString(t.w, "\n")
 }
@@ -71,8 +71,8 @@ func (t *Table) Row(values ...any) {
 // Flush writes the table.
 func (t *Table) Flush() error { return t.w.Flush() }
 
-// visible returns a text without control and format characters, which a stranger may have written into it.
-func visible(s string) string {
+// Visible returns a text without control and format characters, which a stranger may have written into it.
+func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return -1

@@ -28,7 +28,7 @@ func Services(w io.Writer, services []postgres.Service, asJSON bool) error {
 		return JSONList(w, serviceLines(services))
 	}
 	if len(services) == 0 {
-		_, err := fmt.Fprintln(w, "No services are listed. Add some: tollbook services import FILE")
+		_, err := fmt.Fprintln(w, "No services are listed. Add some: tollbook services apply FILE")
 		return err
 	}
 	t := NewTable(w, "SLUG", "STATE", "CATEGORY", "LAST CHECK", "URL")

@@ -113,7 +113,7 @@ func (s *Submission) Print(w io.Writer, asJSON bool) error {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s %s: %s %s\n", e.At, visible(e.Actor), e.Action, visible(e.Detail))
+		fmt.Fprintf(w, "%s %s: %s %s\n", e.At, Visible(e.Actor), e.Action, Visible(e.Detail))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/usage"
+	"tollbook/site/listing"
 )
 
 // DefaultFile is read if it exists. A file that a flag or variable names must exist.
@@ -138,7 +139,7 @@ func Read(path string, data []byte) (Configuration, error) {
 	for _, key := range positions.keys {
 		name := withoutNumbers(key)
 		if !slices.Contains(keys(), name) {
-			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name, Suggestion(name, keys()))
+			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name, listing.Suggestion(name, keys()))
 		}
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {

@@ -1,4 +1,4 @@
-package crawl
+package servicelist
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"tollbook/site/listing"
 )
 
-// FuzzListings reads arbitrary bytes with both readers of lists. Accepted entries must have a web URL, a unique slug
+// FuzzRead reads arbitrary bytes with both readers of lists. Accepted entries must have a web URL, a unique slug
 // and text that Postgres can store. Errors must name a line of the list.
-func FuzzListings(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	entry := `{"service_name":"Acme","description":"d","url":"https://api.acme.example/v1","website_url":"https://` +
 		`acme.example","category":"AI","endpoints":["/a","POST /b"]}`
 	f.Add([]byte("["+entry+"]"), false)
@@ -24,7 +24,7 @@ func FuzzListings(f *testing.F) {
 		"url = \"https://api.acme.example\"\ncategory = \"AI\"\nendpoints = [\"/a\"]\n"), true)
 	f.Add([]byte("[[service]]\nslug = 'a'\n[[service]]\nslug = 'a'\nurl = 1979-05-27\n[service.x]\n"), true)
 	f.Add([]byte("service = [{url = \"https://a.example\"}]"), true)
-	if data, err := os.ReadFile("sample/services.toml"); err == nil {
+	if data, err := os.ReadFile("../sample/services.toml"); err == nil {
 		f.Add(data, true)
 	}
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -33,9 +33,9 @@ func FuzzListings(f *testing.F) {
 		if toml {
 			name = "list.toml"
 		}
-		listings, err := ReadListings(name, bytes.NewReader(data), now)
+		listings, err := Read(bytes.NewReader(data), Options{Name: name, Now: now})
 		if err != nil {
-			if fault := new(ListingError); !errors.As(err, &fault) || fault.Line < 0 ||
+			if fault := new(Fault); !errors.As(err, &fault) || fault.Line < 0 ||
 				fault.Line > bytes.Count(data, []byte("\n"))+1 {
 				t.Errorf("%v: the list has %d lines", err, bytes.Count(data, []byte("\n"))+1)
 			}

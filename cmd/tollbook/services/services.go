@@ -1,4 +1,6 @@
-package main
+// Package services contains the commands on listed services. It must never contain a rule: what a list means is
+// decided by package servicelist.
+package services
 
 import (
 	"context"
@@ -15,18 +17,19 @@ import (
 	"tollbook/site/postgres"
 )
 
-func newServicesCommand() *cobra.Command {
+// NewCommand returns the command services. It contains the given commands too, which need settings of visits.
+func NewCommand(others ...*cobra.Command) *cobra.Command {
 	return cli.NewGroup(&cobra.Command{
 		Use:   "services",
-		Short: "Add, list, show, verify and remove services",
+		Short: "Add, change, list, verify and remove services",
 		Long:  `Services changes and shows which services the directory lists.` + cli.GroupStatus,
-	},
-		newServicesImportCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesVerifyCommand(),
-		newServicesRemoveCommand())
+	}, append([]*cobra.Command{
+		newApplyCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesRemoveCommand(),
+	}, others...)...)
 }
 
-// errNoService returns the error for a slug that is not listed.
-func errNoService(slug string) error {
+// ErrNoService returns the error for a slug that is not listed.
+func ErrNoService(slug string) error {
 	return fmt.Errorf("no service %q is listed; tollbook services list shows all", slug)
 }
 
@@ -98,7 +101,7 @@ func runServicesShow(ctx context.Context, o cli.DataOptions, slug string, asJSON
 			return err
 		}
 		if s == nil {
-			return errNoService(slug)
+			return ErrNoService(slug)
 		}
 		prices, err := db.CurrentPrices(ctx, s.ID)
 		if err != nil {
@@ -142,7 +145,7 @@ EXIT STATUS
 func runServicesRemove(ctx context.Context, o cli.DataOptions, slug string, stdout io.Writer) error {
 	err := cli.WithDatabase(ctx, o, func(db *database.DB) error { return db.EraseService(ctx, slug, time.Now()) })
 	if errors.Is(err, postgres.ErrNotFound) {
-		return errNoService(slug)
+		return ErrNoService(slug)
 	}
 	if err != nil {
 		return err

@@ -1,9 +1,10 @@
-package crawl
+package servicelist
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ slug         = "b"
 source       = "imported:peer"
 `
 
-func TestReadListings(t *testing.T) {
+func TestRead(t *testing.T) {
 	t.Parallel()
 	want := []postgres.Listing{
 		{
@@ -62,20 +63,27 @@ func TestReadListings(t *testing.T) {
 	}
 	for name, text := range map[string]string{"list.json": listJSON, "list": listJSON, "list.toml": listTOML,
 		"LIST.TOML": listTOML} {
-		got, err := ReadListings(name, strings.NewReader(text), noon)
+		got, err := Read(strings.NewReader(text), Options{Name: name, Now: noon})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, listings(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	for name, text := range map[string]string{"empty.json": " [ ] \n", "empty.toml": "# nothing yet\n"} {
-		if got, err := ReadListings(name, strings.NewReader(text), noon); err != nil || len(got) != 0 {
+		if got, err := Read(strings.NewReader(text), Options{Name: name, Now: noon}); err != nil || len(got) != 0 {
 			t.Errorf("%s: %d listings, error %v", name, len(got), err)
 		}
 	}
+}
+
+func listings(entries []Entry) (list []postgres.Listing) {
+	for _, e := range entries {
+		list = append(list, e.Listing)
+	}
+	return list
 }
 
 // good returns a valid entry in JSON with one field replaced; value "" omits the field.
@@ -164,21 +172,27 @@ func TestFaultsOfAnEntry(t *testing.T) {
 			`slug "` + strings.Repeat("a", 81) + `" must be 1 to 80 of a-z, 0-9 and inner hyphens`},
 		{"source", `"submitted"`, `source "submitted" must begin with imported:`},
 		{"source", `"imported:a\nb"`, `source "imported:a\nb" must begin with imported:`},
-		{"x", "1", `unknown field "x"`},
+		{"x", "1", "unknown field x"},
 		{"service_name", "7", "service_name: want a string, got number"},
 		{"endpoints", `"/x"`, "endpoints: want a list of strings, got string"},
 		{"endpoints", `[7]`, "endpoints: want a list of strings, got number"},
 	} {
 		list := "[\n" + `{"service_name": "First", "description": "d", "url": "https://first.example", "category": ` +
 			`"AI", "endpoints": ["/x"]},` + "\n" + good(test.field, test.value) + "\n]\n"
-		got, err := ReadListings("list.json", strings.NewReader(list), noon)
-		if diff := cmp.Diff([]string{"list.json:3: " + test.fault}, faults(err)); diff != "" || got != nil {
+		got, err := Read(strings.NewReader(list), Options{Name: "list.json", Now: noon})
+		texts := faults(err)
+		for i := range texts {
+			texts[i] = column.ReplaceAllString(texts[i], "$1: ") // TestEveryFaultIsReported compares columns
+		}
+		if diff := cmp.Diff([]string{"list.json:3: " + test.fault}, texts); diff != "" || got != nil {
 			t.Errorf("%s %.40s: %d listings, faults (-want +got):\n%s", test.field, test.value, len(got), diff)
 		}
 	}
 }
 
-// faults returns the messages of the *ListingErrors that err joins.
+var column = regexp.MustCompile(`^(list.json:3):\d+: `)
+
+// faults returns the messages of the *Faults that err joins.
 func faults(err error) []string {
 	if err == nil {
 		return nil
@@ -189,9 +203,9 @@ func faults(err error) []string {
 	}
 	var out []string
 	for _, e := range joined.Unwrap() {
-		var fault *ListingError
+		var fault *Fault
 		if !errors.As(e, &fault) {
-			out = append(out, "not a ListingError: "+e.Error())
+			out = append(out, "not a Fault: "+e.Error())
 			continue
 		}
 		out = append(out, fault.Error())
@@ -207,54 +221,71 @@ func TestEveryFaultIsReported(t *testing.T) {
 		good("url", `"https://other.example"`) + ",",
 		good("category", `""`) + ",", `{"service_name": 1},`, `{"service_nam": "x"},`, `{"service_name": "Zed",`,
 		`"url": "z", "category": "AI", "endpoints": []}`, "]"}, "\n")
-	_, err := ReadListings("list.json", strings.NewReader(list), noon)
+	_, err := Read(strings.NewReader(list), Options{Name: "list.json", Now: noon})
 	want := []string{
-		"list.json:3: url https://acme.example is already at line 2",
-		"list.json:5: slug acme is already at line 2",
-		"list.json:6: category is missing",
-		"list.json:7: service_name: want a string, got number",
-		`list.json:8: unknown field "service_nam"`,
-		`list.json:9: url must start with https:// or http:// and a host; got "z"; description is missing; ` +
-			`endpoints must be a list of 1 to 25 paths; got 0`,
+		"list.json:3:53: url https://acme.example is already at line 2",
+		"list.json:5:18: slug acme is already at line 2",
+		"list.json:6:89: category is missing",
+		"list.json:7:1: url is missing",
+		"list.json:7:1: description is missing",
+		"list.json:7:1: category is missing",
+		"list.json:7:1: endpoints must be a list of 1 to 25 paths; got 0",
+		"list.json:7:18: service_name: want a string, got number",
+		"list.json:8:1: url is missing",
+		"list.json:8:1: service_name is missing",
+		"list.json:8:1: description is missing",
+		"list.json:8:1: category is missing",
+		"list.json:8:1: endpoints must be a list of 1 to 25 paths; got 0",
+		`list.json:8:2: unknown field service_nam; did you mean "service_name"?`,
+		"list.json:9:1: description is missing",
+		`list.json:10:8: url must start with https:// or http:// and a host; got "z"`,
+		"list.json:10:44: endpoints must be a list of 1 to 25 paths; got 0",
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 }
 
+// missing returns the faults of some of the five required fields that an entry lacks.
+func missing(at string, from, to int) string {
+	faults := []string{"url is missing", "service_name is missing", "description is missing", "category is missing",
+		"endpoints must be a list of 1 to 25 paths; got 0"}[from:to]
+	return "a.toml:" + at + ": " + strings.Join(faults, "\na.toml:"+at+": ")
+}
+
 func TestFaultsOfAFile(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, text, fault string }{
-		{"a.json", "", "a.json:1: the list ends too early"},
-		{"a.json", "\n\n  ", "a.json:1: the list ends too early"},
-		{"a.json", "{}", "a.json:1: want a list of objects: [ {…}, … ]"},
-		{"a.json", "\"x\"", "a.json:1: want a list of objects: [ {…}, … ]"},
-		{"a.json", "null", "a.json:1: want a list of objects: [ {…}, … ]"},
-		{"a.json", "[\n{}", "a.json:2: the list ends too early"},
-		{"a.json", "[\n{\n\"url\":", "a.json:3: the list ends too early"},
-		{"a.json", "[\n{\n\"url\": x}]", "a.json:3: invalid character 'x' looking for beginning of value"},
+		{"a.json", "", "a.json:1:1: the list ends too early"},
+		{"a.json", "\n\n  ", "a.json:1:1: the list ends too early"},
+		{"a.json", "{}", "a.json:1:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "\"x\"", "a.json:1:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "null", "a.json:1:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "[\n{}", "a.json:2:3: the list ends too early"},
+		{"a.json", "[\n{\n\"url\":", "a.json:3:7: the list ends too early"},
+		{"a.json", "[\n{\n\"url\": x}]", "a.json:3:8: invalid character 'x' looking for beginning of value"},
 		{"a.json", "[\n" + good("", "") + "\n" + good("slug", `"b"`) + "]",
-			"a.json:3: invalid character '{' after array element"},
-		{"a.json", "[\n" + good("", "") + ",\n]", "a.json:3: invalid character ']' looking for beginning of value"},
-		{"a.json", "[]\n[]", "a.json:2: invalid character '[' after top-level value"},
-		{"a.json", "\ufeff[", "a.json:1: the list ends too early"},
-		{"a.json", "[1]", "a.json:1: want an object, got number"},
-		{"a.json", "[" + strings.Repeat("[", 20_000), "a.json:1: invalid character '[' exceeded max depth"},
-		{"a.toml", "[[service]]\nurl = 1\n", "a.toml:2: url: want a string, got integer"},
-		{"a.toml", "[[service]]\nurl = \"x\n", "a.toml:2: basic strings cannot have new lines"},
+			"a.json:3:1: invalid character '{' after array element"},
+		{"a.json", "[\n" + good("", "") + ",\n]", "a.json:3:1: invalid character ']' looking for beginning of value"},
+		{"a.json", "[]\n[]", "a.json:2:1: invalid character '[' after top-level value"},
+		{"a.json", "\ufeff[", "a.json:1:2: the list ends too early"},
+		{"a.json", "[1]", "a.json:1:2: want an object, got number"},
+		{"a.json", "[" + strings.Repeat("[", 20_000), "a.json:1:10001: invalid character '[' exceeded max depth"},
+		{"a.toml", "[[service]]\nurl = 1\n", missing("1:3", 1, 5) + "\na.toml:2:7: url: want a string, got number"},
+		{"a.toml", "[[service]]\nurl = \"x\n", "a.toml:2:9: basic strings cannot have new lines"},
 		{"a.toml", "[[service]]\n\nprice = 1\n[[service]]\nmethod = 1\n",
-			"a.toml:3: unknown field service.price\na.toml:5: unknown field service.method"},
-		{"a.toml", "[[services]]\n", "a.toml:1: unknown field services"},
-		{"a.toml", "service = 3\n", "a.toml:1: want an object, got integer"},
-		{"a.toml", "[[service]]\nurl = \"\xff\"\n", "a.toml:2: invalid UTF-8 character in basic string"},
-		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n",
-			"a.toml:2: url is missing; description is missing; category is missing; " +
-				"endpoints must be a list of 1 to 25 paths; got 0"},
-		{"a.toml", "service = [ {service_name = \"A\"} ]\n",
-			"a.toml: url is missing; description is missing; category is missing; " +
-				"endpoints must be a list of 1 to 25 paths; got 0"},
+			missing("1:3", 0, 5) + "\na.toml:3:1: unknown field price\n" + missing("4:3", 0, 5) +
+				"\na.toml:5:1: unknown field method"},
+		{"a.toml", "[[services]]\n", `a.toml:1:3: unknown table services; did you mean "service"?`},
+		{"a.toml", "title = \"x\"\n", "a.toml:1:1: unknown field title; each service begins with [[service]]"},
+		{"a.toml", "service = 3\n", "a.toml:1:11: want a list of tables, got number"},
+		{"a.toml", "service = [3]\n", "a.toml:1:12: want a table, got number"},
+		{"a.toml", "[[service]]\nurl = \"\xff\"\n", "a.toml:2:8: invalid UTF-8 character in basic string"},
+		{"a.toml", "[[service]]\nslug = \"a\"\nslug = \"b\"\n", "a.toml:3:1: key slug is already defined"},
+		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n", missing("2:3", 0, 1) + "\n" + missing("2:3", 2, 5)},
+		{"a.toml", "service = [ {service_name = \"A\"} ]\n", missing("1:13", 0, 1) + "\n" + missing("1:13", 2, 5)},
 	} {
-		got, err := ReadListings(test.name, strings.NewReader(test.text), noon)
+		got, err := Read(strings.NewReader(test.text), Options{Name: test.name, Now: noon})
 		if diff := cmp.Diff(strings.Split(test.fault, "\n"), faults(err)); diff != "" || got != nil {
 			t.Errorf("%.40q: %d listings, faults (-want +got):\n%s", test.text, len(got), diff)
 		}
@@ -275,16 +306,16 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestListsAreBounded(t *testing.T) {
 	t.Parallel()
 	var r endless
-	_, err := ReadListings("list.json", &r, noon)
+	_, err := Read(&r, Options{Name: "list.json", Now: noon})
 	if diff := cmp.Diff([]string{"list.json: is larger than 64 MiB"}, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
-	if r.read > 2*maxList {
-		t.Errorf("%d bytes read of a list limited to %d", r.read, maxList)
+	if r.read > 2*MaxBytes {
+		t.Errorf("%d bytes read of a list limited to %d", r.read, MaxBytes)
 	}
 	broken := errors.New("disk is gone")
-	if _, err := ReadListings("list.json", io.MultiReader(strings.NewReader("["), failing{broken}),
-		noon); !errors.Is(err, broken) {
+	if _, err := Read(io.MultiReader(strings.NewReader("["), failing{broken}),
+		Options{Name: "list.json", Now: noon}); !errors.Is(err, broken) {
 		t.Errorf("list that can't be read: %v, want %v", err, broken)
 	}
 }
