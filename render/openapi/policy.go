@@ -76,8 +76,8 @@ func said(code int, kind, message string) func() site.Error {
 
 // failures lists them by status.
 var failures = []failure{
-	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is current.", nil,
-		nil},
+	{http.StatusNotModified, "NotModified",
+		"The copy named in If-None-Match is current, or If-Modified-Since is exactly its Last-Modified.", nil, nil},
 	{http.StatusBadRequest, "BadRequest",
 		"A parameter or a field of a submission has an invalid value; `fields` names each.", nil,
 		exampleBadRequest},
@@ -150,7 +150,7 @@ var apiHeaders = schema.Object[*apiHeader]{
 		Value: &apiHeader{
 			Description: "Strong validator of the body. For an uncompressed file it is the first 32 digits of its " +
 				"SHA-256.", Schema: &schema.Schema{Type: "string"}}},
-	{Name: "Last-Modified", Value: &apiHeader{Description: "Time at which the snapshot was built.",
+	{Name: "Last-Modified", Value: &apiHeader{Description: "Time at which the snapshot was built. It is earlier after a rollback.",
 		Schema: &schema.Schema{Type: "string"}}},
 	{Name: "Cache-Control", Value: &apiHeader{Description: "Allows caching until the next build is due.",
 		Schema: &schema.Schema{Type: "string"}}},

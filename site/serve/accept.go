@@ -47,17 +47,18 @@ func weight(params string) float64 {
 }
 
 // notModified reports whether the client already has the form with this ETag. If-Modified-Since counts only without
-// If-None-Match (RFC 9110, section 13.1.3).
+// If-None-Match (RFC 9110, section 13.1.3). It must be exactly the Last-Modified of the snapshot: after a rollback a
+// client may have a newer response, which is another. A zero time matches nothing.
 func notModified(header http.Header, tag string, built time.Time) bool {
 	if tags := header.Values("If-None-Match"); len(tags) > 0 {
 		return matches(tags, tag)
 	}
 	text := header.Get("If-Modified-Since")
-	if text == "" {
+	if text == "" || built.IsZero() {
 		return false
 	}
 	since, err := http.ParseTime(text)
-	return err == nil && !built.Truncate(time.Second).After(since)
+	return err == nil && built.Truncate(time.Second).Equal(since)
 }
 
 // matches compares a list of ETags with the weak comparison of If-None-Match; "*" matches any.

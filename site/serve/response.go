@@ -242,7 +242,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, 
 	if !pinned {
 		header["Cache-Control"] = h.cacheControl(key, v)
 	}
-	if notModified(r.Header, tag[0], v.built) {
+	if notModified(r.Header, tag[0], v.modified()) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

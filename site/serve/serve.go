@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tollbook/output"
@@ -293,6 +294,8 @@ type snapshotInfo struct {
 	built, next  time.Time
 	lastModified []string // as a header value
 
+	hasTwin atomic.Bool // another snapshot was built in the same second
+
 	mu    sync.Mutex // protects index
 	index *site.Index
 }
@@ -317,9 +320,23 @@ func (h *handler) info(snap *output.Snapshot) *snapshotInfo {
 		name: []string{snap.ID}, built: built, next: snap.Checkpoint.Next(),
 		lastModified: []string{built.Format(http.TimeFormat)},
 	}
+	for _, other := range h.infos {
+		if other.lastModified[0] == v.lastModified[0] {
+			other.hasTwin.Store(true)
+			v.hasTwin.Store(true)
+		}
+	}
 	h.infos = slices.Insert(h.infos, 0, v)
 	h.infos = h.infos[:min(len(h.infos), maxInfos)]
 	return v
+}
+
+// modified returns the time that If-Modified-Since is compared with, or zero if it does not identify the snapshot.
+func (v *snapshotInfo) modified() time.Time {
+	if v.hasTwin.Load() {
+		return time.Time{}
+	}
+	return v.built
 }
 
 // readIndex returns the snapshot's v1/index.json, parsed once. After an error the next call tries again.

@@ -130,6 +130,7 @@ func testNginxAlone(t *testing.T, w *world) {
 		"If-None-Match: " + first.Header["ETag"]: 304, `If-None-Match: "x"`: 200,
 		"If-Modified-Since: " + first.Header["Last-Modified"]: 304,
 		"If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT":    200,
+		"If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT":    200,
 	} {
 		if a := get("/v1/stats", header+"\r\n"); a.Code != code {
 			t.Errorf("%s: %d, want %d", header, a.Code, code)

@@ -97,12 +97,13 @@ function weight(params) {
   return 1;
 }
 
+// If-Modified-Since must be exactly the Last-Modified: after a rollback a client may have a newer response.
 function notModified(headers, tag, built) {
   const list = headers.get("If-None-Match");
   if (list !== null) return matches(list, tag);
   const since = headers.get("If-Modified-Since") ?? "";
   if (!/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(since)) return false;
-  return Math.floor(built.getTime() / 1000) * 1000 <= Date.parse(since);
+  return Math.floor(built.getTime() / 1000) * 1000 === Date.parse(since);
 }
 
 function matches(list, tag) {
