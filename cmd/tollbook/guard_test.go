@@ -235,13 +235,23 @@ func TestNoListingLeadsInside(t *testing.T) {
 			"sends inside, %d connections", len(listings), len(services), s.requests.Load(), s.reached.Load())
 }
 
+// insideNames are names that a DNS server resolves to this machine.
+var insideNames = map[string]dnsAnswer{
+	"four.example.":      {addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
+	"zero.example.":      {addrs: []netip.Addr{netip.MustParseAddr("0.0.0.0"), netip.IPv6Unspecified()}},
+	"six.example.":       {addrs: []netip.Addr{netip.IPv6Loopback()}},
+	"mapped.example.":    {addrs: []netip.Addr{netip.MustParseAddr("::ffff:127.0.0.1")}},
+	"alias.example.":     {alias: "localhost.", addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
+	"elsewhere.example.": {addrs: []netip.Addr{netip.MustParseAddr("127.9.9.9"), netip.IPv6Loopback()}},
+}
+
 // TestCommandsGoNowhereInside runs the commands with their own network and addresses of a counting server on this
-// machine, in every spelling.
+// machine, in every spelling and behind names.
 func TestCommandsGoNowhereInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
 	var reached atomic.Int64
-	l, err := net.Listen("tcp", "0.0.0.0:0")
+	l, err := net.Listen("tcp", ":0") // IPv4 and, if there is any, IPv6
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +278,11 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 			}
 		}
 	}
-	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), asResolver + "=" + serveDNS(t,
+		func(name string, _ bool) (dnsAnswer, bool) {
+			answer, ok := insideNames[name]
+			return answer, ok
+		})}
 	var list []map[string]any
 	for _, host := range hosts {
 		address := "http://" + host + ":" + port
@@ -277,6 +291,9 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 		}
 	}
 	inside := []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} // each name is its own service
+	for name := range insideNames {
+		inside = append(inside, strings.TrimSuffix(name, "."))
+	}
 	for i, host := range inside {
 		address := "http://" + host + ":" + port
 		list = append(list, map[string]any{"service_name": fmt.Sprintf("S%d", i), "description": "d", "url": address,

@@ -13,6 +13,7 @@ const asProgram = "TOLLBOOK_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		useResolver()
 		main()
 		os.Exit(0)
 	}

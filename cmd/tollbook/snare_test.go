@@ -26,9 +26,8 @@ type lure struct {
 	addr netip.Addr // the address that the lure's names resolve to; zero if the text alone is refused
 }
 
-// lures returns the addresses in the tables of crawl/probe. Each appears as a literal, with a port, behind a name,
-// before and after a public address, and behind a name that is rebound to it. Then come the addresses that are refused
-// by their text. The names of lure 17 end in t17.example.
+// lures returns the addresses in the tables of crawl/probe. Each appears as a literal, with a port, and behind the
+// names of nameForms. Then come the addresses that are refused by their text. The names of lure 17 end in t17.example.
 func lures(t testing.TB) []lure {
 	t.Helper()
 	var out []lure
@@ -50,8 +49,12 @@ func fewer(t testing.TB) []lure {
 	return append(out, spelt(t)...)
 }
 
+// nameForms are the kinds of names of an address: alone, before and after a public address, after a public address was
+// answered once, behind an alias, and behind an alias whose target was public once.
+var nameForms = []string{"only", "first", "last", "rebound", "alias", "turned"}
+
 // forms is the number of forms in which an address appears.
-const forms = 6
+var forms = 2 + len(nameForms)
 
 func lureAs(form, n int, line string) lure {
 	addr := netip.MustParseAddr(line[strings.LastIndexByte(line, ' ')+1:])
@@ -65,7 +68,7 @@ func lureAs(form, n int, line string) lure {
 	case 1:
 		return lure{"https://" + literal + ":8443/", addr}
 	}
-	return lure{fmt.Sprintf("http://%s.t%d.example/", []string{"only", "first", "last", "rebound"}[form-2], n), addr}
+	return lure{fmt.Sprintf("http://%s.t%d.example/", nameForms[form-2], n), addr}
 }
 
 // spelt returns the lures whose text alone is refused.
@@ -101,7 +104,7 @@ type snare struct {
 	requests atomic.Int64 // requests that origin answered
 
 	mu    sync.Mutex
-	names map[string]int // look-ups of names that are rebound
+	names map[string]int // questions for names that are rebound
 }
 
 var origin = netip.MustParseAddr("93.184.216.34")
@@ -121,15 +124,16 @@ func newSnare(t *testing.T, lures []lure) *snare {
 	}
 	trap.Start()
 	t.Cleanup(trap.Close)
-	s.guard = probe.Guard{Resolver: s, Connect: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn,
-		error) {
-		listener := trap.Listener
-		if to.Addr() == origin {
-			listener = server.Listener
-		}
-		var d net.Dialer
-		return d.DialContext(ctx, network, listener.Addr().String())
-	}}
+	s.guard = probe.Guard{Resolver: newResolver(serveDNS(t, s.lookup)),
+		Connect: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn,
+			error) {
+			listener := trap.Listener
+			if to.Addr() == origin {
+				listener = server.Listener
+			}
+			var d net.Dialer
+			return d.DialContext(ctx, network, listener.Addr().String())
+		}}
 	return s
 }
 
@@ -148,36 +152,46 @@ func (s *snare) lureOf(host string) (kind string, l lure) {
 	return m[1], s.lures[n]
 }
 
-// LookupNetIP resolves names below the lures' domains. It resolves open.example to a public address that counts
+// lookup answers questions for names below the lures' domains. It resolves open.example to a public address that counts
 // connections.
-func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	kind, l := s.lureOf(host)
+func (s *snare) lookup(name string, isIPv6 bool) (dnsAnswer, bool) {
+	kind, l := s.lureOf(name)
 	switch kind {
 	case "to", "within", "document":
-		return []netip.Addr{origin}, nil
+		return dnsAnswer{addrs: []netip.Addr{origin}}, true
 	case "only":
-		return []netip.Addr{l.addr}, nil
+		return dnsAnswer{addrs: []netip.Addr{l.addr}}, true
+	case "alias":
+		return dnsAnswer{alias: "inside.example.", addrs: []netip.Addr{l.addr}}, true
 	case "first":
-		return []netip.Addr{l.addr, origin}, nil
+		return dnsAnswer{addrs: []netip.Addr{l.addr, origin}}, true
 	case "last":
-		return []netip.Addr{origin, l.addr}, nil
-	case "rebound":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.names[host]++; s.names[host]%2 == 1 {
-			return []netip.Addr{origin}, nil
+		return dnsAnswer{addrs: []netip.Addr{origin, l.addr}}, true
+	case "rebound", "turned":
+		answer := dnsAnswer{addrs: []netip.Addr{l.addr}}
+		if s.asksFirst(name, isIPv6) {
+			answer.addrs[0] = origin
 		}
-		return []netip.Addr{l.addr}, nil
+		if kind == "turned" {
+			answer.alias = "inside.example."
+		}
+		return answer, true
 	}
-	if host == "open.example." {
-		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
-	}
-	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	return dnsAnswer{addrs: []netip.Addr{netip.MustParseAddr("8.8.8.8")}}, name == "open.example."
+}
+
+// asksFirst reports whether a question has the odd number among the same ones.
+func (s *snare) asksFirst(name string, isIPv6 bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprint(name, isIPv6)
+	s.names[key]++
+	return s.names[key]%2 == 1
 }
 
 // ServeHTTP is the handler of origin. Hosts below "to" redirect everything to the lure, and those below "within"
-// everything but robots.txt. "document" serves documents that name the lure, and "rebound" redirects to itself over
-// another connection.
+// everything but robots.txt. "document" serves documents that name the lure. "rebound" and "turned" redirect to
+// themselves over another connection.
 func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	host, _, _ := strings.Cut(r.Host, ":")
@@ -188,7 +202,7 @@ func (s *snare) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch kind {
 	case "to", "within":
 		w.Header()["Location"] = []string{l.url}
-	case "rebound":
+	case "rebound", "turned":
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Location", r.URL.Path+"?again")
 	case "document":
