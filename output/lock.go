@@ -21,7 +21,8 @@ func lockFile(path string) (*os.File, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := io.ReadAll(io.LimitReader(f, 200))
 		f.Close()
-		return nil, fmt.Errorf("lock %s: %w: %s", path, ErrBusy, strings.TrimSpace(string(holder)))
+		return nil, fmt.Errorf("lock %s: %w: %s; run this command again when it has finished", path, ErrBusy,
+			strings.TrimSpace(string(holder)))
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/postgres/private"
 	"tollbook/site/testgate"
 )
 
@@ -163,4 +165,29 @@ func TestSubmissionsAfterAKill(t *testing.T) {
 			awaitEnd(t, server)
 		})
 	}
+}
+
+// TestOlderProgramBeside checks that no command migrates a private Postgres under a program with an older schema.
+func TestOlderProgramBeside(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	data := filepath.Join(memoryDir(t), "data")
+	ran(t, nil, "services", "list", "--data", data)
+	ctx := context.Background()
+	older, err := private.Start(ctx, private.Options{Dir: filepath.Join(data, "postgres"), Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = older.Stop(ctx) }()
+	want := fmt.Sprintf("process %d of an older tollbook uses %s with schema 1, and this program would change it to ",
+		os.Getpid(), filepath.Join(data, "postgres"))
+	if code, _, stderr := run(t, nil, "services", "list", "--data", data); code != 1 ||
+		!strings.Contains(stderr, want) {
+		t.Errorf("exit %d, not 1 and %q\n%s", code, want, stderr)
+	}
+	ran(t, nil, "migrate", "--plan", "--data", data) // changes nothing
+	if err := older.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ran(t, nil, "services", "list", "--data", data)
 }

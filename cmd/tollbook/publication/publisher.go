@@ -77,7 +77,7 @@ type Register struct {
 func (r *Register) Lock(ctx context.Context) (func(context.Context) error, func(), error) {
 	l, err := r.DB.LockPublication(ctx, r.Target)
 	if errors.Is(err, postgres.ErrLocked) {
-		return nil, nil, fmt.Errorf("%w: %w", output.ErrBusy, err)
+		return nil, nil, fmt.Errorf("%w: %w; run this command again when it has finished", output.ErrBusy, err)
 	}
 	if err != nil {
 		return nil, nil, err

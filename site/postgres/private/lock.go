@@ -86,7 +86,8 @@ func testLock(dir string) (*holder, error) {
 	return nil, nil
 }
 
-// explainOwner adds to an error of permissions whose folder it is.
+// explainOwner adds to an error of permissions whose folder it is. The result does not wrap fs.ErrPermission, because
+// another folder is not the remedy.
 func explainOwner(dir string, err error) error {
 	st, statErr := os.Stat(dir)
 	if !errors.Is(err, fs.ErrPermission) || statErr != nil {
@@ -100,7 +101,7 @@ func explainOwner(dir string, err error) error {
 	if u, err := user.LookupId(name); err == nil {
 		name = u.Username
 	}
-	return fmt.Errorf("%w: the folder belongs to user %s; run this command as that user", err, name)
+	return fmt.Errorf("%v: the folder belongs to user %s; run this command as that user", err, name)
 }
 
 // lock takes the lock of a folder. The kernel releases it with this process. The file is closed on exec, so the server

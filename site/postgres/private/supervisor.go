@@ -267,12 +267,14 @@ func send(c *net.UnixConn, m message) {
 
 // supervisorRequest is the argument of a supervisor: Options as JSON.
 type supervisorRequest struct {
-	Dir, Bin            string
-	Settings            []string
-	Throwaway           bool
-	RefuseNamespaces    bool
-	NoDeathSignal       bool
-	CacheDir, SharedDir string
+	Dir              string
+	Bin              string   `json:",omitempty"`
+	Settings         []string `json:",omitempty"`
+	Throwaway        bool     `json:",omitempty"`
+	RefuseNamespaces bool     `json:",omitempty"`
+	NoDeathSignal    bool     `json:",omitempty"`
+	CacheDir         string   `json:",omitempty"`
+	SharedDir        string   `json:",omitempty"`
 }
 
 func newSupervisorRequest(o Options) supervisorRequest {
