@@ -40,6 +40,8 @@ var (
 	ErrBusy = errors.New("another publisher is at work")
 	// ErrEmpty marks a publication that has no snapshot yet.
 	ErrEmpty = errors.New("nothing published yet: run tollbook build")
+
+	errNothingThere = errors.New("nothing is published there; tollbook publish sends a snapshot")
 )
 
 // Folder is a publication in a folder on disk. One publisher at a time writes, under a lock. Readers need no lock:

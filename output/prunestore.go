@@ -32,7 +32,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		return pruned, err
 	}
 	if t.checkpoint.Snapshot == "" {
-		return pruned, fmt.Errorf("%w; nothing is pruned", ErrEmpty)
+		return pruned, errNothingThere
 	}
 	previous := ""
 	if t.checkpoint.Previous != nil {

@@ -190,7 +190,11 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next arch
 // Rollback makes an older snapshot of the store the current one, by the same steps. The snapshot that it replaces is
 // not published again without Force.
 func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err error) {
-	defer func() { err = p.wrap(err) }()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("roll %s back: %w", p.store, err)
+		}
+	}()
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
@@ -203,6 +207,9 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	t, err := p.readTarget(ctx)
 	if err != nil {
 		return r, err
+	}
+	if t.checkpoint.Snapshot == "" {
+		return r, errNothingThere
 	}
 	tree, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {

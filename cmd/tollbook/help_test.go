@@ -53,6 +53,16 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
+// TestVersion checks that a program that was built without a record of its commit, as a test is, says so.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	code, stdout, _ := run(t, nil, "--version")
+	if want := "tollbook version devel, commit not recorded (go build in a clone records it), go"; code != 0 ||
+		!strings.HasPrefix(stdout, want) {
+		t.Errorf("exit %d: %s, want %s", code, stdout, want)
+	}
+}
+
 // TestCommandLineErrors checks that an invalid command line ends with exit status 2 and one line that names the fault.
 // Nothing is started.
 func TestCommandLineErrors(t *testing.T) {

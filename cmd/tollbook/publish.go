@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -155,6 +156,9 @@ EXIT STATUS
 }
 
 func runPublish(ctx context.Context, o targetOptions, stdout io.Writer) error {
+	if objects.SameFolder(o.To, o.Public()) {
+		return fmt.Errorf("publish to %s: builds are published to this folder already", o.To)
+	}
 	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
 		r, err := p.Publish(ctx, folder)
 		if err != nil {
@@ -168,7 +172,7 @@ func runRollback(ctx context.Context, o targetOptions, id string, stdout io.Writ
 	return o.withPublisher(ctx, func(p *output.Publisher, _ *output.Folder) error {
 		r, err := p.Rollback(ctx, id)
 		if err != nil {
-			return err
+			return explainRollback(err)
 		}
 		return report.Publication(stdout, r, o.JSON)
 	})
@@ -185,7 +189,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	}
 	c, moved, err := folder.Rollback(ctx, id, key)
 	if err != nil {
-		return err
+		return explainRollback(err)
 	}
 	if o.JSON {
 		return report.Publication(stdout, output.Published{Checkpoint: c, Moved: moved}, true)
@@ -194,7 +198,18 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	return err
 }
 
+// explainRollback adds where the ids of snapshots are listed to an error about an id.
+func explainRollback(err error) error {
+	if errors.Is(err, output.ErrNotRetained) {
+		return fmt.Errorf("%w; /v1/snapshots lists those that are", err)
+	}
+	return err
+}
+
 func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
+	if objects.SameFolder(o.To, o.Public()) {
+		return fmt.Errorf("prune %s: tollbook build deletes what is old in this folder; prune is for other places", o.To)
+	}
 	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
 		pruned, err := p.Prune(ctx, folder)
 		if err != nil {
@@ -208,9 +223,6 @@ func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 func (o *targetOptions) withPublisher(
 	ctx context.Context, do func(*output.Publisher, *output.Folder) error,
 ) error {
-	if objects.SameFolder(o.To, o.Public()) {
-		return fmt.Errorf("publish to %s: builds are published to this folder already", o.To)
-	}
 	key, err := o.signingKey()
 	if err != nil {
 		return err

@@ -165,6 +165,20 @@ func TestPublishRefused(t *testing.T) {
 	}
 	fails(t, p.env, "builds are published to this folder already", "publish", "--data", p.data, "--publish-to",
 		filepath.Join(p.data, "public"))
+	fails(t, p.env, "tollbook build deletes what is old in this folder", "prune", "--data", p.data, "--publish-to",
+		filepath.Join(p.data, "public"))
+	const id = "20261120T000000Z-0123ab"
+	nowhere := filepath.Join(p.data, "nowhere")
+	fails(t, p.env, "nowhere back: nothing is published there", "rollback", "--data", p.data, "--publish-to", nowhere,
+		id)
+	fails(t, p.env, "nowhere: nothing is published there", "prune", "--data", p.data, "--publish-to", nowhere)
+	for _, place := range []string{filepath.Join(p.data, "public"), p.to} {
+		for _, id := range []string{id, "yesterday"} {
+			fails(t, p.env, "no such snapshot is kept; /v1/snapshots lists those that are", "rollback", "--data",
+				p.data,
+				"--publish-to", place, id)
+		}
+	}
 	wrong := append(slices.Clone(p.env), "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t")
 	code, stdout, stderr := run(t, wrong, args...)
 	if code != 1 || strings.Contains(stdout+stderr, "s3cr3t") || strings.Contains(stdout+stderr, "testsecret") {

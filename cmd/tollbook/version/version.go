@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 )
 
@@ -20,15 +21,16 @@ var (
 	linkedCommit  string
 )
 
-// Version returns the release, or the version of the module that the Go command recorded.
+// Version returns the release, or the version of the module that the Go command recorded, or "devel". It contains no
+// parentheses, which would begin a comment in a user agent.
 func Version() string {
 	if linkedVersion != "" {
 		return linkedVersion
 	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+		return strings.Trim(info.Main.Version, "()") // "(devel)" without a record of the commit
 	}
-	return "(devel)"
+	return "devel"
 }
 
 // UserAgent returns the name under which the program visits services, with a URL or address for questions if there is
@@ -42,7 +44,7 @@ func UserAgent(contact string) string {
 
 // commit returns the commit that the program was built from, "" if it was not recorded.
 func commit() string {
-	if linkedCommit != "" {
+	if linkedCommit != "" && linkedCommit != "unknown" { // the container's default
 		return linkedCommit
 	}
 	info, ok := debug.ReadBuildInfo()
@@ -85,8 +87,12 @@ var ProgramSum = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum.Sum(nil))
 })
 
+// unrecorded stands for the commit of a program without one. The Go command records it in "go build" and "go install"
+// within a clone, but not in "go run", outside of a clone, or with -buildvcs=false.
+const unrecorded = "not recorded (go build in a clone records it)"
+
 // Line returns the text of --version after the program's name.
 func Line() string {
-	return fmt.Sprintf("%s, commit %s, %s %s/%s", Version(), cmp.Or(commit(), "unknown"), runtime.Version(),
+	return fmt.Sprintf("%s, commit %s, %s %s/%s", Version(), cmp.Or(commit(), unrecorded), runtime.Version(),
 		runtime.GOOS, runtime.GOARCH)
 }
