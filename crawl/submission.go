@@ -12,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/x402"
 )
 
 // Submissions probes what owners submit. It never connects to a private address, even where the crawl may, because
@@ -72,7 +73,7 @@ const (
 )
 
 // Probe probes the endpoints of a submission one after the other. It returns the number of endpoints that ask to be
-// paid, and a reason for each of the others.
+// paid, a reason for each of the others, and the grade of all responses with payment terms.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
 	paths, err := listing.ParsePaths(endpoints)
@@ -92,12 +93,19 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 	}
 	limited, cancel := context.WithTimeout(ctx, s.o.Limit)
 	defer cancel()
+	var graded []x402.Evidence
 	for _, p := range paths {
 		var r probe.Result
 		leave, err := s.hosts.enter(limited, host(base))
 		if err == nil {
 			r = s.prober.Probe(limited, probe.Target{URL: base + p.Path, Method: p.Method})
 			leave()
+		}
+		if r.Verdict == probe.Paid || r.Verdict == probe.Broken {
+			graded = append(graded, x402.Evidence{
+				Endpoint: p.String(), URL: base + p.Path, Hops: r.Redirects, TLSVerified: r.TLSVerified,
+				Captured: r.Captured,
+			})
 		}
 		if r.Verdict == probe.Paid {
 			result.EndpointsFound++
@@ -111,6 +119,9 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 			reason = privateReason
 		}
 		result.Errors = append(result.Errors, p.String()+": "+clean(reason, 300))
+	}
+	if len(graded) > 0 { // for the reviewer; the grade of a listed service is judged by each build
+		result.Grade = x402.Assess(graded).Grade
 	}
 	return result
 }

@@ -56,7 +56,7 @@ func TestProbeSubmission(t *testing.T) {
 	s := submissions(t, open(t), SubmissionOptions{}, p)
 	got := s.Probe(t.Context(), "http://acme.com/v1",
 		[]string{"/quote", "POST /post", "/free", "/metadata", "/endless", "/gone", "/x/{id}"})
-	want := site.ProbeResult{EndpointsFound: 2, Errors: []string{
+	want := site.ProbeResult{EndpointsFound: 2, Grade: "C", Errors: []string{
 		"/free: answers 200 OK without asking for payment",
 		"/metadata: redirects to an address that is not visited",
 		"/endless: answers 402 without readable payment requirements",
@@ -135,7 +135,7 @@ func TestSubmissionProbeIsBounded(t *testing.T) {
 		}
 	}
 	reason := fmt.Sprintf(timeoutReason, limit)
-	if diff := cmp.Diff(site.ProbeResult{EndpointsFound: 1,
+	if diff := cmp.Diff(site.ProbeResult{EndpointsFound: 1, Grade: "C",
 		Errors: []string{"/never: " + reason, "POST /later: " + reason}}, got); diff != "" {
 		t.Errorf("probe (-want +got):\n%s", diff)
 	}

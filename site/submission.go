@@ -1,6 +1,8 @@
 package site
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"time"
 )
@@ -35,6 +37,14 @@ type SubmissionResult struct {
 type ProbeResult struct {
 	EndpointsFound int      `json:"endpoints_found"`
 	Errors         []string `json:"errors"`
+	Grade          string   `json:"-"` // A, B, C, D or F, for the reviewer alone; "" without a response to grade
+}
+
+// SubmissionToken returns the token that the owner of a submitted service publishes to prove that it is theirs. Only
+// the submitter and the operator know the id.
+func SubmissionToken(id string) string {
+	sum := sha256.Sum256([]byte("tollbook submission " + id))
+	return "tollbook-" + base32.StdEncoding.EncodeToString(sum[:])[:26]
 }
 
 // SubmissionState is the data of GET /v1/submissions/{id}. It contains nothing that the submitter wrote.

@@ -19,10 +19,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/decisions": {
-		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/usage",
-			"crawl",
+		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/settings",
+			"cmd/tollbook/usage", "cmd/tollbook/version",
+			"crawl", "crawl/facts",
 			"site", "site/listing", "site/postgres", "site/postgres/ledger"},
-		modules: []string{"github.com/google/uuid", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+		modules: []string{"github.com/google/uuid", "github.com/spf13/cobra", "github.com/spf13/pflag",
+			"golang.org/x/sync"},
 	},
 	"cmd/tollbook/completion": {
 		ours:    []string{"cmd/tollbook/usage", "output", "output/archive", "site", "site/x402"},

@@ -27,23 +27,25 @@ func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base stri
 
 // Verify stores that the owner of a service proved ownership at a time.
 func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) error {
-	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		var id int64
-		err := tx.QueryRow(ctx,
-			`UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug,
-			now).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		return auditService(ctx, tx, now, actor, "verify", id, slug)
-	})
+	err := db.Transact(ctx, func(tx pgx.Tx) error { return verify(ctx, tx, slug, actor, now) })
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", slug, err)
 	}
 	return nil
+}
+
+func verify(ctx context.Context, tx pgx.Tx, slug, actor string, now time.Time) error {
+	var id int64
+	err := tx.QueryRow(ctx,
+		`UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug,
+		now).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return auditService(ctx, tx, now, actor, "verify", id, slug)
 }
 
 // ClaimedServices returns the slugs of the visited services with an ownership token, sorted. Their proof can be checked

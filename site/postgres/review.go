@@ -24,6 +24,7 @@ type ReviewedSubmission struct {
 	Reason      *string
 	Slug        *string // of the service that was listed for it
 	ProbeResult *site.ProbeResult
+	Grade       *string // of the probe; nil without a response to grade
 }
 
 // AuditEntry says who did what and when.
@@ -44,13 +45,14 @@ func (e *DecidedError) Error() string {
 }
 
 const reviewColumns = `submissions.id, received_at, url, email, service_name, submissions.description,
-	submissions.website_url, submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
+	submissions.website_url, submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result,
+	probe_grade
 	FROM submissions LEFT JOIN services ON services.id = service_id`
 
 func scanReviewed(row pgx.CollectableRow) (s ReviewedSubmission, err error) {
 	err = row.Scan(&s.ID, &s.ReceivedAt, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL, &s.Category,
 		&s.Endpoints, &s.Notes,
-		&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult)
+		&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult, &s.Grade)
 	return s, err
 }
 
@@ -123,8 +125,18 @@ func findFreeSlug(ctx context.Context, q rows.Querier, s site.Submission) (strin
 
 // ApproveSubmission lists the service of a submission, due at once, and returns its slug. Besides errors of the
 // database it returns ErrNotFound, *DecidedError, or ErrListed if its address was listed meanwhile.
-func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (slug string,
-	err error) {
+func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (string, error) {
+	return db.approve(ctx, id, actor, "", now)
+}
+
+// ApproveVerified is ApproveSubmission for a service whose owner published the token: it stores the proof, too.
+func (db *DB) ApproveVerified(
+	ctx context.Context, id uuid.UUID, actor, token string, now time.Time,
+) (slug string, err error) {
+	return db.approve(ctx, id, actor, token, now)
+}
+
+func (db *DB) approve(ctx context.Context, id uuid.UUID, actor, token string, now time.Time) (slug string, err error) {
 	err = db.decide(ctx, id, func(tx pgx.Tx, s ReviewedSubmission) error {
 		// Choose slugs one after the other. If an import takes the slug meanwhile, the unique index refuses it.
 		if err := lockSlugs(ctx, tx); err != nil {
@@ -164,7 +176,14 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 		if err != nil {
 			return err
 		}
-		return writeAudit(ctx, tx, now, actor, "approve", &id, slug)
+		if err := writeAudit(ctx, tx, now, actor, "approve", &id, slug); err != nil || token == "" {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE services SET ownership_token = $2 WHERE id = $1`, service, token)
+		if err != nil {
+			return err
+		}
+		return verify(ctx, tx, slug, actor, now)
 	})
 	if err != nil {
 		return "", fmt.Errorf("approve submission %s: %w", id, err)

@@ -318,8 +318,8 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 // StoreSubmissionProbe stores the result of a probe. Of two results the first counts.
 func (db *DB) StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error {
 	_, err := db.pool.Exec(ctx, `
-		UPDATE submissions SET probe_result = $2, probe_due_at = NULL WHERE id = $1
-			AND probe_result IS NULL`, id, result)
+		UPDATE submissions SET probe_result = $2, probe_grade = nullif($3, ''), probe_due_at = NULL WHERE id = $1
+			AND probe_result IS NULL`, id, result, result.Grade)
 	if err != nil {
 		return fmt.Errorf("store probe of submission %s: %w", id, err)
 	}

@@ -12,14 +12,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
-	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
@@ -139,108 +137,6 @@ func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout 
 		return err
 	}
 	return r.Print(stdout, o.JSON)
-}
-
-// decideOptions are the flags of the commands that decide.
-type decideOptions struct {
-	cli.DataOptions
-	cli.ActorOptions
-	Reason string
-	JSON   bool
-}
-
-// AddFlags adds the flags that approve and reject share.
-func (o *decideOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
-	o.ActorOptions.AddFlags(f)
-	f.BoolVar(&o.JSON, "json", false, "print the result as JSON")
-}
-
-func newApprove() *cobra.Command {
-	var o decideOptions
-	cmd := &cobra.Command{
-		Use:   "approve ID",
-		Short: "Approve a submission and list its service",
-		Long: `Approve lists the service of a submission, under a slug that is made from its name and was never used.
-The next crawl visits it first, and the next build publishes it.
-
-EXIT STATUS
-
-0 if the service is listed, 1 if the submission was decided before or its address is listed already.`,
-		Example: "  tollbook submissions approve 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
-		Args:    cli.Arguments("ID"),
-		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return runDecide(ctx, o, args[0], cmd.OutOrStdout(),
-				func(db *database.DB, id uuid.UUID) (report.Decision, error) {
-					slug, err := db.ApproveSubmission(ctx, id, o.As, time.Now())
-					return report.Decision{State: site.SubmissionApproved, Slug: slug}, err
-				})
-		},
-	}
-	o.AddFlags(cmd.Flags())
-	return cmd
-}
-
-// maxReason is the largest length of a reason in characters.
-const maxReason = 500
-
-func newReject() *cobra.Command {
-	var o decideOptions
-	cmd := &cobra.Command{
-		Use:   "reject ID",
-		Short: "Reject a submission, with a reason",
-		Long: `Reject refuses a submission. Its submitter can read the reason at the submission's URL, and may submit
-again.
-
-EXIT STATUS
-
-0 if it is rejected, 1 if the submission was decided before.`,
-		Example: "  tollbook submissions reject 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55 --reason \"No endpoint " +
-			"asked for payment.\"",
-		Args: cli.Arguments("ID"),
-		PreRunE: func(*cobra.Command, []string) error {
-			if err := listing.CheckText(o.Reason, maxReason); err != nil {
-				return usage.Errorf("--reason %w; the submitter reads it", err)
-			}
-			return o.Validate()
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return runDecide(ctx, o, args[0], cmd.OutOrStdout(),
-				func(db *database.DB, id uuid.UUID) (report.Decision, error) {
-					err := db.RejectSubmission(ctx, id, o.As, o.Reason, time.Now())
-					return report.Decision{State: site.SubmissionRejected, Reason: o.Reason}, err
-				})
-		},
-	}
-	o.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.Reason, "reason", "", "`sentence` or two for the submitter")
-	return cmd
-}
-
-// decideFunc decides about a submission.
-type decideFunc func(*database.DB, uuid.UUID) (report.Decision, error)
-
-func runDecide(ctx context.Context, o decideOptions, id string, stdout io.Writer, decide decideFunc) error {
-	key, err := parseSubmissionID(id)
-	if err != nil {
-		return err
-	}
-	var d report.Decision
-	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) (err error) {
-		if err := db.RefuseSample(ctx); err != nil {
-			return err
-		}
-		d, err = decide(db, key)
-		return explainReview(err, id)
-	})
-	if err != nil {
-		return err
-	}
-	d.ID = id
-	return d.Print(stdout, o.JSON)
 }
 
 func parseSubmissionID(s string) (uuid.UUID, error) {

@@ -23,13 +23,16 @@ func Submissions(w io.Writer, list []postgres.ReviewedSubmission, asJSON bool) e
 		_, err := fmt.Fprintln(w, "No submissions.")
 		return err
 	}
-	t := NewTable(w, "ID", "RECEIVED", "STATE", "PAID", "NAME", "URL")
+	t := NewTable(w, "ID", "RECEIVED", "STATE", "PAID", "GRADE", "NAME", "URL")
 	for _, s := range list {
-		paid := "-"
+		paid, grade := "-", "-"
 		if s.ProbeResult != nil {
 			paid = fmt.Sprintf("%d/%d", s.ProbeResult.EndpointsFound, len(s.Endpoints))
 		}
-		t.Row(s.ID, s.ReceivedAt.UTC().Format(time.DateTime), s.State, paid, s.ServiceName, s.URL)
+		if s.Grade != nil {
+			grade = *s.Grade
+		}
+		t.Row(s.ID, s.ReceivedAt.UTC().Format(time.DateTime), s.State, paid, grade, s.ServiceName, s.URL)
 	}
 	return t.Flush()
 }
@@ -40,12 +43,15 @@ type Submission struct {
 	State      string    `json:"state"`
 	ReceivedAt site.Time `json:"received_at"`
 	site.Submission
-	ProbeResult *site.ProbeResult     `json:"probe_result"`
-	DecidedAt   *site.Time            `json:"decided_at"`
-	Reason      *string               `json:"reason"`
-	Slug        *string               `json:"slug"`
-	Preview     *site.ServiceListItem `json:"preview,omitempty"` // the listing, while it waits for review
-	Trail       []trailLine           `json:"trail,omitempty"`
+	ProbeResult *site.ProbeResult `json:"probe_result"`
+	// of the probe; null without a response to grade
+	Grade     *string               `json:"grade"`
+	Token     string                `json:"ownership_token,omitempty"` // while it waits for review
+	DecidedAt *site.Time            `json:"decided_at"`
+	Reason    *string               `json:"reason"`
+	Slug      *string               `json:"slug"`
+	Preview   *site.ServiceListItem `json:"preview,omitempty"` // the listing, while it waits for review
+	Trail     []trailLine           `json:"trail,omitempty"`
 }
 
 type trailLine struct {
@@ -59,7 +65,10 @@ type trailLine struct {
 func NewSubmission(s *postgres.ReviewedSubmission, trail []postgres.AuditEntry) Submission {
 	r := Submission{
 		ID: s.ID.String(), State: s.State, ReceivedAt: site.NewTime(s.ReceivedAt), Submission: s.Submission,
-		ProbeResult: s.ProbeResult, DecidedAt: timeOrNull(s.DecidedAt), Reason: s.Reason, Slug: s.Slug,
+		ProbeResult: s.ProbeResult, Grade: s.Grade, DecidedAt: timeOrNull(s.DecidedAt), Reason: s.Reason, Slug: s.Slug,
+	}
+	if s.State == site.SubmissionPending {
+		r.Token = site.SubmissionToken(r.ID)
 	}
 	for _, e := range trail {
 		r.Trail = append(r.Trail, trailLine{site.NewTime(e.At), e.Actor, e.Action, e.Detail})
@@ -95,7 +104,14 @@ func (s *Submission) Print(w io.Writer, asJSON bool) error {
 			t.Row("", e)
 		}
 	} else {
-		t.Row("Probe", "not made yet")
+		t.Row("Probe", "not sent yet")
+	}
+	if s.Grade != nil {
+		t.Row("Grade", *s.Grade)
+	}
+	if s.Token != "" {
+		t.Row("Token", s.Token)
+		t.Row("", "the owner proves control with this line of /.well-known/tollbook on the service's host")
 	}
 	if s.Reason != nil {
 		t.Row("Reason", *s.Reason)
@@ -140,9 +156,32 @@ func (s *Submission) printPreview(w io.Writer) error {
 // Decision is the result of a review.
 type Decision struct {
 	ID     string `json:"id"`
-	State  string `json:"state"`
+	State  string `json:"state"` // approved or rejected; failed if it could not be decided
 	Slug   string `json:"slug,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Error  string `json:"error,omitempty"` // why it could not be decided
+}
+
+// DecisionFailed is the state of a submission in a report that could not be decided.
+const DecisionFailed = "failed"
+
+// Decisions prints the results of a review of several submissions, one on each line.
+func Decisions(w io.Writer, list []Decision, asJSON bool) error {
+	if asJSON {
+		return JSONList(w, list)
+	}
+	t := NewTable(w)
+	for _, d := range list {
+		switch {
+		case d.Error != "":
+			t.Row(d.ID, d.State, d.Error)
+		case d.Slug != "":
+			t.Row(d.ID, d.State, "listed as "+d.Slug)
+		default:
+			t.Row(d.ID, d.State, d.Reason)
+		}
+	}
+	return t.Flush()
 }
 
 // Print writes the decision and, after an approval, the commands that follow it.
