@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
@@ -27,7 +28,7 @@ func (o *contactOptions) hasContact() bool {
 func (o *contactOptions) validate() error {
 	if _, err := crawl.ReadContact(o.Contact); err != nil {
 		return usage.Errorf("--crawl-contact %q: %w; give a URL such as https://your-domain/bot, or "+
-			"mailto:you@your-domain", o.Contact, err)
+			"mailto:you@your-domain", redact.User(o.Contact), err)
 	}
 	return nil
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -36,6 +38,9 @@ func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
 func (o *fromOptions) validate() error {
 	if o.Memory < 16 || o.Memory > 1<<20 {
 		return usage.Errorf("--memory %d: use 16 MB or more", o.Memory)
+	}
+	if strings.Contains(o.From, "://") && !objects.IsBucket(o.From) {
+		return usage.Errorf("--from %q: give a folder or s3://bucket/prefix", redact.User(o.From))
 	}
 	return nil
 }

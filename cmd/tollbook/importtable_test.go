@@ -8,7 +8,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/listing"},
 	},
 	"cmd/tollbook/cli": {
-		ours: []string{"cmd/tollbook/database", "cmd/tollbook/settings", "cmd/tollbook/usage", "cmd/tollbook/version",
+		ours: []string{"cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/settings", "cmd/tollbook/usage",
+			"cmd/tollbook/version",
 			"output",
 			"site/listing"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},

@@ -15,6 +15,7 @@ import (
 
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/lint"
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl/probe"
 )
@@ -101,6 +102,7 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	guard.AllowPrivate = o.AllowPrivate
 	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: o.userAgent(), Pace: o.pace})
 	defer p.Close()
+	address = redact.User(address) // which is refused all the same
 	result := p.Probe(ctx, probe.Target{URL: address, Method: o.Method})
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 
 	"github.com/spf13/cobra"
@@ -33,7 +36,7 @@ EXIT STATUS
 		Args:    cli.Arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.HasPrefix(args[0], "http://") && !strings.HasPrefix(args[0], "https://") {
-				return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", args[0])
+				return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", redact.User(args[0]))
 			}
 			return runReady(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
@@ -46,11 +49,15 @@ func runReady(ctx context.Context, address string, stdout io.Writer) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return usage.Errorf("URL: %w", err)
+		return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", redact.User(address))
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
+	address = redact.URL(address)
 	if err != nil {
+		if failed := new(url.Error); errors.As(err, &failed) {
+			err = failed.Err // without the URL
+		}
 		return fmt.Errorf("check whether %s is ready: %w", address, err)
 	}
 	defer res.Body.Close()

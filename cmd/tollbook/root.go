@@ -13,6 +13,7 @@ import (
 	"tollbook/cmd/tollbook/completion"
 	"tollbook/cmd/tollbook/decisions"
 	"tollbook/cmd/tollbook/migration"
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
@@ -32,7 +33,7 @@ func explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return err.Error()
+	return redact.Text(err.Error())
 }
 
 func newRootCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/appearance"
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 )
@@ -40,8 +41,9 @@ func (o *appearanceOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *siteOptions) validate() error {
 	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return usage.Errorf("--site-base-url %q: give a URL such as https://tollbook.example", o.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.User != nil {
+		return usage.Errorf("--site-base-url %q: give a URL such as https://tollbook.example", redact.User(o.BaseURL))
 	}
 	return nil
 }

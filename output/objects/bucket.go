@@ -47,6 +47,9 @@ type Bucket struct {
 // OpenBucket opens "bucket/prefix". Without credentials it sends anonymous requests, which can read public buckets.
 func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	name, prefix, _ := strings.Cut(path, "/")
+	if err := checkBucketName(name); err != nil {
+		return nil, fmt.Errorf("open bucket %.80q: %w", withoutUser(path), err)
+	}
 	prefix = strings.Trim(prefix, "/")
 	b := &Bucket{bucket: name, attempts: cmp.Or(o.Attempts, bucketAttempts),
 		where: "s3://" + strings.TrimSuffix(name+"/"+prefix, "/")}
@@ -77,9 +80,6 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	}
 	b.core = minio.Core{Client: client}
 	b.trusted = endpoint.Scheme == "https" || isLoopback(endpoint.Hostname())
-	if err := checkBucketName(name); err != nil {
-		return nil, fmt.Errorf("open bucket %.80q: %w", path, err)
-	}
 	return b, nil
 }
 

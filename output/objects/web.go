@@ -33,9 +33,18 @@ func OpenWeb(address string) (*Web, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
 		base.Fragment != "" {
-		return nil, fmt.Errorf("open %.80q: want a URL such as https://tollbook.example", address)
+		return nil, fmt.Errorf("open %.80q: want a URL such as https://tollbook.example", withoutUser(address))
 	}
 	return &Web{base: base, client: &http.Client{Transport: newTransport(stallAfter)}}, nil
+}
+
+// withoutUser returns an address for an error, without what may be a password or a key.
+func withoutUser(address string) string {
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		address = "…" + address[i:]
+	}
+	address, _, _ = strings.Cut(address, "?")
+	return address
 }
 
 // String implements Store.

@@ -3,12 +3,14 @@
 package cli
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 )
 
@@ -60,7 +62,21 @@ func OptionalArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// NewLogger returns a logger to stderr. Results go to stdout.
+// NewLogger returns a logger to stderr that prints no secret. Results go to stdout.
 func NewLogger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: redactAttr}))
+}
+
+func redactAttr(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(redact.Text(v))
+	case error:
+		a.Value = slog.StringValue(redact.Text(v.Error()))
+	case fmt.Stringer:
+		if a.Value.Kind() == slog.KindAny {
+			a.Value = slog.StringValue(redact.Text(v.String()))
+		}
+	}
+	return a
 }
