@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
+
 	"tollbook/output/archive"
 )
 
@@ -35,7 +40,58 @@ func OpenWeb(address string) (*Web, error) {
 		base.Fragment != "" {
 		return nil, fmt.Errorf("open %.80q: want a URL such as https://tollbook.example", withoutUser(address))
 	}
-	return &Web{base: base, client: &http.Client{Transport: newTransport(stallAfter)}}, nil
+	t := newTransport(stallAfter)
+	t.http.DialContext = (&net.Dialer{
+		Timeout: 5 * time.Second, KeepAlive: 30 * time.Second, Control: new(addressGuard).check,
+	}).DialContext
+	return &Web{base: base, client: &http.Client{Transport: t, CheckRedirect: checkRedirect}}, nil
+}
+
+// maxRedirects is the most redirects that are followed.
+const maxRedirects = 5
+
+// checkRedirect allows redirects within the host, and from http to https. The server of a publication is a stranger's
+// to whoever verifies it, and must not choose whom this machine asks.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("the server redirects more than %d times: %w", maxRedirects, errRedirect)
+	case r.URL.Hostname() != first.Hostname():
+		return fmt.Errorf("the server redirects to another host; use the URL of %s: %w", r.URL.Host, errRedirect)
+	case r.URL.Scheme != first.Scheme && r.URL.Scheme != "https":
+		return fmt.Errorf("the server redirects from %s to %s: %w", first.Scheme, r.URL.Scheme, errRedirect)
+	case r.URL.Port() != first.Port() && (r.URL.Port() != "" || r.URL.Scheme == first.Scheme):
+		return fmt.Errorf("the server redirects to another port; use the URL of %s: %w", r.URL.Host, errRedirect)
+	}
+	return nil
+}
+
+var (
+	errRedirect = errors.New("redirect refused")
+	errRebound  = errors.New("the name of the server led to a public address before, and now leads to a private one; " +
+		"start again if that is meant")
+)
+
+// addressGuard refuses private addresses after a public one. The operator may choose a place on a private network, but
+// the owner of a public name must not turn it into one.
+type addressGuard struct{ isPublic atomic.Bool }
+
+// check is a net.Dialer.Control.
+func (g *addressGuard) check(_, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	a := target.Addr().Unmap()
+	if a.IsGlobalUnicast() && !a.IsPrivate() {
+		g.isPublic.Store(true)
+		return nil
+	}
+	if g.isPublic.Load() {
+		return errRebound
+	}
+	return nil
 }
 
 // withoutUser returns an address for an error, without what may be a password or a key.
@@ -114,6 +170,9 @@ func (w *Web) do(ctx context.Context, method, name string, o GetOptions) (*http.
 		}
 		res, err := w.client.Do(req)
 		wait := time.Duration(try+1) * 200 * time.Millisecond
+		if errors.Is(err, errRedirect) || errors.Is(err, errRebound) {
+			return nil, err
+		}
 		if err != nil {
 			last = fmt.Errorf("%w: %w", archive.ErrUnreachable, err)
 		} else {

@@ -294,7 +294,7 @@ type snapshotInfo struct {
 	built, next  time.Time
 	lastModified []string // as a header value
 
-	hasTwin atomic.Bool // another snapshot was built in the same second
+	sharesSecond atomic.Bool // another snapshot was built in the same second
 
 	mu    sync.Mutex // protects index
 	index *site.Index
@@ -322,8 +322,8 @@ func (h *handler) info(snap *output.Snapshot) *snapshotInfo {
 	}
 	for _, other := range h.infos {
 		if other.lastModified[0] == v.lastModified[0] {
-			other.hasTwin.Store(true)
-			v.hasTwin.Store(true)
+			other.sharesSecond.Store(true)
+			v.sharesSecond.Store(true)
 		}
 	}
 	h.infos = slices.Insert(h.infos, 0, v)
@@ -333,7 +333,7 @@ func (h *handler) info(snap *output.Snapshot) *snapshotInfo {
 
 // modified returns the time that If-Modified-Since is compared with, or zero if it does not identify the snapshot.
 func (v *snapshotInfo) modified() time.Time {
-	if v.hasTwin.Load() {
+	if v.sharesSecond.Load() {
 		return time.Time{}
 	}
 	return v.built
