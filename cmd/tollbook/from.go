@@ -36,6 +36,9 @@ func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *fromOptions) validate() error {
+	if strings.Contains(o.From, "://") && !objects.IsBucket(o.From) {
+		return usage.Errorf("--from %q: give a folder, or s3://bucket/prefix", redact.URL(o.From))
+	}
 	if o.Memory < 16 || o.Memory > 1<<20 {
 		return usage.Errorf("--memory %d: use 16 MB or more", o.Memory)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -31,6 +32,9 @@ func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 		if text, err = os.ReadFile(o.KeyFile); err != nil {
 			return nil, fmt.Errorf("read signing key: %w", err)
 		}
+	}
+	if len(text) == 0 && o.KeyFile != "" {
+		return nil, fmt.Errorf("read signing key: %s is empty; create one with tollbook key new", o.KeyFile)
 	}
 	if len(text) == 0 {
 		return nil, nil
@@ -69,6 +73,9 @@ EXIT STATUS
 				return err
 			}
 			f, err := os.OpenFile(filepath.Clean(args[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("write key: %s exists already and is not overwritten; name a new file", args[0])
+			}
 			if err != nil {
 				return fmt.Errorf("write key: %w", err)
 			}

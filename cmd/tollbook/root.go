@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/completion"
@@ -80,6 +82,11 @@ EXIT STATUS
 	settings.AddOldFlags(cmd)
 	completion.Register(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
+			f := invalid.GetFlag()
+			err = fmt.Errorf("invalid argument %q for \"--%s\" flag: %w", invalid.GetValue(), f.Name,
+				settings.ExplainValue(f, invalid.Unwrap()))
+		}
 		return usage.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	return cmd

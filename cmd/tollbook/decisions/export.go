@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -94,7 +95,13 @@ func countDirectory(d postgres.Directory) string {
 
 // replaceFile replaces a file by one that only its owner may read. A crash here leaves the old file or the new one.
 func replaceFile(path string, data []byte) (err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; name a file in it", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: there is no folder %s", path, filepath.Dir(path))
+	}
 	if err != nil {
 		return err
 	}

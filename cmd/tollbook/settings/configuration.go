@@ -62,7 +62,7 @@ func (c *Configuration) apply(s Setting, f *pflag.Flag, getenv func(string) stri
 	}
 	if text := getenv(s.Variable()); text != "" {
 		if err := f.Value.Set(text); err != nil {
-			return fmt.Errorf("%s: invalid value for --%s: %w", s.Variable(), s.Flag(), err)
+			return fmt.Errorf("%s: invalid value for --%s: %w", s.Variable(), s.Flag(), ExplainValue(f, err))
 		}
 		return nil
 	}

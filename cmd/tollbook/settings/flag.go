@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -26,6 +27,19 @@ func AddFlag(f *pflag.FlagSet, key string, target any) {
 	default:
 		panic(fmt.Sprintf("setting %s: a flag can't be stored in %T", key, target))
 	}
+}
+
+// ExplainValue returns what the value of a flag must be, or err for a type that explains itself.
+func ExplainValue(f *pflag.Flag, err error) error {
+	switch f.Value.Type() {
+	case "int":
+		return errors.New("give a whole number")
+	case "bool":
+		return errors.New("give true or false")
+	case "duration":
+		return errors.New("give a duration such as 90s, 15m or 1h30m")
+	}
+	return err
 }
 
 // AddAllFlags adds the flag of each key, for a command that only shows the settings.
