@@ -32,7 +32,8 @@ func (c *counter) count(r *http.Request) {
 	case r.Method == http.MethodDelete || q.Has("delete"):
 		c.Deletes++
 	// a listing costs as much as a write
-	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"):
+	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"),
+		q.Has("uploadId"):
 		c.Writes++
 	default:
 		c.Reads++
@@ -95,6 +96,10 @@ func TestPublishRequests(t *testing.T) {
 		got := counts.take()
 		t.Logf("%s: %+v; %d objects, %d packs", about, got, p.Written, p.Packs)
 		want += p.Written + p.Packs*packWrites
+		counted := requestCounts{int(p.Traffic.Writes), int(p.Traffic.Reads), int(p.Traffic.Deletes)}
+		if counted != got {
+			t.Errorf("%s: the publisher counts %+v, the proxy %+v", about, counted, got)
+		}
 		if got.Writes != want || got.Reads > mostReads+parts || got.Deletes > 0 {
 			t.Errorf("%s: %+v, want %d writes and %d reads at most", about, got, want, mostReads+parts)
 		}

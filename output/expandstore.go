@@ -37,14 +37,21 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 	if err != nil {
 		return err
 	}
-	want, err := p.wantedSums(tree)
-	if err != nil {
-		return err
-	}
-	if !listed && len(want) > 0 && !isNew {
+	expand := p.o.Expand
+	if !listed && expand != nil && !isNew {
 		if there, err = p.findExpanded(ctx, tree); err != nil {
 			return err
 		}
+	}
+	if p.o.AllBelow > 0 {
+		expand, r.Expansion = p.chooseExpansion(tree, r.Checkpoint, there, !listed && len(there) == 0)
+	}
+	want, err := wantedSums(tree, expand)
+	if err != nil {
+		return err
+	}
+	if r.Expansion != nil {
+		r.Expansion.Files = len(want)
 	}
 	w := planExpansion(there, want, p.o.Full)
 	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)
@@ -80,13 +87,13 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 }
 
 // wantedSums returns the files of a tree that become objects, with their sums.
-func (p *Publisher) wantedSums(tree archive.Tree) (map[string]archive.Sum, error) {
+func wantedSums(tree archive.Tree, expand func(string) bool) (map[string]archive.Sum, error) {
 	want := map[string]archive.Sum{}
-	if p.o.Expand == nil {
+	if expand == nil {
 		return want, nil
 	}
 	for _, name := range tree.Names() {
-		if !p.o.Expand(name) {
+		if !expand(name) {
 			continue
 		}
 		if isOwn(name) {

@@ -11,6 +11,7 @@
 //	tree/<id>/…                a snapshot expanded into single files
 //	current -> tree/<id>       the expanded snapshot that a plain file server shows
 //	.notes                     notes of the last build for the next one
+//	.published                 what the last publication to each place did
 //	.lock                      locked by the one publisher
 //
 // The format is defined by output/archive; output/objects contains the stores. This package must never know what is in

@@ -49,7 +49,9 @@ func publish(d *Folder, now time.Time, files map[string]string) (Result, error) 
 
 func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, error) {
 	now := o.Now
-	o.Next = now.Add(15 * time.Minute)
+	if o.Next.IsZero() {
+		o.Next = now.Add(15 * time.Minute)
+	}
 	b, err := d.Begin(context.Background(), o)
 	if err != nil {
 		return Result{}, err

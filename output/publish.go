@@ -52,6 +52,10 @@ type PublishOptions struct {
 	Key    ed25519.PrivateKey // signs the checkpoint; nil for no signature
 	// Expand reports whether a file also becomes a single object; nil means no file does.
 	Expand func(name string) bool
+	// AllBelow is the largest number of writes a day for which every file becomes an object, and not only those of
+	// Expand; 0 for never.
+	AllBelow int
+	Every    time.Duration // shortest time between two publications; 0 to publish each build
 	// Phase orders expanded objects: those of a lower phase are written first. nil puts all in one phase.
 	Phase    func(name string) int
 	Header   func(name string) objects.Header // content type and cache policy of an expanded object
@@ -68,6 +72,9 @@ type Published struct {
 	Deleted    int                `json:"deleted"`
 	Unchanged  int                `json:"unchanged"` // expanded objects
 	Bytes      int64              `json:"bytes"`     // sent
+	Traffic    objects.Traffic    `json:"traffic"`
+	PerDay     float64            `json:"per_day"`             // publications at this schedule; 0 if it is unknown
+	Expansion  *Expansion         `json:"expansion,omitempty"` // nil if nothing was chosen
 }
 
 // Publisher publishes snapshots to a store. If it is killed, the store has the previous snapshot or the new one,
@@ -100,6 +107,7 @@ type target struct {
 // Publish publishes the current snapshot of a folder to the store. A crash is possible after every step.
 func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err error) {
 	defer func() { err = p.wrap(err) }()
+	before := p.store.Traffic()
 	local, err := from.Checkpoint()
 	if err != nil {
 		return r, err
@@ -156,7 +164,11 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	// next run continues with them.
 
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
-	r.Bytes = p.progress.bytesSent()
+	r.Bytes, r.Traffic = p.progress.bytesSent(), p.store.Traffic().Since(before)
+	r.PerDay = perDay(p.o.period(local))
+	if err == nil && r.Moved {
+		from.storePublished(p.store.String(), r)
+	}
 	return r, err
 }
 
@@ -195,6 +207,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 			err = fmt.Errorf("roll %s back: %w", p.store, err)
 		}
 	}()
+	before := p.store.Traffic()
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
@@ -235,7 +248,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 		return r, err
 	}
 	err = p.expand(ctx, tree, false, &r)
-	r.Bytes = p.progress.bytesSent()
+	r.Bytes, r.Traffic = p.progress.bytesSent(), p.store.Traffic().Since(before)
 	return r, err
 }
 

@@ -30,7 +30,7 @@ func TestCompletion(t *testing.T) {
 		want string // lines; the last one is cobra's directive
 	}{
 		{[]string{"build", "--expand", ""}, "all none :4"},
-		{[]string{"publish", "--expand", "c"}, "all contract none :4"},
+		{[]string{"publish", "--expand", "c"}, "auto all contract none :4"},
 		{[]string{"submissions", "list", "--state", ""}, "pending approved rejected all :4"},
 		{[]string{"index", "--data", ""}, ":16"},
 		{[]string{"rollback", "--data", data, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},

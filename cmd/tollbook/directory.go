@@ -51,8 +51,7 @@ func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "schedule.index", &o.Schedule.Index)
 	settings.AddFlag(f, "schedule.retention", &o.Schedule.Retention)
 	settings.AddFlag(f, "publish.to", &o.To)
-	f.StringVar(&o.Expand, "expand", "all",
-		"files to write to --publish-to as objects of their own beside the zip: all, contract or none")
+	f.StringVar(&o.Expand, "expand", "auto", expandMeaning)
 	f.DurationVar(&o.VisitLimit, "visit-limit", 90*time.Second,
 		"longest `time` of a visit; the next visit begins with the endpoints that this one did not reach")
 }
@@ -65,7 +64,7 @@ func (o *directoryOptions) validate() error {
 		return usage.Errorf("--visit-limit %s: use 1s or more", o.VisitLimit)
 	}
 	if _, ok := publication.Expansions[o.Expand]; !ok {
-		return usage.Errorf("--expand %q: use all, contract or none", o.Expand)
+		return usage.Errorf("--expand %q: use auto, all, contract or none", o.Expand)
 	}
 	if o.To != "" && objects.SameFolder(o.To, o.Public()) {
 		return usage.Errorf("--publish-to %s: builds are published to this folder already", o.To)
@@ -144,6 +143,6 @@ func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
 		return err
 	}
 	key, err := o.signingKey()
-	to.Publish = publication.PublishOptions{To: o.To, Key: key, Expand: o.Expand}
+	to.Publish = publication.PublishOptions{To: o.To, Key: key, Expand: o.Expand, Every: o.Schedule.Publish}
 	return err
 }

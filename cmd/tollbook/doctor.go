@@ -65,6 +65,7 @@ about it:
     bucket         the place of publish.to can be written, read and deleted from, and supports conditional writes, which
                    keep two publishers apart; doctor deletes the object that it wrote
     published      that place has the snapshot of <data>/public
+    cost           what the last publication there sent, and what that costs a day at list prices
     nodes          each node of a network serves that chain and is up to date
     readers        site.base_url answers, with a certificate that is valid for two weeks more
     clock          this machine, the database, the bucket and site.base_url have the same time

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/report"
 	"tollbook/templates"
 )
 
@@ -104,7 +106,24 @@ func TestHostingCosts(t *testing.T) {
 			t.Errorf("the page lacks the row\n%s", row)
 		}
 	}
+	for _, p := range report.Prices {
+		row := fmt.Sprintf("| %s | %.2f | %.2f | %.2f |", p.Store, p.Write, p.Read, p.Traffic)
+		if !strings.Contains(page, "\n"+row+"\n") {
+			t.Errorf("the page lacks the row\n%s", row)
+		}
+	}
 	page = strings.Join(strings.Fields(page), " ")
+	limit := fmt.Sprintf(
+		"at most %s writes a day, as if all of them changed in each publication. That is %s dollars a "+
+			"day: %s files with a build every 15 minutes, %s with one every four hours",
+		grouped(publication.MaxDailyWrites), shownDollars(publication.MaxDailyWrites/1e6*price["write"]),
+		grouped(math.Floor(publication.MaxDailyWrites/96)), grouped(math.Floor(publication.MaxDailyWrites/6)))
+	if !strings.Contains(page, limit) {
+		t.Errorf("the page lacks %q", limit)
+	}
+	if year := fmt.Sprintf("list prices of %d of these stores", report.PricesOf); !strings.Contains(page, year) {
+		t.Errorf("the page lacks %q", year)
+	}
 	each := fmt.Sprintf("plus %s dollars for each further machine's requests", shownDollars(polls/1e6*price["read"]))
 	if !strings.Contains(page, each) {
 		t.Errorf("the page lacks %q", each)

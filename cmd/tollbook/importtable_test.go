@@ -133,6 +133,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook/doctor": {
 		ours: []string{
 			"cmd/tollbook/redact",
+			"cmd/tollbook/report",
 			"crawl",
 			"crawl/chain",
 			"output",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,6 +27,7 @@ type targetOptions struct {
 	keyOptions
 	To     string
 	Expand string
+	Every  time.Duration
 	Force  bool
 	Full   bool
 	JSON   bool
@@ -38,11 +40,14 @@ func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
+// expandMeaning is the text of --expand.
+const expandMeaning = "files to write as objects of their own beside the zip: all, contract (responses of the API), " +
+	"none, or auto: all while that is at most 100,000 writes a day, else contract"
+
 // addExpandFlags adds the flags of commands that write objects.
 func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
 	o.keyOptions.AddFlags(f)
-	f.StringVar(&o.Expand, "expand", "all",
-		"files to write as objects of their own beside the zip: all, contract (responses of the API) or none")
+	f.StringVar(&o.Expand, "expand", "auto", expandMeaning)
 	f.BoolVar(&o.Full, "full", false, "write all of these objects again, even those that have not changed")
 }
 
@@ -51,7 +56,7 @@ func (o *targetOptions) validate() error {
 		return usage.Errorf("--publish-to is missing: give s3://bucket/prefix, or a folder")
 	}
 	if _, ok := publication.Expansions[o.Expand]; o.Expand != "" && !ok {
-		return usage.Errorf("--expand %q: use all, contract or none", o.Expand)
+		return usage.Errorf("--expand %q: use auto, all, contract or none", o.Expand)
 	}
 	return nil
 }
@@ -76,6 +81,11 @@ Only one publisher changes a place at a time: it holds a lock in the database, a
 If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish. It repeats a
 request that the line cut, and the next run continues with the parts of the zip that arrived.
 
+The report counts the requests and bytes of this publication, and says what they cost a day at list prices. The time
+from one publication to the next is that from the snapshot's build to the next one, or --schedule-publish if that is
+longer. --expand auto writes all files as objects while they are at most 100,000 writes a day, and the responses of
+the API alone above that. It returns to all files below half of that number.
+
 ` + bucketHelp + `
 --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.
 
@@ -90,6 +100,7 @@ EXIT STATUS
 	}
 	o.AddFlags(cmd.Flags())
 	o.addExpandFlags(cmd.Flags())
+	settings.AddFlag(cmd.Flags(), "schedule.publish", &o.Every)
 	cmd.Flags().BoolVar(&o.Force, "force", false,
 		"publish a snapshot that lacks services or was rolled back, too")
 	return cmd
@@ -239,7 +250,7 @@ func (o *targetOptions) withPublisher(
 	bar := progress.NewTransfer()
 	defer bar.Finish()
 	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
-		To: o.To, Key: key, Expand: o.Expand, Force: o.Force, Full: o.Full, Progress: bar.Set,
+		To: o.To, Key: key, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full, Progress: bar.Set,
 	})
 	if err != nil {
 		return err

@@ -40,7 +40,8 @@ type Bucket struct {
 	bucket   string
 	prefix   string // "" or with a slash at its end
 	where    string
-	attempts int  // of each request
+	attempts int // of each request
+	http     *transport
 	trusted  bool // requests go over TLS or loopback, so nobody can change them
 }
 
@@ -70,9 +71,10 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	if key := o.Getenv("AWS_ACCESS_KEY_ID"); key != "" {
 		creds = credentials.NewStaticV4(key, o.Getenv("AWS_SECRET_ACCESS_KEY"), o.Getenv("AWS_SESSION_TOKEN"))
 	}
+	b.http = newTransport(cmp.Or(o.Stall, stallAfter))
 	client, err := minio.New(endpoint.Host, &minio.Options{
 		Creds: creds, Secure: endpoint.Scheme == "https", Region: region,
-		Transport:  newTransport(cmp.Or(o.Stall, stallAfter)),
+		Transport:  b.http,
 		MaxRetries: 1, // retry repeats more: also requests whose response breaks off
 	})
 	if err != nil {
@@ -100,6 +102,9 @@ func (b *Bucket) String() string { return b.where }
 
 // KeepsHeader implements Store.
 func (b *Bucket) KeepsHeader() bool { return true }
+
+// Traffic implements Store.
+func (b *Bucket) Traffic() Traffic { return b.http.traffic() }
 
 // key returns the name of an object in the bucket.
 func (b *Bucket) key(name string) (string, error) {

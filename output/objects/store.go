@@ -47,6 +47,8 @@ type Store interface {
 	Sweep(ctx context.Context, keep string) error
 	// KeepsHeader reports whether readers get the type, encoding and cache policy of a Put.
 	KeepsHeader() bool
+	// Traffic returns what was sent to a server since the store was opened; zero for a folder.
+	Traffic() Traffic
 	// String returns the store's address, for messages.
 	String() string
 }

@@ -307,4 +307,7 @@ func (d *StoreDir) Sweep(context.Context, string) error {
 	return nil
 }
 
+// Traffic implements Store.
+func (d *StoreDir) Traffic() Traffic { return Traffic{} }
+
 var _ Store = (*StoreDir)(nil)

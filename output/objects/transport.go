@@ -5,13 +5,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
-// transport aborts a request that makes no progress; the client above repeats it.
+// transport counts requests, and aborts one that makes no progress; the client above repeats it.
 type transport struct {
 	http  *http.Transport
 	stall time.Duration
+	trafficCounter
 }
 
 func newTransport(stall time.Duration) *transport {
@@ -65,11 +67,12 @@ func (t *transport) stallOf(req *http.Request) time.Duration {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
+	t.count(req)
 	stall := t.stallOf(req)
 	watch := time.AfterFunc(stall, cancel)
 	req = req.Clone(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &watchedBody{req.Body, watch, stall, nil}
+		req.Body = &watchedBody{req.Body, watch, stall, nil, &t.sent}
 	}
 	res, err := t.http.RoundTrip(req)
 	if err != nil {
@@ -77,7 +80,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	res.Body = &watchedBody{res.Body, watch, stall, cancel}
+	res.Body = &watchedBody{res.Body, watch, stall, cancel, &t.received}
 	return res, nil
 }
 
@@ -87,10 +90,12 @@ type watchedBody struct {
 	watch  *time.Timer
 	stall  time.Duration
 	cancel context.CancelFunc // ends the request of a response; nil for the body of a request
+	bytes  *atomic.Int64      // that were read
 }
 
 func (w *watchedBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
+	w.bytes.Add(int64(n))
 	if n > 0 && err == nil {
 		w.watch.Reset(w.stall)
 	}

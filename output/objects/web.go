@@ -106,6 +106,9 @@ func withoutUser(address string) string {
 // String implements Store.
 func (w *Web) String() string { return w.base.Redacted() }
 
+// Traffic implements Store.
+func (w *Web) Traffic() Traffic { return w.client.Transport.(*transport).traffic() }
+
 // KeepsHeader implements Store.
 func (w *Web) KeepsHeader() bool { return true }
 

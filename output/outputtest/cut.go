@@ -37,9 +37,9 @@ const (
 	CutSilent            // nothing arrives any more, and nobody says so
 )
 
-// NewCuttingProxy starts a proxy to the server that cuts the given share of connections, each after a random number of
-// bytes in both directions: as often within the first hundred bytes as between one and a hundred kilobytes. The same
-// seed draws the same cuts.
+// NewCuttingProxy starts a proxy to the server that cuts the given share of connections. Each is cut after a random
+// number of bytes: as often within the first hundred bytes as between one and a hundred kilobytes. The same seed draws
+// the same cuts.
 func (s *Server) NewCuttingProxy(t testing.TB, how Cut, share float64, seed uint64) *CuttingProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,8 +22,8 @@ import (
 // flagValues are the values of flags, by the command's path and the flag's name.
 var flagValues = map[string][]string{
 	"tollbook build --expand":    {"all", "none"},
-	"tollbook publish --expand":  {"all", "contract", "none"},
-	"tollbook rollback --expand": {"all", "contract", "none"},
+	"tollbook publish --expand":  {"auto", "all", "contract", "none"},
+	"tollbook rollback --expand": {"auto", "all", "contract", "none"},
 	"tollbook submissions list --state": {
 		site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected, "all",
 	},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/tollbook/report"
+	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )
@@ -28,7 +30,41 @@ func (o *Options) place(ctx context.Context, clocks *clockSkews) []Finding {
 	if place.State == Wrong {
 		return []Finding{place}
 	}
-	return []Finding{place, o.published(ctx, store)}
+	findings := []Finding{place, o.published(ctx, store)}
+	if objects.IsBucket(o.To) {
+		findings = append(findings, o.cost(store.String()))
+	}
+	return findings
+}
+
+// muchADay is the cost in dollars a day above which doctor says how to lower it.
+const muchADay = 5
+
+// cost says what the last publication to a bucket sent, and what that costs.
+func (o *Options) cost(place string) (f Finding) {
+	defer func() { f.Check = "cost" }()
+	folder, err := output.OpenFolder(o.Public)
+	if err != nil {
+		return none("%s", oneLine(err)) // another check reports it
+	}
+	p, ok, err := folder.LastPublished(place)
+	if err != nil {
+		return warning("delete the file; the next publication writes it again", "%s", oneLine(err))
+	}
+	if !ok {
+		return none("the requests of a publication are counted with the next one to %s", place)
+	}
+	sent := "the last publication, of " + p.Checkpoint.Snapshot + ": " + report.Requests(p)
+	c := report.CostOf(p)
+	if c == nil {
+		return good("%s", sent)
+	}
+	if f = good("%s; %s; %s", sent, c.Daily(), c.Dollars()); c.Highest() > muchADay {
+		f = warning(
+			"publish with --expand none if tollbook serve or a worker answers readers, or set schedule.publish "+
+				"to publish less often", "%s", f.Found)
+	}
+	return f
 }
 
 // tryStore writes an object under a random name, reads it, and deletes it.

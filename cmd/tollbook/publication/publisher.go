@@ -19,16 +19,24 @@ import (
 // Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
 // function is none.
 var Expansions = map[string]func(name string) bool{
+	"auto":     isContract, // or all, as output.PublishOptions.AllBelow chooses
 	"all":      func(string) bool { return true },
-	"contract": func(name string) bool { return site.IsContract(name) || name == archive.KeyFile },
+	"contract": isContract,
 	"none":     nil,
 }
+
+func isContract(name string) bool { return site.IsContract(name) || name == archive.KeyFile }
+
+// MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
+// cost 0.50 dollars a day at most providers.
+const MaxDailyWrites = 100_000
 
 // PublishOptions are the settings of a publisher.
 type PublishOptions struct {
 	To       string             // s3://bucket/prefix, or a folder
 	Key      ed25519.PrivateKey // signs the pointer; nil for none
 	Expand   string             // a name of Expansions
+	Every    time.Duration      // shortest time between two publications; 0 to publish each build
 	Force    bool               // skip the comparison with the published snapshot
 	Full     bool               // write every object again
 	Progress func(output.Progress)
@@ -44,9 +52,16 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now, allBelow := time.Now(), 0
+	switch {
+	case o.Expand == "auto" && objects.IsBucket(o.To):
+		allBelow = MaxDailyWrites
+	case o.Expand == "auto":
+		o.Expand = "all" // writes to a folder cost nothing
+	}
 	return output.NewPublisher(store, &Register{db, store.String(), now}, output.PublishOptions{
-		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, Expand: Expansions[o.Expand], Phase: site.ExpandPhase,
+		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, Expand: Expansions[o.Expand], AllBelow: allBelow,
+		Every: o.Every, Phase: site.ExpandPhase,
 		Header:   objectHeader,
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.ListSnapshots,

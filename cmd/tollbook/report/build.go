@@ -35,12 +35,18 @@ func Build(w io.Writer, r build.Report, asJSON bool) error {
 // Publication prints what a publication or a rollback changed.
 func Publication(w io.Writer, p output.Published, asJSON bool) error {
 	if asJSON {
-		return JSON(w, p)
+		return JSON(w, struct {
+			output.Published
+			Day *Cost `json:"day,omitempty"`
+		}{p, CostOf(p)})
 	}
 	_, err := fmt.Fprintf(w, "Published snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, "+
 		"%d unchanged; %.1f MB sent\n", p.Checkpoint.Snapshot, p.Checkpoint.Generation, p.Packs, p.Written, p.Deleted,
 		p.Unchanged, megabytes(p.Bytes))
-	return err
+	if err != nil {
+		return err
+	}
+	return printCost(w, p)
 }
 
 // Pruned prints what was removed from a place.

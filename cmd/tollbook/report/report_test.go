@@ -9,6 +9,8 @@ import (
 	"tollbook/build"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
+	"tollbook/output"
+	"tollbook/output/objects"
 	"tollbook/site"
 	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
@@ -89,5 +91,29 @@ func TestBuild(t *testing.T) {
 	want := "Built 65 services: 3,278 files, 27.2 MB; 0 reused\nSnapshot x: zip 4.1 MB, 2 new packs, 1.0 s\n"
 	if got := b.String(); got != want {
 		t.Errorf("it prints\n%swant\n%s", got, want)
+	}
+}
+
+// TestCost checks what a day of publications costs, against a sum by hand, and its words.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	p := output.Published{PerDay: 96, Traffic: objects.Traffic{Writes: 17_160, Reads: 22, Sent: 94_900_000,
+		Received: 76_300_000}}
+	c := CostOf(p)
+	for _, tt := range []struct{ got, want string }{
+		{Requests(p), "17,160 writes, 22 reads, 0 deletions, 94.9 MB sent, 76.3 MB received"},
+		{c.Daily(),
+			"a day at 96 publications: 1,647,360 writes, 2,112 reads, 0 deletions, 9.1 GB sent, 7.3 GB received"},
+		// 1.64736 × 5 + 0.002112 × 0.4 = 8.2376; 1.64736 × 4.5 + 0.002112 × 0.36 = 7.4139; 7.3248 × 0.09 = 0.6592
+		{c.Dollars(), "a day at list prices of 2025: Amazon S3 $8.24 (outside its network $0.66 more), " +
+			"Cloudflare R2 $7.41, Google Cloud Storage $8.24 (outside its network $0.88 more)"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s, want %s", tt.got, tt.want)
+		}
+	}
+	p.PerDay = 0
+	if CostOf(p) != nil || CostOf(output.Published{PerDay: 96}) != nil {
+		t.Error("a publication without a schedule, or to a folder, costs something")
 	}
 }

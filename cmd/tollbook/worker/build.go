@@ -49,7 +49,8 @@ func buildSteps(db *database.DB, o Options) ([]schedule.Step, error) {
 			r, err := p.Publish(ctx, o.Folder)
 			if err == nil {
 				o.Logger.InfoContext(ctx, "published", "to", o.Publish.To, "snapshot", r.Checkpoint.Snapshot,
-					"generation", r.Checkpoint.Generation, "written", r.Written, "bytes", r.Bytes)
+					"generation", r.Checkpoint.Generation, "written", r.Written, "bytes", r.Bytes,
+					"writes", r.Traffic.Writes, "reads", r.Traffic.Reads, "deletes", r.Traffic.Deletes)
 			}
 			return err
 		},
