@@ -48,24 +48,28 @@ func expandsAll(writes, limit int, some bool) bool {
 	return writes <= limit
 }
 
-// chooseExpansion returns which files of a tree become objects; isNew says that the place never had any. If the
-// schedule is unknown, the place keeps the kind of objects that it has.
-func (p *Publisher) chooseExpansion(tree archive.Tree, c archive.Checkpoint, there map[string]archive.Sum,
-	isNew bool) (func(name string) bool, *Expansion) {
+// chooseExpansion returns the files of a tree that become objects, with their sums; isNew says that the place never had
+// any. If the schedule is unknown, the place keeps the kind of objects that it has.
+func (p *Publisher) chooseExpansion(tree archive.Tree, there map[string]archive.Sum, isNew bool,
+	r *Published) (map[string]archive.Sum, error) {
 	some := true // no file but those of Expand
 	for name := range there {
 		some = some && p.o.Expand(name)
 	}
-	all, chosen := !some, (*Expansion)(nil)
-	if period := p.o.period(c); period > 0 {
-		chosen = &Expansion{Writes: writesPerDay(len(tree.Names()), period), Limit: p.o.AllBelow}
-		chosen.All = expandsAll(chosen.Writes, chosen.Limit, some && !isNew)
-		all = chosen.All
+	expand, all := p.o.Expand, !some
+	if period := p.o.period(r.Checkpoint); period > 0 {
+		writes := writesPerDay(len(tree.Names()), period)
+		all = expandsAll(writes, p.o.AllBelow, some && !isNew)
+		r.Expansion = &Expansion{All: all, Writes: writes, Limit: p.o.AllBelow}
 	} else if len(there) == 0 {
-		return nil, nil
+		expand = nil
 	}
 	if all {
-		return func(string) bool { return true }, chosen
+		expand = func(string) bool { return true }
 	}
-	return p.o.Expand, chosen
+	want, err := wantedSums(tree, expand)
+	if r.Expansion != nil {
+		r.Expansion.Files = len(want)
+	}
+	return want, err
 }

@@ -37,21 +37,19 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 	if err != nil {
 		return err
 	}
-	expand := p.o.Expand
-	if !listed && expand != nil && !isNew {
+	want, err := wantedSums(tree, p.o.Expand)
+	if err != nil {
+		return err
+	}
+	if !listed && len(want) > 0 && !isNew {
 		if there, err = p.findExpanded(ctx, tree); err != nil {
 			return err
 		}
 	}
 	if p.o.AllBelow > 0 {
-		expand, r.Expansion = p.chooseExpansion(tree, r.Checkpoint, there, !listed && len(there) == 0)
-	}
-	want, err := wantedSums(tree, expand)
-	if err != nil {
-		return err
-	}
-	if r.Expansion != nil {
-		r.Expansion.Files = len(want)
+		if want, err = p.chooseExpansion(tree, there, !listed && len(there) == 0, r); err != nil {
+			return err
+		}
 	}
 	w := planExpansion(there, want, p.o.Full)
 	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)

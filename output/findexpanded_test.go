@@ -137,9 +137,13 @@ func TestListedIsRetained(t *testing.T) {
 		if i%40 != 0 && i != len(times)-1 {
 			continue
 		}
-		there, err := p.listNames(t.Context(), archive.SnapshotsDir, func(string) bool { return true })
+		list, err := p.listZips(t.Context(), archive.SnapshotsDir, func(string) bool { return true })
 		if err != nil {
 			t.Fatal(err)
+		}
+		var there []string
+		for _, s := range list {
+			there = append(there, s.ID)
 		}
 		slices.Sort(there)
 		want := append(slices.Clone(ids), r.Checkpoint.Snapshot)

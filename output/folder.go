@@ -48,8 +48,9 @@ var (
 // Folder is a publication in a folder on disk. One publisher at a time writes, under a lock. Readers need no lock:
 // files never change, except for two names that are moved by rename.
 type Folder struct {
-	root string
-	disk disk
+	root      string
+	disk      disk
+	retention Retention
 }
 
 // OpenFolder opens the root of a publication. Begin creates missing folders.
@@ -61,7 +62,7 @@ func OpenFolder(root string) (*Folder, error) {
 	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open folder %s: not a folder", abs)
 	}
-	return &Folder{root: abs}, nil
+	return &Folder{root: abs, retention: DefaultRetention}, nil
 }
 
 // Root returns the absolute path of the publication.

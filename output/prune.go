@@ -3,6 +3,7 @@ package output
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,31 +12,45 @@ import (
 	"tollbook/output/archive"
 )
 
-// Retention beside the current and the previous snapshot.
+// Retention says which snapshots stay beside the current and the previous one.
+type Retention struct {
+	Daily int   // newest snapshots of a UTC day each; 0 for none
+	Size  int64 // largest number of bytes of all snapshots and packs together; 0 for any
+}
+
+// DefaultRetention keeps one snapshot a day for a year.
+var DefaultRetention = Retention{Daily: 365}
+
+// Limits of the retention that nobody configures.
 const (
 	retainNewest   = 10 // within retainRecent
 	retainRecent   = 2 * time.Hour
 	retainHourly   = 24 * time.Hour
-	retainDays     = 365
 	retainReplaced = time.Hour // after its successor was built, for readers that still page through it
 	maxReplaced    = 60        // maximum of these: with builds less than a minute apart, they cover less than an hour
 )
 
-// Retain returns those of ids that are retained, oldest first. It ignores names that are not ids. It retains:
+// Retain returns the ids of those snapshots of list that are retained, oldest first. It ignores names that are not ids.
+// packs is the number of bytes of all packs. It retains:
 //
 //   - the current and the previous snapshot
 //   - the snapshots that were current within the last hour, at most the newest 60 of them
 //   - the newest 10 of the last 2 hours
 //   - the newest of each UTC hour of the last 24 hours
-//   - the newest of each UTC day, for the last 365 days that have a snapshot, also if the clock is a year wrong
+//   - the newest of each UTC day, for the last Daily days that have a snapshot, also if the clock is a year wrong
 //
+// If these and the packs have more bytes than Size, it drops the oldest of them, but none of the first two kinds.
 // Applying Retain to its own result changes nothing until time passes.
-func Retain(ids []string, now time.Time, current, previous string) []string {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+func (r Retention) Retain(list []RetainedSnapshot, packs int64, now time.Time, current, previous string) []string {
+	bytes := map[string]int64{}
+	for _, s := range list {
+		bytes[s.ID] = s.Bytes
+	}
+	ids := slices.Sorted(maps.Keys(bytes))
 	slices.Reverse(ids)
 	var retained []string
+	needed := map[string]bool{}
+	total := packs
 	recent, justReplaced, days, hour, day := 0, 0, 0, "", ""
 	replaced := now // when the next newer snapshot was built
 	for _, id := range ids {
@@ -45,33 +60,44 @@ func Retain(ids []string, now time.Time, current, previous string) []string {
 		}
 		retain := id == current || id == previous
 		age := now.Sub(built)
-		if age <= retainRecent && recent < retainNewest {
-			retain, recent = true, recent+1
-		}
 		if now.Sub(replaced) <= retainReplaced && justReplaced < maxReplaced {
 			retain, justReplaced = true, justReplaced+1
 		}
+		needed[id] = retain
 		replaced = built
+		if age <= retainRecent && recent < retainNewest {
+			retain, recent = true, recent+1
+		}
 		if h := id[:len("20060102T15")]; age <= retainHourly && h != hour {
 			retain, hour = true, h
 		}
-		if d := id[:len("20060102")]; days < retainDays && d != day {
+		if d := id[:len("20060102")]; days < r.Daily && d != day {
 			retain, day, days = true, d, days+1
 		}
 		if retain {
 			retained = append(retained, id)
+			total += bytes[id]
 		}
 	}
 	slices.Reverse(retained)
-	return retained
+	if r.Size == 0 {
+		return retained
+	}
+	return slices.DeleteFunc(retained, func(id string) bool {
+		drop := total > r.Size && !needed[id]
+		if drop {
+			total -= bytes[id]
+		}
+		return drop
+	})
 }
 
 // Pruned counts what Prune removed.
 type Pruned struct{ Snapshots, Trees, Packs int }
 
-// Prune removes the snapshots that Retain does not return, and all trees but the current and the previous one. It
-// removes the packs of hours before packsBefore ("2026112023"; "" for none) except the needed ones, and remains of
-// interrupted publishers. It locks the folder. Files with other names stay.
+// Prune removes the snapshots that the folder's retention does not retain, and all trees but the current and the
+// previous one. It removes the packs of hours before packsBefore ("2026112023"; "" for none) except the needed ones,
+// and remains of interrupted publishers. It locks the folder. Files with other names stay.
 func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
@@ -101,18 +127,24 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		previous = *c.Previous
 	}
 	isID := func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok }
-	isHour := func(name string) bool { _, ok := archive.ParseHour(name); return ok }
 
-	ids, err := d.list(archive.SnapshotsDir, ".zip", isID)
+	if err := d.prunePacks(packsBefore, needed, p); err != nil {
+		return err
+	}
+	list, err := d.Snapshots()
 	if err != nil {
 		return err
 	}
-	retained := Retain(ids, now, c.Snapshot, previous)
-	for _, id := range ids {
-		if slices.Contains(retained, id) {
+	packs, err := d.packBytes()
+	if err != nil {
+		return err
+	}
+	retained := d.retention.Retain(list, packs, now, c.Snapshot, previous)
+	for _, s := range list {
+		if slices.Contains(retained, s.ID) {
 			continue
 		}
-		if err := d.disk.remove(d.snapshotPath(id)); err != nil {
+		if err := d.disk.remove(d.snapshotPath(s.ID)); err != nil {
 			return err
 		}
 		p.Snapshots++
@@ -142,7 +174,12 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		}
 		p.Trees++
 	}
-	hours, err := d.list(archive.PacksDir, ".zip", isHour)
+	return nil
+}
+
+// prunePacks removes the packs of hours before packsBefore except the needed ones.
+func (d *Folder) prunePacks(packsBefore string, needed []string, p *Pruned) error {
+	hours, err := d.Packs()
 	if err != nil {
 		return err
 	}

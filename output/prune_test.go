@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/output/archive"
+	"tollbook/output/objects"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -16,6 +17,15 @@ import (
 // idAt returns an id of some minutes before now.
 func idAt(now time.Time, ago time.Duration) string {
 	return archive.SnapshotID(now.Add(-ago), strings.Repeat("ab", 32))
+}
+
+// retain applies the default retention to snapshots of any size.
+func retain(ids []string, now time.Time, current, previous string) []string {
+	var list []RetainedSnapshot
+	for _, id := range ids {
+		list = append(list, RetainedSnapshot{ID: id, Bytes: 1 << 40})
+	}
+	return DefaultRetention.Retain(list, 0, now, current, previous)
 }
 
 func TestRetain(t *testing.T) {
@@ -84,11 +94,11 @@ func TestRetain(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			t.Parallel()
-			got := Retain(test.ids, now, test.current, test.previous)
+			got := retain(test.ids, now, test.current, test.previous)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(got, Retain(got, now, test.current, test.previous)); diff != "" {
+			if diff := cmp.Diff(got, retain(got, now, test.current, test.previous)); diff != "" {
 				t.Errorf("keeping twice (-once +twice):\n%s", diff)
 			}
 		})
@@ -104,7 +114,7 @@ func TestRetainBoundsReplaced(t *testing.T) {
 		ids = append(ids, idAt(now, time.Duration(i)*2*time.Second))
 	}
 	slices.Reverse(ids)
-	if diff := cmp.Diff(ids[len(ids)-maxReplaced:], Retain(ids, now, "", "")); diff != "" {
+	if diff := cmp.Diff(ids[len(ids)-maxReplaced:], retain(ids, now, "", "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -121,7 +131,7 @@ func TestRetainOverAYear(t *testing.T) {
 		if i%20 > 0 && i < 399*24*4 {
 			continue
 		}
-		ids = Retain(ids, now, ids[len(ids)-1], ids[max(0, len(ids)-2)])
+		ids = retain(ids, now, ids[len(ids)-1], ids[max(0, len(ids)-2)])
 	}
 	if len(ids) < 365+24 || len(ids) > 367+26+10 {
 		t.Errorf("%d are kept", len(ids))
@@ -174,4 +184,85 @@ func TestPruneEmpty(t *testing.T) {
 	if got, err := d.Prune(t0, "2026112023"); err != nil || got != (Pruned{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// TestRetainSize checks the limits on the number of days and on the size of all snapshots and packs. The current, the
+// previous and the snapshots that readers may still page through stay, whatever their size.
+func TestRetainSize(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	ids := []string{idAt(now, 5*day), idAt(now, 4*day), idAt(now, 3*day), idAt(now, 90*time.Minute),
+		idAt(now, 30*time.Minute), idAt(now, 0)}
+	var list []RetainedSnapshot
+	for _, id := range ids {
+		list = append(list, RetainedSnapshot{id, 100})
+	}
+	for _, tt := range []struct {
+		about             string
+		r                 Retention
+		packs             int64
+		current, previous string
+		want              []string
+	}{
+		{"any size", Retention{Daily: 365}, 1 << 40, ids[5], ids[4], ids},
+		{"no days", Retention{}, 0, ids[5], ids[4], ids[3:]},
+		{"two days: this one and one more", Retention{Daily: 2}, 0, ids[5], ids[4], ids[2:]},
+		{"all fit exactly", Retention{Daily: 365, Size: 600}, 0, ids[5], ids[4], ids},
+		{"one byte too much", Retention{Daily: 365, Size: 599}, 0, ids[5], ids[4], ids[1:]},
+		{"packs count", Retention{Daily: 365, Size: 600}, 250, ids[5], ids[4], ids[3:]},
+		{"readers keep what was current within the hour", Retention{Daily: 365, Size: 1}, 0, ids[5], ids[4], ids[3:]},
+		{"after a rollback the current one is old", Retention{Daily: 365, Size: 1}, 0, ids[0], ids[1],
+			[]string{ids[0], ids[1], ids[3], ids[4], ids[5]}},
+	} {
+		got := tt.r.Retain(list, tt.packs, now, tt.current, tt.previous)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.about, diff)
+		}
+	}
+}
+
+// TestPruneSize prunes a folder and a place to a size. The newest snapshots and all packs stay in both.
+func TestPruneSize(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
+		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
+		var last Result
+		var at time.Time
+		for i := range 6 {
+			at = t0.AddDate(0, 0, i)
+			last = mustPublish(t, d, at, tree(1))
+			mustPublishTo(t, s, reg, d)
+		}
+		list, err := d.Snapshots()
+		if err != nil || len(list) != 6 {
+			t.Fatalf("%d snapshots, %v", len(list), err)
+		}
+		packs, err := d.packBytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.SetRetention(Retention{Daily: 365, Size: packs + list[5].Bytes + list[4].Bytes + list[3].Bytes})
+		want := []string{archive.SnapshotName(list[3].ID), archive.SnapshotName(list[4].ID),
+			archive.SnapshotName(list[5].ID)}
+		if p, err := d.Prune(at, ""); err != nil || p.Snapshots != 3 || p.Packs != 0 {
+			t.Errorf("the folder: %+v, %v", p, err)
+		}
+		if err := checkWhole(d.Root()); err != nil {
+			t.Error(err)
+		}
+		o := PublishOptions{Now: at}
+		if p, err := NewPublisher(s, reg, o).Prune(t.Context(), d); err != nil || p.Snapshots != 3 || p.Packs != 0 {
+			t.Errorf("the place: %+v, %v", p, err)
+		}
+		got := slices.DeleteFunc(namesIn(t, s), func(name string) bool {
+			return !strings.HasPrefix(name, archive.SnapshotsDir+"/")
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the place (-want +got):\n%s", diff)
+		}
+		if v := verifyWhole(t, s); v.Snapshot != last.Checkpoint.Snapshot {
+			t.Errorf("%s is current", v.Snapshot)
+		}
+	})
 }

@@ -9,7 +9,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// Prune removes from the store the snapshots that neither Retain returns nor the current snapshot lists. It removes the
+// Prune removes from the store the snapshots that neither the folder's retention nor the list in the current snapshot
+// names. It removes the
 // packs that the folder does not have any more, unless the folder has no packs at all, and remains of interrupted
 // publishers. Objects with other names stay. No pointer names a removed object, so after a crash the next run removes
 // the rest.
@@ -38,40 +39,43 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if t.checkpoint.Previous != nil {
 		previous = *t.checkpoint.Previous
 	}
-	ids, err := p.listNames(ctx, archive.SnapshotsDir, func(name string) bool {
-		_, ok := archive.ParseSnapshotID(name)
-		return ok
-	})
+	needed, err := from.Packs()
 	if err != nil {
 		return pruned, err
 	}
-	retained := Retain(ids, p.o.Now, t.checkpoint.Snapshot, previous)
-	listed, err := p.listed(t.checkpoint.Snapshot)
-	if err != nil {
-		return pruned, err
-	}
-	var gone []string
-	for _, id := range ids {
-		if !slices.Contains(retained, id) && !slices.Contains(listed, id) {
-			gone = append(gone, archive.SnapshotName(id))
-		}
-	}
-	pruned.Snapshots = len(gone)
-	hours, err := p.listNames(ctx, archive.PacksDir, func(name string) bool {
+	hours, err := p.listZips(ctx, archive.PacksDir, func(name string) bool {
 		_, ok := archive.ParseHour(name)
 		return ok
 	})
 	if err != nil {
 		return pruned, err
 	}
-	needed, err := from.Packs()
+	var gone []string
+	packs := int64(0)
+	for _, pack := range hours {
+		if len(needed) == 0 || slices.Contains(needed, pack.ID) {
+			packs += pack.Bytes
+			continue
+		}
+		gone = append(gone, archive.PackName(pack.ID))
+		pruned.Packs++
+	}
+	list, err := p.listZips(ctx, archive.SnapshotsDir, func(name string) bool {
+		_, ok := archive.ParseSnapshotID(name)
+		return ok
+	})
 	if err != nil {
 		return pruned, err
 	}
-	for _, hour := range hours {
-		if len(needed) > 0 && !slices.Contains(needed, hour) {
-			gone = append(gone, archive.PackName(hour))
-			pruned.Packs++
+	retained := from.retention.Retain(list, packs, p.o.Now, t.checkpoint.Snapshot, previous)
+	listed, err := p.listed(t.checkpoint.Snapshot)
+	if err != nil {
+		return pruned, err
+	}
+	for _, s := range list {
+		if !slices.Contains(retained, s.ID) && !slices.Contains(listed, s.ID) {
+			gone = append(gone, archive.SnapshotName(s.ID))
+			pruned.Snapshots++
 		}
 	}
 	return pruned, p.store.Delete(ctx, gone)
@@ -90,18 +94,18 @@ func (p *Publisher) listed(id string) ([]string, error) {
 	return p.o.Listed(tree)
 }
 
-// listNames returns the valid names of zips in a folder of the store, without their extension.
-func (p *Publisher) listNames(ctx context.Context, dir string, valid func(string) bool) ([]string, error) {
+// listZips returns the zips with valid names in a folder of the store.
+func (p *Publisher) listZips(ctx context.Context, dir string, valid func(string) bool) ([]RetainedSnapshot, error) {
 	list, err := p.store.List(ctx, dir+"/")
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var zips []RetainedSnapshot
 	for _, obj := range list {
 		name, ok := strings.CutSuffix(strings.TrimPrefix(obj.Name, dir+"/"), ".zip")
 		if ok && valid(name) {
-			names = append(names, name)
+			zips = append(zips, RetainedSnapshot{name, obj.Size})
 		}
 	}
-	return names, nil
+	return zips, nil
 }

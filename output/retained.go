@@ -1,6 +1,7 @@
 package output
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,28 +44,80 @@ func (b *Build) PreviousNames() []string {
 // the same build again returns the same list.
 func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	d := b.folder
-	// The digest is not known yet; retention depends on the time alone.
+	list, err := d.Snapshots()
+	if err != nil {
+		return nil, err
+	}
+	packs, err := d.packBytes()
+	if err != nil {
+		return nil, err
+	}
+	// The digest is not known yet; retention depends on time and size alone.
 	this := archive.SnapshotID(b.opts.Now, "000000")
+	list = slices.DeleteFunc(list, func(s RetainedSnapshot) bool { return s.ID >= this })
+	bytes := map[string]int64{}
+	for _, s := range list {
+		bytes[s.ID] = s.Bytes
+	}
+	// The size is not known either. If it were assumed too small, Prune might remove a snapshot that this one lists.
+	next := RetainedSnapshot{this, bytes[b.previous.Snapshot] + bytes[b.previous.Snapshot]/4}
+	var retained []RetainedSnapshot
+	for _, id := range d.retention.Retain(append(list, next), packs, b.opts.Now, this, b.previous.Snapshot) {
+		if id != this {
+			retained = append(retained, RetainedSnapshot{id, bytes[id]})
+		}
+	}
+	slices.Reverse(retained)
+	return retained, nil
+}
+
+// SetRetention sets which snapshots stay when the folder is pruned, or a store that is published to from it.
+func (d *Folder) SetRetention(r Retention) { d.retention = r }
+
+// Snapshots lists all snapshots of the folder, oldest first.
+func (d *Folder) Snapshots() ([]RetainedSnapshot, error) {
 	ids, err := d.list(archive.SnapshotsDir, ".zip", func(name string) bool {
 		_, ok := archive.ParseSnapshotID(name)
-		return ok && name < this
+		return ok
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
-	var retained []RetainedSnapshot
-	for _, id := range Retain(append(ids, this), b.opts.Now, this, b.previous.Snapshot) {
-		if id == this {
-			continue
-		}
+	list := make([]RetainedSnapshot, 0, len(ids))
+	for _, id := range ids {
 		info, err := os.Stat(d.snapshotPath(id))
 		if err != nil {
 			return nil, fmt.Errorf("list snapshots: %w", err)
 		}
-		retained = append(retained, RetainedSnapshot{ID: id, Bytes: info.Size()})
+		list = append(list, RetainedSnapshot{ID: id, Bytes: info.Size()})
 	}
-	slices.Reverse(retained)
-	return retained, nil
+	return list, nil
+}
+
+// PackSizes returns the number of bytes of each pack by its hour.
+func (d *Folder) PackSizes() (map[string]int64, error) {
+	hours, err := d.Packs()
+	if err != nil {
+		return nil, fmt.Errorf("list packs: %w", err)
+	}
+	sizes := map[string]int64{}
+	for _, hour := range hours {
+		info, err := os.Stat(d.packPath(hour))
+		if err != nil {
+			return nil, fmt.Errorf("list packs: %w", err)
+		}
+		sizes[hour] = info.Size()
+	}
+	return sizes, nil
+}
+
+// packBytes returns the size of all packs.
+func (d *Folder) packBytes() (total int64, err error) {
+	sizes, err := d.PackSizes()
+	for _, bytes := range sizes {
+		total += bytes
+	}
+	return total, err
 }
 
 // Digest reads the digest of a snapshot from its zip.

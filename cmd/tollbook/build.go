@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ type buildOptions struct {
 	siteOptions
 	keyOptions
 	freeHostOptions
+	retentionOptions
 	Expand string
 	Gzip   bool
 	Every  time.Duration
@@ -35,6 +37,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
+	o.retentionOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll),
 		"write every file beside the zip, for other web servers: all or none")
 	f.BoolVar(&o.Gzip, "gzip", false,
@@ -53,7 +56,7 @@ func (o *buildOptions) validate() error {
 	if o.Every < time.Second {
 		return usage.Errorf("--every %s: use 1s or more", o.Every)
 	}
-	return o.siteOptions.validate()
+	return cmp.Or(o.siteOptions.validate(), o.retentionOptions.validate())
 }
 
 func newBuildCommand() *cobra.Command {
@@ -63,7 +66,7 @@ func newBuildCommand() *cobra.Command {
 		Short: "Build a snapshot of the directory from the database",
 		Long: `Build reads the database at one moment, judges every service, writes every response and every page of
 the directory into one zip, and makes it the current snapshot of <data>/public. If it fails or is killed, the last
-snapshot stays current.
+snapshot stays current. Old snapshots are deleted as tollbook prune does in a bucket.
 
 The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
 --site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,
@@ -90,6 +93,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	folder.SetRetention(o.retention())
 	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type directoryOptions struct {
 	visitOptions
 	paceOptions
 	freeHostOptions
+	retentionOptions
 	synthesisOptions
 	networkOptions
 	Schedule   worker.Schedule
@@ -44,6 +45,7 @@ func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
 	o.visitOptions.AddFlags(f)
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
+	o.retentionOptions.AddFlags(f)
 	o.synthesisOptions.AddFlags(f)
 	o.networkOptions.AddFlags(f)
 	settings.AddFlag(f, "schedule.build", &o.Schedule.Build)
@@ -80,7 +82,7 @@ func (o *directoryOptions) validate() error {
 			return usage.Errorf("--schedule-%s %s: use %s or more", d.name, d.value, d.minimum)
 		}
 	}
-	return cmp.Or(o.siteOptions.validate(), o.synthesisOptions.validate())
+	return cmp.Or(o.siteOptions.validate(), o.retentionOptions.validate(), o.synthesisOptions.validate())
 }
 
 // networks returns the networks to index, which may be none.
@@ -135,6 +137,7 @@ func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
 	if to.Folder, err = o.OpenPublic(); err != nil {
 		return err
 	}
+	to.Folder.SetRetention(o.retention())
 	b := buildOptions{
 		DataOptions: o.DataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
 		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,

@@ -27,6 +27,7 @@ type doctorOptions struct {
 	keyOptions
 	contactOptions
 	networkOptions
+	retentionOptions
 	To      string
 	BaseURL string
 	Timeout time.Duration
@@ -38,6 +39,7 @@ func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.contactOptions.AddFlags(f)
+	o.retentionOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
 	settings.AddFlag(f, "site.base_url", &o.BaseURL)
 	f.StringArrayVar(&o.Networks.RPC, "rpc", nil,
@@ -60,7 +62,7 @@ about it:
     configuration  which file is read; like every command, doctor refuses an unknown key or TOLLBOOK_ variable
     contact        the owners of services can ask who visits; without one, hosts of others are not visited
     database       it answers, has the schema of this program, and can be written
-    disk           the data folder has free space
+    disk           the data folder has free space, and for how many days at the present rate
     snapshot       <data>/public has a snapshot, on time, and signed if there is a key
     bucket         the place of publish.to can be written, read and deleted from, and supports conditional writes, which
                    keep two publishers apart; doctor deletes the object that it wrote
@@ -140,7 +142,7 @@ func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, e
 	return doctor.Options{
 		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
 		BaseURL: baseURL, Key: key,
-		RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
+		Retention: o.retention(), RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
 		Logger: cli.NewLogger(slog.LevelInfo),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,13 @@ import (
 type targetOptions struct {
 	cli.DataOptions
 	keyOptions
-	To     string
-	Expand string
-	Every  time.Duration
-	Force  bool
-	Full   bool
-	JSON   bool
+	retentionOptions // of prune
+	To               string
+	Expand           string
+	Every            time.Duration
+	Force            bool
+	Full             bool
+	JSON             bool
 }
 
 // AddFlags adds the flags of all commands that change a place.
@@ -148,9 +150,10 @@ func newPruneCommand() *cobra.Command {
 		Short: "Delete old snapshots and packs from a bucket",
 		Long: `Prune deletes old snapshots from the place of --publish-to. It keeps the current and the previous one,
 each that was current within the last hour, the newest 10 of the last 2 hours, the newest of each hour for a day and
-of each day for a year, and all that the current one lists at /v1/snapshots. It deletes a pack after build has
-deleted it from <data>/public, which is when all its rows are past their retention. It also deletes parts of
-unfinished uploads.
+of each of --publish-keep-daily days, and all that the current one lists at /v1/snapshots. If snapshots and packs
+have more than --publish-keep-size MB together, it deletes the oldest snapshots, but none of the first two kinds and
+none that the current one lists. It deletes a pack after build has deleted it from <data>/public, which is when all
+its rows are past their retention. It also deletes parts of unfinished uploads.
 
 ` + bucketHelp + `
 
@@ -159,10 +162,11 @@ EXIT STATUS
 0 if everything old is deleted, 1 if not; then run it again.`,
 		Example: "  tollbook prune --publish-to s3://bucket/directory",
 		Args:    cli.Arguments(),
-		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		PreRunE: func(*cobra.Command, []string) error { return cmp.Or(o.validate(), o.retentionOptions.validate()) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
+	o.retentionOptions.AddFlags(cmd.Flags())
 	return cmd
 }
 
@@ -222,6 +226,7 @@ func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 		return fmt.Errorf("prune %s: tollbook build deletes what is old in this folder; prune is for other places", o.To)
 	}
 	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
+		folder.SetRetention(o.retention())
 		pruned, err := p.Prune(ctx, folder)
 		if err != nil {
 			return err

@@ -15,10 +15,10 @@ type Traffic struct {
 	Received int64 `json:"received"` // bytes
 }
 
-// Since returns the traffic after an earlier count.
-func (t Traffic) Since(earlier Traffic) Traffic {
-	return Traffic{t.Writes - earlier.Writes, t.Reads - earlier.Reads, t.Deletes - earlier.Deletes,
-		t.Sent - earlier.Sent, t.Received - earlier.Received}
+// Since returns the traffic after the count start.
+func (t Traffic) Since(start Traffic) Traffic {
+	return Traffic{t.Writes - start.Writes, t.Reads - start.Reads, t.Deletes - start.Deletes,
+		t.Sent - start.Sent, t.Received - start.Received}
 }
 
 // trafficCounter counts the traffic of concurrent requests.

@@ -188,11 +188,17 @@ func (o *Options) disk() Finding {
 	case free < leastFree:
 		return wrong("free space: a build writes a whole snapshot before it deletes an old one", "%s has %.1f GB free",
 			dir, float64(free)/1e9)
-	case free < size/10:
-		return warning("free space before the disk is full", "%s has %.1f GB free, %d %%", dir, float64(free)/1e9,
-			100*free/size)
 	}
-	return good("%s has %.1f GB free", dir, float64(free)/1e9)
+	lasts, short := o.lasts(free)
+	switch {
+	case short:
+		return warning("make room, or keep less: publish.keep_daily, publish.keep_size", "%s has %.1f GB free, %s", dir,
+			float64(free)/1e9, lasts)
+	case free < size/10:
+		return warning("free space before the disk is full", "%s has %.1f GB free, %d %%, %s", dir, float64(free)/1e9,
+			100*free/size, lasts)
+	}
+	return good("%s has %.1f GB free, %s", dir, float64(free)/1e9, lasts)
 }
 
 // judge returns whether a pointer is recent and signed with our key.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"tollbook/output"
 )
 
 // Options are the components to check.
@@ -16,6 +18,7 @@ type Options struct {
 	Public        string              // folder that snapshots are published to
 	DatabaseURL   string              // "" for the private Postgres
 	To            string              // place of publication; "" for none
+	Retention     output.Retention    // of Public
 	BaseURL       string              // URL for readers; "" for none
 	Key           ed25519.PrivateKey  // signs checkpoints; nil for none
 	RPC           map[string][]string // URLs of nodes by network

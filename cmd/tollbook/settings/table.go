@@ -109,6 +109,10 @@ var Table = []Setting{
 
 	{Key: "publish.to", Default: "", OldFlag: "to",
 		Meaning: "`place` to publish to beside <data>/public: s3://bucket/prefix, or a folder"},
+	{Key: "publish.keep_daily", Default: 365,
+		Meaning: "`number` of days of which one snapshot each is kept"},
+	{Key: "publish.keep_size", Default: 0,
+		Meaning: "`MB` of snapshots and packs in a place, above which old snapshots are deleted; 0 for any size"},
 	{Key: "publish.key", Default: "", OldFlag: "signing-key",
 		Meaning: "`file` of the key that signs checkpoints; tollbook key new makes one"},
 
