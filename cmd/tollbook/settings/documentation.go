@@ -14,9 +14,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"submissions", "The operator's command on new submissions: serve, up"},
-	{"publish",
-		"A second place to publish to, besides `<data>/public`, and how long both keep snapshots: build, publish, " +
-			"rollback, prune, up, work, doctor"},
+	{"publish", "A place beside `<data>/public`, and what both keep: build, publish, rollback, prune, up, work, doctor"},
 	{"schedule", "How often each task runs: up, work"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},
 }
