@@ -124,7 +124,7 @@ func OpenStore(address string, o StoreOptions) (Store, error) {
 		return OpenBucket(rest, o)
 	}
 	if strings.Contains(address, "://") || address == "" {
-		return nil, fmt.Errorf("open store %.80q: want s3://bucket/prefix or a folder", address)
+		return nil, fmt.Errorf("open store %.80q: want s3://bucket/prefix or a folder", withoutUser(address))
 	}
 	return OpenStoreDir(address)
 }

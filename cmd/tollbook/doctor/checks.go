@@ -100,9 +100,9 @@ func clockSkew(header http.Header, began time.Time) (time.Duration, bool) {
 	return at.Add(500 * time.Millisecond).Sub(began.Add(time.Since(began) / 2)), true
 }
 
-// oneLine returns the text of an error in one line.
+// oneLine returns the text of an error in one line, without secrets.
 func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(redact.Text(err.Error()), "\n", "; ")), " ")
 }
 
 func (o *Options) configuration() Finding {

@@ -59,8 +59,23 @@ var secretVariables = []string{
 // shortest is the length below which a value is not replaced, because it would be a part of ordinary words.
 const shortest = 6
 
-// environment returns a replacer of the secrets of this process's environment, in each form that a URL, a header or an
-// error may have.
+// argumentPairs returns the users and passwords of URLs among the arguments, malformed ones too, each with its
+// replacement. An error may quote an argument, or be about a file of that name.
+func argumentPairs(args []string) (pairs []string) {
+	for _, arg := range args {
+		_, rest, ok := strings.Cut(arg, "://")
+		if !ok || User(arg) == arg {
+			continue
+		}
+		if user := rest[:max(strings.LastIndexByte(rest, '@'), 0)]; len(user) >= shortest {
+			pairs = append(pairs, user, hidden)
+		}
+	}
+	return pairs
+}
+
+// environment returns a replacer of the secrets of this process's arguments and environment, in each form that a URL, a
+// header or an error may have.
 var environment = sync.OnceValue(func() *strings.Replacer {
 	var secrets []string
 	for _, name := range secretVariables {
@@ -69,7 +84,7 @@ var environment = sync.OnceValue(func() *strings.Replacer {
 	if config, err := pgx.ParseConfig(os.Getenv("DATABASE_URL")); err == nil {
 		secrets = append(secrets, config.Password)
 	}
-	var pairs []string
+	pairs := argumentPairs(os.Args)
 	for _, s := range secrets {
 		s = strings.TrimSpace(s)
 		if len(s) < shortest {
