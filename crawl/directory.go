@@ -274,6 +274,11 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 		listing.CheckText(s.Source, listing.MaxName) != nil {
 		return fmt.Errorf("source %.40q must be submitted or imported:ORIGIN", s.Source)
 	}
+	switch s.State {
+	case "", postgres.StatePaused, postgres.StateHidden, postgres.StateRetired:
+	default:
+		return fmt.Errorf("listing_state %.40q must be paused, hidden or retired, or left out", s.State)
+	}
 	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
 		return fmt.Errorf("check_interval_seconds %d must be from 1 to 31622400", s.CheckSeconds)
 	}

@@ -24,6 +24,8 @@ type ServiceListItem struct {
 	CreatedAt         Time     `json:"created_at"`
 	RiskLevel         string   `json:"risk_level"`
 	RiskReason        *string  `json:"risk_reason"` // the most serious flag in words; null without one
+	PausedAt          *Time    `json:"paused_at,omitempty"`
+	DelistedAt        *Time    `json:"delisted_at,omitempty"`
 }
 
 // ServiceDetail is the data of /v1/services/{slug}.
@@ -58,6 +60,8 @@ type ServiceDetail struct {
 	PayToChanges         []PayToChange `json:"pay_to_changes"`
 	Assessment           Assessment    `json:"assessment"`
 	Provenance           Provenance    `json:"provenance"`
+	PausedAt             *Time         `json:"paused_at,omitempty"`   // beyond the contract, as the next one
+	DelistedAt           *Time         `json:"delisted_at,omitempty"` // the operator retired the service
 }
 
 // Item returns the row of the service in lists.
@@ -67,6 +71,7 @@ func (d *ServiceDetail) Item() ServiceListItem {
 		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
 		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt,
 		RiskLevel: d.Assessment.Risk.Level,
 	}
 	if flags := d.Assessment.Risk.Flags; item.RiskLevel != RiskClean && len(flags) > 0 {

@@ -93,6 +93,12 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 	}
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)
+	switch f.State {
+	case postgres.StatePaused:
+		d.PausedAt = timeOrNull(f.StateAt)
+	case postgres.StateRetired: // nobody knows what it does now
+		d.DelistedAt, d.Status, d.PaymentReady = timeOrNull(f.StateAt), site.StatusUnknown, false
+	}
 	d.Uptime24h, d.AvgResponseTimeMS = day.percentOrNull(), day.average()
 	return d
 }

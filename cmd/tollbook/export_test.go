@@ -39,7 +39,8 @@ func TestExport(t *testing.T) {
 	server.interrupt(t, os.Interrupt)
 	ran(t, env, "submissions", "approve", ids[1])
 	ran(t, env, "submissions", "reject", ids[2], "--reason", "It asks for nothing.", "--as", "bob")
-	ran(t, env, "services", "remove", "service-0001")
+	ran(t, env, "services", "remove", "--yes", "service-0001")
+	ran(t, env, "services", "pause", "service-0000")
 	if code, _, _ := run(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // creates the token
 		t.Fatal("a service that nobody answers for is verified")
 	}

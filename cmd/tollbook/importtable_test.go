@@ -16,7 +16,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/tollbook/services": {
 		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/settings",
-			"crawl/servicelist", "site/postgres"},
+			"crawl/servicelist", "site/listing", "site/postgres"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/decisions": {

@@ -17,6 +17,7 @@ import (
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl"
@@ -33,6 +34,8 @@ type upOptions struct {
 	connectionOptions
 	downloadLimit
 	submissionOptions
+	ServicesFile  string
+	ServicesPrune bool
 }
 
 // upDrain is how long running jobs may continue after Ctrl-C, which ends up within five seconds.
@@ -46,6 +49,8 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 	o.connectionOptions.AddFlags(f)
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
+	settings.AddFlag(f, "services.file", &o.ServicesFile)
+	settings.AddFlag(f, "services.prune", &o.ServicesPrune)
 }
 
 func (o *upOptions) validate() error {
@@ -70,7 +75,9 @@ uses DATABASE_URL), visits services, reads the chains of the configuration, buil
 --serve-listen. Each part works as its own command does: crawl, index, build, publish, prune, serve, services verify
 --all. Visits to hosts of others need --crawl-contact.
 
-Add services with "tollbook services apply", before the start or while up runs. With --serve-submissions their
+Add services with "tollbook services apply", before the start or while up runs. --services-file names a file of
+services that up applies at each start; a fault in it stops the start, and nothing is retired without
+--services-prune. With --serve-submissions their
 owners can submit them, and --submissions-notify is run when they do. All other commands work beside up, too: they
 use the same private Postgres, which stops with the last of them. A second up or demo on the same --data is refused.
 
@@ -121,6 +128,11 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 		return err
 	}
 	defer db.Close()
+	if o.ServicesFile != "" {
+		if err := services.ApplyFile(ctx, db, o.ServicesFile, o.ServicesPrune, logger); err != nil {
+			return err
+		}
+	}
 	w, err := o.newWorker(ctx, db, list, workerOptions{builds: true, drain: upDrain, logger: logger})
 	if err != nil {
 		return err

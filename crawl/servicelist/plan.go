@@ -197,20 +197,20 @@ func (p *Plan) compare(e *Entry, s *postgres.DueService, prune bool) {
 func (p *Plan) compareEndpoints(c *Change, e *Entry, s *postgres.DueService, prune bool) {
 	keep := map[uuid.UUID]bool{}
 	for _, d := range e.Endpoints {
-		found := false
+		matched := false
 		for _, k := range s.Endpoints {
 			// the method of a path without one may be known from visits or documents
 			if k.Path == d.Path && (d.Method == "" || k.MethodDeclared && k.Method == d.Method) {
-				keep[k.ID], found = true, true
+				keep[k.ID], matched = true, true
 			}
 		}
-		if !found {
+		if !matched {
 			c.Fields = append(c.Fields, FieldChange{"endpoint", "", pathOf(d).String()})
 			c.change.Endpoints = append(c.change.Endpoints, d)
 		}
 	}
 	for _, k := range s.Endpoints {
-		if keep[k.ID] || k.Origin != "import" && k.Origin != "submission" {
+		if keep[k.ID] || !IsDeclared(k) {
 			continue
 		}
 		text := listing.DeclaredPath{Method: k.Method, Path: k.Path}.String()
@@ -226,6 +226,9 @@ func (p *Plan) compareEndpoints(c *Change, e *Entry, s *postgres.DueService, pru
 		}
 	}
 }
+
+// IsDeclared reports whether a person declared an endpoint, in a list or a submission.
+func IsDeclared(e postgres.Endpoint) bool { return e.Origin == "import" || e.Origin == "submission" }
 
 func pathOf(e postgres.ListedEndpoint) listing.DeclaredPath {
 	return listing.DeclaredPath{Method: e.Method, Path: e.Path}

@@ -44,6 +44,7 @@ type Options struct {
 	Name       string    // of the file, in faults; .toml at its end means TOML, anything else JSON
 	Now        time.Time // when new services are listed
 	Categories []string  // the categories that are accepted; nil for all
+	NoPlaces   bool      // leave the lines and columns out of faults
 }
 
 // Read reads a list of services: JSON (an array of objects) or TOML ([[service]]). One invalid entry refuses the whole
@@ -99,6 +100,9 @@ func (in *reader) err() error {
 }
 
 func (in *reader) fault(at position, format string, args ...any) {
+	if in.NoPlaces {
+		at = position{}
+	}
 	in.faults = append(in.faults, &Fault{in.Name, at.line, at.column, fmt.Sprintf(format, args...)})
 }
 
@@ -155,13 +159,13 @@ func (in *reader) set(r *row, name string, at position, f field) {
 	if f.at == (position{}) {
 		f.at = at // an empty list has no place
 	}
-	list, known := isList[name]
+	list, ok := isList[name]
 	wanted := "string"
 	if list {
 		wanted = "list"
 	}
 	switch {
-	case !known:
+	case !ok:
 		in.fault(at, "unknown field %s%s", name, listing.Suggestion(name, fieldNames()))
 	case f.kind != wanted:
 		if list {

@@ -40,6 +40,9 @@ type DirectoryService struct {
 	CreatedAt      time.Time            `json:"created_at"`
 	VerifiedAt     *time.Time           `json:"verified_at"`
 	CheckSeconds   int64                `json:"check_interval_seconds"`
+	State          string               `json:"listing_state,omitempty"` // "" for StateListed
+	StateAt        *time.Time           `json:"listing_state_at,omitempty"`
+	Pruned         bool                 `json:"pruned,omitempty"`
 	OwnershipToken *string              `json:"ownership_token"`
 	Endpoints      []DirectoryEndpoint  `json:"endpoints"`
 	Audit          []DirectoryAuditLine `json:"audit"`
@@ -120,13 +123,14 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 		var id int64
 		var every time.Duration
 		err = row.Scan(&id, &s.Slug, &s.Name, &s.Description, &s.BaseURL, &s.WebsiteURL, &s.Category, &s.Source,
-			&s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken)
+			&s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken, &s.State, &s.StateAt, &s.Pruned)
 		s.CheckSeconds, at[id] = int64(every/time.Second), len(at)
 		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []DirectoryAuditLine{}
 		return s, err
 	}, `
 		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
-			check_interval, ownership_token
+			check_interval, ownership_token,
+			CASE WHEN listing_state = 'listed' THEN '' ELSE listing_state END, listing_state_at, pruned
 		FROM services ORDER BY slug COLLATE "C"`)
 	if err != nil {
 		return err
@@ -278,11 +282,16 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE id = $1`, id,
-		s.CreatedAt, s.OwnershipToken); err != nil {
+	if _, err := tx.Exec(ctx, `
+		UPDATE services SET created_at = $2, ownership_token = $3, listing_state = coalesce(nullif($4, ''), 'listed'),
+			listing_state_at = $5, pruned = $6
+		WHERE id = $1`, id, s.CreatedAt, s.OwnershipToken, s.State, s.StateAt, s.Pruned); err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}
+	if s.State != "" {
+		batch.Queue(`UPDATE service_states SET next_check_at = $2 WHERE service_id = $1`, id, neverDue)
+	}
 	for _, a := range s.Audit {
 		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,
 			a.Actor, a.Action, id, a.Detail)

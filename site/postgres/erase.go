@@ -55,6 +55,34 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 	return nil
 }
 
+// StoredCounts says how much is stored about a service.
+type StoredCounts struct {
+	Endpoints int `json:"endpoints"`
+	Checks    int `json:"checks"`
+	Prices    int `json:"prices"` // current and former
+	Days      int `json:"days"`   // with a check
+	Changes   int `json:"changes"`
+}
+
+// CountStored counts what EraseService would erase of a service, or returns ErrNotFound.
+func (db *DB) CountStored(ctx context.Context, slug string) (c StoredCounts, err error) {
+	err = db.pool.QueryRow(ctx, `
+		SELECT
+			(SELECT count(*) FROM endpoints e WHERE e.service_id = s.id),
+			(SELECT count(*) FROM checks c WHERE c.service_id = s.id),
+			(SELECT count(*) FROM prices p JOIN endpoints e ON e.id = p.endpoint_id WHERE e.service_id = s.id),
+			(SELECT count(*) FROM check_days d WHERE d.service_id = s.id),
+			(SELECT count(*) FROM changes c WHERE c.service_id = s.id)
+		FROM services s WHERE s.slug = $1`, slug).Scan(&c.Endpoints, &c.Checks, &c.Prices, &c.Days, &c.Changes)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return c, fmt.Errorf("count what is stored about %s: %w", slug, err)
+	}
+	return c, nil
+}
+
 // RemovedServices reads the erased services in the order of their erasure.
 func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) {
 	rows, err := r.tx.Query(ctx, `SELECT id, slug FROM removed_services ORDER BY id`)

@@ -28,6 +28,8 @@ var serviceFields = map[string]Field{
 		About: "Whether the owner has proved control of the service, or the operator of this directory vouches for " +
 			"it",
 	},
+	"paused_at":      {About: "Since when the operator of this directory has the service not checked; absent if it is"},
+	"delisted_at":    {About: "When the operator of this directory retired the service; absent if it is listed"},
 	"verified_until": {About: "When the proof expires"},
 	"source":         {About: "Origin of the listing: submitted, or imported:<origin>"},
 	"endpoint_count": {About: "Number of active endpoints"},

@@ -32,7 +32,12 @@ var flagValues = map[string][]string{
 // argumentValues return the values of a command's argument.
 var argumentValues = map[string]func(cmd *cobra.Command) []string{
 	"tollbook rollback":        snapshots,
+	"tollbook services edit":   slugs,
+	"tollbook services hide":   slugs,
+	"tollbook services pause":  slugs,
 	"tollbook services remove": slugs,
+	"tollbook services resume": slugs,
+	"tollbook services retire": slugs,
 	"tollbook services verify": slugs,
 	"tollbook services show":   slugs,
 }

@@ -38,7 +38,11 @@ func Services(w io.Writer, services []postgres.Service, asJSON bool) error {
 		if s.LastCheckedAt != nil {
 			last = s.LastCheckedAt.UTC().Format(time.DateTime)
 		}
-		t.Row(s.Slug, state(s), s.Category, last, s.BaseURL)
+		shown := state(s)
+		if s.State != postgres.StateListed {
+			shown = s.State
+		}
+		t.Row(s.Slug, shown, s.Category, last, s.BaseURL)
 	}
 	return t.Flush()
 }
@@ -50,7 +54,8 @@ type serviceLine struct {
 	BaseURL       string     `json:"base_url"`
 	Category      string     `json:"category"`
 	LastCheckedAt *site.Time `json:"last_checked_at"`
-	NextCheckAt   site.Time  `json:"next_check_at"`
+	NextCheckAt   *site.Time `json:"next_check_at"` // null unless it is visited
+	ListingState  string     `json:"listing_state"` // listed, paused, hidden or retired
 }
 
 func serviceLines(services []postgres.Service) []serviceLine {
@@ -59,7 +64,7 @@ func serviceLines(services []postgres.Service) []serviceLine {
 		s := &services[i]
 		lines[i] = serviceLine{
 			Slug: s.Slug, Name: s.Name, State: state(s), BaseURL: s.BaseURL, Category: s.Category,
-			LastCheckedAt: timeOrNull(s.LastCheckedAt), NextCheckAt: site.NewTime(s.NextCheckAt),
+			LastCheckedAt: timeOrNull(s.LastCheckedAt), NextCheckAt: nextVisit(s), ListingState: s.State,
 		}
 	}
 	return lines
@@ -77,7 +82,9 @@ type Service struct {
 	CreatedAt           site.Time  `json:"created_at"`
 	VerifiedAt          *site.Time `json:"verified_at"`
 	CheckSeconds        int64      `json:"check_interval_seconds"`
-	NextCheckAt         site.Time  `json:"next_check_at"`
+	NextCheckAt         *site.Time `json:"next_check_at"` // null unless it is visited
+	ListingState        string     `json:"listing_state"` // listed, paused, hidden or retired
+	ListingStateAt      *site.Time `json:"listing_state_at"`
 	LastCheckedAt       *site.Time `json:"last_checked_at"`
 	LastStatus          *string    `json:"last_status"`
 	LastSuccessAt       *site.Time `json:"last_success_at"`
@@ -109,14 +116,23 @@ type price struct {
 	Since   site.Time `json:"since"`
 }
 
+// nextVisit returns when a service is due; nil for one that is not visited.
+func nextVisit(s *postgres.Service) *site.Time {
+	if s.State != postgres.StateListed {
+		return nil
+	}
+	return timeOrNull(&s.NextCheckAt)
+}
+
 // NewService returns the report on a service with its current prices.
 func NewService(s *postgres.DueService, prices []postgres.Price) Service {
 	r := Service{
 		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL,
 		Category: s.Category, Source: s.Source, CreatedAt: site.NewTime(s.CreatedAt),
 		VerifiedAt: timeOrNull(s.VerifiedAt), CheckSeconds: int64(s.CheckInterval / time.Second),
-		NextCheckAt: site.NewTime(s.NextCheckAt), LastCheckedAt: timeOrNull(s.LastCheckedAt),
-		LastStatus: s.LastStatus, LastSuccessAt: timeOrNull(s.LastSuccessAt),
+		NextCheckAt: nextVisit(&s.Service), ListingState: s.State, ListingStateAt: timeOrNull(s.StateAt),
+		LastCheckedAt: timeOrNull(s.LastCheckedAt),
+		LastStatus:    s.LastStatus, LastSuccessAt: timeOrNull(s.LastSuccessAt),
 		ConsecutiveFailures: s.ConsecutiveFailures, FailingSince: timeOrNull(s.FailingSince),
 		Endpoints: []endpoint{},
 	}
@@ -159,7 +175,11 @@ func (s *Service) Print(w io.Writer, asJSON bool) error {
 	t.Row("Verified", orNever(s.VerifiedAt))
 	t.Row("Last visit", orNever(s.LastCheckedAt)+", "+orDash(s.LastStatus))
 	t.Row("Last paid", orNever(s.LastSuccessAt))
-	t.Row("Next visit", s.NextCheckAt.String())
+	if s.ListingState != postgres.StateListed {
+		t.Row("State", fmt.Sprintf("%s since %s; tollbook services resume %s lists it again", s.ListingState,
+			orNever(s.ListingStateAt), s.Slug))
+	}
+	t.Row("Next visit", orNever(s.NextCheckAt))
 	if s.FailingSince != nil {
 		t.Row("Failing", fmt.Sprintf("%d visits, since %s", s.ConsecutiveFailures, s.FailingSince))
 	}

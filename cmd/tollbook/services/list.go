@@ -24,6 +24,7 @@ type List struct {
 	Prune         bool // retire the services of a list that this list lacks
 	NewCategories bool // accept categories that are not in use
 	Actor         string
+	One           bool // the list is one entry of a command line: nothing is said about other services
 }
 
 // errMeanwhile says that a plan is out of date.
@@ -39,7 +40,7 @@ func (l *List) Plan(ctx context.Context, db *database.DB) (*servicelist.Plan, er
 }
 
 func (l *List) plan(has postgres.Listed) (*servicelist.Plan, error) {
-	o := servicelist.Options{Name: l.Name, Now: time.Now()}
+	o := servicelist.Options{Name: l.Name, Now: time.Now(), NoPlaces: l.One}
 	if !l.NewCategories {
 		o.Categories = servicelist.Categories(has)
 	}
@@ -51,7 +52,11 @@ func (l *List) plan(has postgres.Listed) (*servicelist.Plan, error) {
 		return nil, fmt.Errorf("%s contains no service; write an object of a JSON list, or a [[service]] table of a "+
 			"TOML file, for each", l.Name)
 	}
-	return servicelist.NewPlan(entries, o, has, l.Prune)
+	plan, err := servicelist.NewPlan(entries, o, has, l.Prune)
+	if err == nil && l.One {
+		plan.Missing = 0
+	}
+	return plan, err
 }
 
 // Write writes a plan. It changes nothing if the directory changed since.

@@ -28,8 +28,8 @@ func printPlan(w io.Writer, p *servicelist.Plan, l *List) error {
 		fmt.Fprintf(w, "! %s %s\n", n.Slug, report.Visible(n.Text))
 	}
 	if p.Missing > 0 {
-		fmt.Fprintf(w, "! %s of an earlier list missing here; --prune retires what is missing\n",
-			countAre(p.Missing))
+		fmt.Fprintf(w, "! %s listed that %s lacks; --prune retires what an earlier file listed\n",
+			countAre(p.Missing), l.Name)
 	}
 	_, err := fmt.Fprintf(w, "%d to add, %d to change, %d to retire, %d unchanged\n", len(p.Add), len(p.Change),
 		len(p.Retire), p.Unchanged)

@@ -4,10 +4,8 @@ package services
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +17,18 @@ import (
 
 // NewCommand returns the command services. It contains the given commands too, which need settings of visits.
 func NewCommand(others ...*cobra.Command) *cobra.Command {
+	commands := []*cobra.Command{
+		newApplyCommand(), newAddCommand(), newEditCommand(), newServicesListCommand(), newServicesShowCommand(),
+	}
+	for _, c := range stateCommands {
+		commands = append(commands, c.newCommand())
+	}
+	commands = append(commands, newRemoveCommand())
 	return cli.NewGroup(&cobra.Command{
 		Use:   "services",
 		Short: "Add, change, list, verify and remove services",
 		Long:  `Services changes and shows which services the directory lists.` + cli.GroupStatus,
-	}, append([]*cobra.Command{
-		newApplyCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesRemoveCommand(),
-	}, others...)...)
+	}, append(commands, others...)...)
 }
 
 // ErrNoService returns the error for a slug that is not listed.
@@ -114,42 +117,4 @@ func runServicesShow(ctx context.Context, o cli.DataOptions, slug string, asJSON
 		return err
 	}
 	return r.Print(stdout, asJSON)
-}
-
-func newServicesRemoveCommand() *cobra.Command {
-	var o cli.DataOptions
-	cmd := &cobra.Command{
-		Use:   "remove SLUG",
-		Short: "Remove a service and erase everything stored about it",
-		Long: `Remove erases a service: its listing, measurements, endpoints, prices and records. The next build no
-longer lists it. That build also empties its rows in the packs of the logs; each row keeps only its number and time.
-Nothing else ever changes a pack, and the checkpoint says that it happened. Caches in front of a bucket may still
-have old packs: purge packs/ there. Snapshots that were published before contain the service until prune deletes
-them.
-
-If the same service is imported again, it starts without a history.
-
-EXIT STATUS
-
-0 if it is erased, 1 if there is no such service.`,
-		Example: "  tollbook services remove acme-quotes && tollbook build",
-		Args:    cli.Arguments("SLUG"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runServicesRemove(cmd.Context(), o, args[0], cmd.OutOrStdout())
-		},
-	}
-	o.AddFlags(cmd.Flags())
-	return cmd
-}
-
-func runServicesRemove(ctx context.Context, o cli.DataOptions, slug string, stdout io.Writer) error {
-	err := cli.WithDatabase(ctx, o, func(db *database.DB) error { return db.EraseService(ctx, slug, time.Now()) })
-	if errors.Is(err, postgres.ErrNotFound) {
-		return ErrNoService(slug)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "Erased %s. Next: tollbook build publishes the directory without it\n", slug)
-	return err
 }

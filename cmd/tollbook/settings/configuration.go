@@ -139,7 +139,8 @@ func Read(path string, data []byte) (Configuration, error) {
 	for _, key := range positions.keys {
 		name := withoutNumbers(key)
 		if !slices.Contains(keys(), name) {
-			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name, listing.Suggestion(name, keys()))
+			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name,
+				listing.Suggestion(name, keys()))
 		}
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {

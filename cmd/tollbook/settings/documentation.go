@@ -12,6 +12,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"", "This key comes before the first section of the file. Every command that reads or writes a directory uses it"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
+	{"services", "A file of services that is applied at each start: up"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"submissions", "The operator's command on new submissions: serve, up"},
 	{"publish", "A place beside `<data>/public`, and what both keep: build, publish, rollback, prune, up, work, doctor"},

@@ -80,6 +80,11 @@ var Table = []Setting{
 	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,
 		Meaning: "`file` with more free-hosting domains, one a line; use the same file for crawl, build and serve"},
 
+	{Key: "services.file", Default: "", IsPath: true,
+		Meaning: "`file` of services, such as services.toml, that up applies at each start; none by default"},
+	{Key: "services.prune", Default: false,
+		Meaning: "let up retire services of an earlier file that services.file lacks"},
+
 	{Key: "serve.listen", Default: DefaultListen, OldFlag: "listen", Meaning: "`address` on which readers are served"},
 	{Key: "serve.rate_limit", Default: DefaultRateLimit, OldFlag: "rate-limit",
 		Meaning: "API `requests` a minute that one client may send (/v1, /api/v1, /discovery); 0 for no limit"},
