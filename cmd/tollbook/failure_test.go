@@ -234,9 +234,9 @@ endpoints    = ["/quote", "POST /search"]
 		delete(s, "next_check_at")
 	}
 	want := []map[string]any{
-		{"slug": "acme-quotes", "state": "unknown", "name": "Acme Quotes",
+		{"slug": "acme-quotes", "state": "unknown", "listing_state": "listed", "name": "Acme Quotes",
 			"base_url": "https://api.acme.example", "category": "Finance", "last_checked_at": nil},
-		{"slug": "umbra-quotes", "state": "unknown", "name": "Umbra Quotes",
+		{"slug": "umbra-quotes", "state": "unknown", "listing_state": "listed", "name": "Umbra Quotes",
 			"base_url": "https://api.umbra.example", "category": "Finance", "last_checked_at": nil},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
