@@ -15,7 +15,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"services", "A file of services that is applied at each start: up"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"submissions", "The operator's command on new submissions: serve, up"},
-	{"publish", "A place beside `<data>/public`, and what both keep: build, publish, rollback, prune, up, work, doctor"},
+	{"publish", "A place beside `<data>/public`, what both keep: build, publish, rollback, prune, up, work, doctor"},
 	{"schedule", "How often each task runs: up, work"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},
 }
