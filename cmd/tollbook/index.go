@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -123,12 +124,15 @@ func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdo
 	if err != nil {
 		return err
 	}
-	portCtx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- port.Serve(portCtx, server.MetricsHandler(server.IndexMetrics(metrics)), logger) }()
+	partsCtx, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() {
+		_ = port.Serve(partsCtx, server.MetricsHandler(server.IndexMetrics(metrics)), logger)
+	})
+	parts.Go(func() { db.KeepRunning(partsCtx, logger) })
 	defer func() {
 		stop()
-		<-done
+		parts.Wait()
 	}()
 	port.Announce(stdout)
 	if !o.Once {
