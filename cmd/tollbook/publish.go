@@ -223,7 +223,8 @@ func explainRollback(err error) error {
 
 func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 	if objects.SameFolder(o.To, o.Public()) {
-		return fmt.Errorf("prune %s: tollbook build deletes what is old in this folder; prune is for other places", o.To)
+		return fmt.Errorf("prune %s: tollbook build deletes what is old in this folder; prune is for other places",
+			o.To)
 	}
 	return o.withPublisher(ctx, func(p *output.Publisher, folder *output.Folder) error {
 		folder.SetRetention(o.retention())
