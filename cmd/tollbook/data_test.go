@@ -65,7 +65,7 @@ func TestUnknownVariable(t *testing.T) {
 		for range 3 { // until there are enough arguments
 			root := newRootCommand()
 			root.SetArgs(args)
-			if err = root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "is missing; see") {
+			if err = root.ExecuteContext(t.Context()); err == nil || err.Error() == want {
 				break
 			}
 			args = append(args, "x")
