@@ -32,8 +32,8 @@ func TestText(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "short")
 	t.Setenv("DATABASE_URL", "postgres://me:pa%2Fss-word@db.example/x")
 	for text, want := range map[string]string{
-		`Get "https://u:p@acme.example/x?a=b": refused, write to ada@acme.example`: `Get "https://***@acme.example/x?a=b": ` +
-			`refused, write to ada@acme.example`,
+		`Get "https://u:p@acme.example/x?a=b": write to a@acme.example`: `Get "https://***@acme.example/x?a=b": ` +
+			`write to a@acme.example`,
 		"see https://acme.example/@name":                     "see https://acme.example/@name",
 		"k/y+secret k%2Fy%2Bsecret k%2Fy+secret a short key": "*** *** *** a short key",
 		"ay95K3NlY3JldA==":                                   "***",

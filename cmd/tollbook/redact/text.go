@@ -40,8 +40,8 @@ func User(text string) string {
 // userInText matches the user and password of a URL within a text.
 var userInText = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"'<>]*@`)
 
-// Text returns a text for people, such as an error or a line of a log, without the users and passwords of URLs in it,
-// and without the secrets of this process's environment, also where a server repeated them.
+// Text returns a text for people, such as an error or a line of a log, without the users and passwords of URLs in it.
+// It also hides the secrets of this process's environment, which a server may have repeated.
 func Text(s string) string {
 	s = environment().Replace(s)
 	if strings.Contains(s, "://") {
