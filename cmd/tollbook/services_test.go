@@ -94,3 +94,32 @@ func TestServicesShow(t *testing.T) {
 		t.Errorf("one that is not there: exit %d, %s", code, stderr)
 	}
 }
+
+// TestApply checks the life of a file: a plan, no change, a mended name, a refusal to retire without --yes, and a slug
+// that is not given again.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	one := writeFile(t, "services.json", directory(1, "d"))
+	two := writeFile(t, "services.json", directory(2, "d"))
+	ran(t, env, "services", "apply", two)
+	if out := ran(t, env, "services", "apply", two); !strings.HasSuffix(out, "2 unchanged\nNo change\n") {
+		t.Errorf("the same again:\n%s", out)
+	}
+	if code, _, stderr := run(t, env, "services", "apply", "--prune", one); code != 1 ||
+		!strings.Contains(stderr, "the plan would retire 1 service; run the command again with --yes") {
+		t.Errorf("without a terminal: exit %d, %s", code, stderr)
+	}
+	ran(t, env, "services", "apply", "--prune", "--yes", one)
+	if out := ran(t, env, "services", "list"); !strings.Contains(out, "service-0001  retired") {
+		t.Errorf("after --prune:\n%s", out)
+	}
+	if out := ran(t, env, "services", "apply", two); !strings.Contains(out, "state: retired → listed") {
+		t.Errorf("in the file again:\n%s", out)
+	}
+	fails(t, env, "nothing was erased", "services", "remove", "service-0001")
+	ran(t, env, "services", "remove", "--yes", "service-0001")
+	if out := ran(t, env, "services", "apply", two); !strings.Contains(out, "+ s0001-example https://s0001.example") {
+		t.Errorf("after remove:\n%s", out)
+	}
+}
