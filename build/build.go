@@ -211,8 +211,22 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 // surveyedServices is how many services are surveyed at once. Their endpoints are in memory meanwhile.
 const surveyedServices = 500
 
-// maxCategory is the maximum length of a category in bytes. Names of files contain it, with up to three bytes for one.
-const maxCategory = 200
+// maxName is the maximum length in bytes of a category or network. Names of files contain both, with up to three bytes
+// for one.
+const maxName = 150
+
+// checkNames checks the parts of a row that names of files contain.
+func checkNames(item *site.ServiceListItem) error {
+	if n := len(item.Category); n > maxName {
+		return fmt.Errorf("read services: the category has %d bytes, up to %d may be part of a file's name", n, maxName)
+	}
+	for _, network := range item.Networks {
+		if n := len(network); n > maxName {
+			return fmt.Errorf("read prices: a network has %d bytes, up to %d may be part of a file's name", n, maxName)
+		}
+	}
+	return nil
+}
 
 // survey surveys all services, some at a time. It drops their endpoints, which are read again for their files.
 func survey(judged *judge.Directory, facts *postgres.Facts, aside *setAside, read readFacts,
@@ -226,11 +240,7 @@ func survey(judged *judge.Directory, facts *postgres.Facts, aside *setAside, rea
 			s := &part[i]
 			err := guard(func() error {
 				judged.Survey(from+i, from+i+1, each)
-				if n := len(s.Category); n > maxCategory {
-					return fmt.Errorf("read services: the category has %d bytes, up to %d may be part of a file's name",
-						n, maxCategory)
-				}
-				return nil
+				return checkNames(&judged.Snapshot.Services[from+i].Item)
 			})
 			if err != nil {
 				err = aside.add(postgres.DamagedService{ID: s.ID, Slug: s.Slug, Name: s.Name, Err: err})

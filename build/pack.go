@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -139,8 +140,12 @@ func (w *packWriter) writeChecks(b postgres.PackBlock) error {
 	return addBlock(site.Query{Route: site.ByName("service-checks"), Slug: slug}.BlockKey(b.Block), block, w.add)
 }
 
-// writeChanges writes a full block of changes. It leaves out a block of a service that is no longer listed.
+// writeChanges writes a full block of changes. It leaves out a block of a service that is no longer listed, and one of
+// an unknown type, which only a damaged row can have.
 func (w *packWriter) writeChanges(b postgres.ChangeBlock) error {
+	if b.Type != "" && !slices.Contains(site.ChangeTypes, b.Type) {
+		return nil
+	}
 	q := bare("changes", "")
 	if b.ServiceID != 0 {
 		slug, listed := w.names.Slug(b.ServiceID)

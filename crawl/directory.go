@@ -14,6 +14,7 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/crawl/servicelist"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
@@ -82,13 +83,14 @@ type directoryEnd struct {
 // addresses and notes.
 func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	b := bufio.NewWriter(w)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
 	lines := 0
 	var failed error
 	line := func(v any) {
 		if failed == nil {
-			failed = e.Encode(v)
+			var text []byte
+			if text, failed = encode.Line(v); failed == nil {
+				_, failed = b.Write(text)
+			}
 			lines++
 		}
 	}

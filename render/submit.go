@@ -3,9 +3,11 @@ package render
 import (
 	"html/template"
 	"slices"
+	"strings"
 
 	"tollbook/render/submitform"
 	"tollbook/site"
+	"tollbook/site/invisible"
 )
 
 const (
@@ -20,6 +22,7 @@ const scriptPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; scri
 // SubmitPage returns submit.html.
 func (e *Renderer) SubmitPage() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
+	categories = slices.DeleteFunc(categories, func(c string) bool { return strings.ContainsFunc(c, invisible.Is) })
 	slices.Sort(categories)
 	part, err := submitform.Render(e.pages.prefix+site.CallByName("submit").Pattern,
 		site.SubmitForm{Categories: slices.Compact(categories)})

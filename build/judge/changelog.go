@@ -81,18 +81,32 @@ func serviceChangeLogs(f *postgres.ServiceFacts) site.Changes {
 	return newChangeLogs(f.ChangeLogs, Names{f.ID: {f.Slug, f.Name}}.changeRecords(f.Records))
 }
 
-// newChangeLogs returns the logs of all services or of one. newest are its newest records, oldest first.
+// tail returns the newest records of a log. Its numbers stay even if a row is damaged: a tombstone takes the place of a
+// record that is missing.
+func tail(f *postgres.ChangeLogFacts, rows []*site.ChangeRecord) []*site.ChangeRecord {
+	n := int(max(0, f.Next-f.From))
+	for len(rows) < n {
+		missing := ChangeTombstone(f.Type, site.NewTime(time.Unix(0, 0)))
+		rows = slices.Insert(rows, 0, &missing)
+	}
+	return rows[len(rows)-n:]
+}
+
+// newChangeLogs returns the logs of all services or of one. newest are its newest records, oldest first. A log of an
+// unknown type, which only a damaged row can have, is left out.
 func newChangeLogs(facts []postgres.ChangeLogFacts, newest []*site.ChangeRecord) site.Changes {
 	c := site.Changes{Index: site.LogIndex{Packs: []site.LogPack{}}}
 	for _, f := range facts {
+		if f.Type != "" && !slices.Contains(site.ChangeTypes, f.Type) {
+			continue
+		}
 		var rows []*site.ChangeRecord
 		for _, r := range newest {
 			if f.Type == "" || f.Type == r.Type {
 				rows = append(rows, r)
 			}
 		}
-		tail := rows[len(rows)-int(f.Next-f.From):]
-		l := newLog(postgres.LogFacts{Sealed: f.Sealed, Next: f.Next, Blocks: f.Blocks}, tail, 0)
+		l := newLog(postgres.LogFacts{Sealed: f.Sealed, Next: f.Next, Blocks: f.Blocks}, tail(&f, rows), 0)
 		for _, d := range f.Days {
 			l.Index.Days = append(l.Index.Days, site.LogDay{Day: d.Day.UTC().Format(time.DateOnly), First: d.First})
 		}

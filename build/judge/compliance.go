@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 )
 
@@ -11,7 +12,7 @@ import (
 func newCompliance(f *postgres.ServiceFacts, result complianceResult, now time.Time) site.Compliance {
 	c := site.Compliance{
 		Grade: result.Grade, Passed: result.Passed, Total: result.Total, Checks: []site.ComplianceCheck{},
-		Staleness: newStaleness(f, result.noneActive, now), GradeReason: replaceInvisible(result.GradeReason),
+		Staleness: newStaleness(f, result.noneActive, now), GradeReason: invisible.Replace(result.GradeReason),
 	}
 	for _, k := range result.Checks {
 		c.Checks = append(c.Checks, site.ComplianceCheck{ID: k.ID, Label: k.Label, Pass: k.Pass})

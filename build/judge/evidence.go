@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -86,7 +86,7 @@ func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Tim
 		Checks:    EvidenceChecks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
 		Warnings:  EvidenceWarnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(result.Warnings),
-		GradeReason: replaceInvisible(result.GradeReason),
+		GradeReason: invisible.Replace(result.GradeReason),
 	}
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
@@ -123,8 +123,8 @@ func isUnprobeable(e *postgres.EndpointFacts) bool {
 func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, capture x402.Evidence,
 	active bool) site.EndpointEvidence {
 	out := site.EndpointEvidence{
-		ID: e.ID.String(), Method: methodOf(e), Path: replaceInvisible(e.Path),
-		URL:         replaceInvisible(f.BaseURL + e.Path),
+		ID: e.ID.String(), Method: methodOf(e), Path: invisible.Replace(e.Path),
+		URL:         invisible.Replace(f.BaseURL + e.Path),
 		IsActive:    active,
 		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
 		Protocols: capture.Captured.Protocols, DefectCount: len(capture.Captured.Defects),
@@ -159,7 +159,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		out.Terms = terms // the newest response is from before responses were stored
 	}
 	if a := e.Inconclusive; a != nil {
-		out.Inconclusive = &site.EvidenceSilence{Class: a.Exchange.Class, Reason: replaceInvisible(a.Exchange.Reason)}
+		out.Inconclusive = &site.EvidenceSilence{Class: a.Exchange.Class, Reason: invisible.Replace(a.Exchange.Reason)}
 		if a.Exchange.Method != "" {
 			out.Inconclusive.Answer = storedAnswer(a)
 		}
@@ -192,11 +192,11 @@ func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
 func newAnswer(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	a := &site.EvidenceAnswer{Redirects: []string{}, ResponseTimeMS: x.ResponseTimeMS}
 	for _, to := range x.Redirects {
-		a.Redirects = append(a.Redirects, replaceInvisible(to))
+		a.Redirects = append(a.Redirects, invisible.Replace(to))
 	}
 	if x.Method != "" {
 		header, _ := publishHeaders(x.RequestHeader, nil)
-		a.Request = &site.EvidenceRequest{Method: x.Method, URL: replaceInvisible(address), Headers: header,
+		a.Request = &site.EvidenceRequest{Method: x.Method, URL: invisible.Replace(address), Headers: header,
 			Body: newBody(x.RequestBody, false)}
 	}
 	if p := x.Phases; p != nil {
@@ -263,7 +263,7 @@ func publishHeaders(from http.Header, allow func(string) bool) (headers map[stri
 				clipped = append(clipped, name)
 			}
 			left -= len(value)
-			headers[name] = append(headers[name], replaceInvisible(value))
+			headers[name] = append(headers[name], invisible.Replace(value))
 		}
 	}
 	slices.Sort(clipped)
@@ -291,7 +291,7 @@ func newBody(body []byte, truncated bool) site.EvidenceBody {
 		return site.EvidenceBody{Encoding: "base64", Text: base64.StdEncoding.EncodeToString(body),
 			Truncated: truncated}
 	}
-	shown := replaceInvisible(string(text))
+	shown := invisible.Replace(string(text))
 	return site.EvidenceBody{Encoding: "utf-8", Text: shown, Truncated: truncated, Cleaned: shown != string(text)}
 }
 
@@ -308,35 +308,11 @@ func trimPartialRune(b []byte) []byte {
 	return b
 }
 
-// replaceInvisible replaces characters that are invisible or change the direction of text by U+FFFD. Line breaks and
-// tabs stay.
-func replaceInvisible(s string) string {
-	plain := true // most texts are, and the Unicode tables are slow
-	for i := 0; i < len(s) && plain; i++ {
-		plain = isPlain(rune(s[i]))
-	}
-	if plain {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case isPlain(r):
-			return r
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
-// isPlain reports whether a character is printable ASCII, a line break or a tab.
-func isPlain(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
-
 // textOrNull returns a stranger's text for publication, nil if it is empty.
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil
 	}
-	s = replaceInvisible(s)
+	s = invisible.Replace(s)
 	return &s
 }

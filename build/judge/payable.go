@@ -7,6 +7,7 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -69,7 +70,7 @@ func judgeRows(capture *x402.Evidence) (unpayable []string, usable bool) {
 	for i := range rows {
 		if fault := rows[i].PayToFault(); fault != "" && rows[i].PayTo != "" {
 			unpayable = append(unpayable, fmt.Sprintf("%s, row %d on %s: %s", capture.Endpoint, i+1,
-				networkName(rows[i].NetworkCAIP2), replaceInvisible(fault)))
+				networkName(rows[i].NetworkCAIP2), invisible.Replace(fault)))
 		} else if rows[i].Usable() {
 			usable = true
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 )
 
@@ -42,7 +43,7 @@ func addSiteEvidence(f *postgres.ServiceFacts, e *site.Evidence) {
 	e.SiteAnswers = []site.EvidenceSiteAnswer{}
 	if f.Site != nil {
 		for _, a := range f.Site.Answers {
-			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: replaceInvisible(a.URL),
+			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
 				ContentType: textOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason}
 			if a.Status != 0 {
 				answer.Status = &a.Status

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl/probe"
+	"tollbook/site/encode"
 )
 
 // errUnread is returned if there was nothing to check. The exit status is 2, as for an error in the command line.
@@ -109,10 +111,15 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	}
 	report := lint.New(address, result, o.headFree(ctx, p, result))
 	if o.JSON {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		if err := e.Encode(report); err != nil {
+		line, err := encode.Line(report)
+		var b bytes.Buffer
+		if err == nil {
+			err = json.Indent(&b, line, "", "  ")
+		}
+		if err == nil {
+			_, err = b.WriteTo(stdout)
+		}
+		if err != nil {
 			return fmt.Errorf("print report: %w", err)
 		}
 	} else if _, err := io.WriteString(stdout, report.Text()); err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tollbook/site/invisible"
 )
 
 func main() {
@@ -16,7 +18,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "tollbook:", explain(ctx, err))
+		fmt.Fprintln(os.Stderr, "tollbook:", invisible.Drop(explain(ctx, err)))
 		os.Exit(exitStatus(err))
 	}
 }

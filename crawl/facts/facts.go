@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"tollbook/site/invisible"
 )
 
 // Origins of an endpoint, the most trusted first. If two origins declare different methods for a URL, the first one
@@ -138,12 +140,7 @@ func unescapeBraces(path string) string { return braces.Replace(path) }
 func cleanText(s string, n int) string {
 	s = s[:min(len(s), 16*n)] // the rest may be megabytes and would not be shown
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return '\ufffd'
-		}
-		return r
-	}, s)
+	s = invisible.Replace(s)
 	if r := []rune(s); len(r) > n {
 		return string(r[:n])
 	}

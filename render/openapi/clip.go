@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/invisible"
 )
 
 // Limits of an example.
@@ -89,7 +89,7 @@ func clipEntries(b *bytes.Buffer, d *json.Decoder, open json.Delim, rows int) er
 func shorten(s string) string {
 	var b []rune
 	for _, r := range s {
-		if r != '\n' && display.IsInvisible(r) || r == utf8.RuneError {
+		if r != '\n' && invisible.Is(r) || r == utf8.RuneError {
 			continue
 		}
 		if len(b) == clipText {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/listing"
 )
 
@@ -22,9 +23,9 @@ const (
 )
 
 // Line returns a stranger's text in one line of at most limit characters, and an ellipsis if it was longer. It drops
-// invisible characters: control, bidi, zero-width and tag characters. It leaves markup for the template to escape.
+// invisible characters and leaves markup for the template to escape.
 func Line(s string, limit int) string {
-	line, whole := listing.Line(s, limit, IsInvisible)
+	line, whole := listing.Line(s, limit, invisible.Is)
 	if !whole {
 		line += "…"
 	}
@@ -41,19 +42,6 @@ func Risk(level string, reason *string) string {
 		return ""
 	}
 	return Line(level, MaxCode) + ": " + Line(*reason, MaxName)
-}
-
-// IsInvisible reports whether a character is not displayed, or changes how others are displayed. It returns false for
-// the joiners that emoji and Indic scripts need.
-func IsInvisible(r rune) bool {
-	switch {
-	case r == 0x200c || r == 0x200d:
-		return false
-	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0:
-		return true
-	default:
-		return false
-	}
 }
 
 // Asset returns the name of a token. A token that is in no table is stored as UNKNOWN.
@@ -80,7 +68,7 @@ func Link(s string) string {
 		return ""
 	}
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || IsInvisible(r)
+		return unicode.IsSpace(r) || invisible.Is(r)
 	}) {
 		return ""
 	}

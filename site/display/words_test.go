@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"tollbook/site/invisible"
 	"tollbook/site/listing"
 )
 
@@ -47,10 +48,10 @@ func FuzzLine(f *testing.F) {
 	f.Add("two  blanks ")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Line(s, 40)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, IsInvisible) {
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, invisible.Is) {
 			t.Errorf("Line(%q) = %q", s, got)
 		}
-		want, whole := listing.Line(s, 40, IsInvisible)
+		want, whole := listing.Line(s, 40, invisible.Is)
 		if !whole {
 			want += "…"
 		}

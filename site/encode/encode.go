@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"tollbook/site/invisible"
 )
 
-// JSON returns the body of a complete response, {"data":v} and a newline, without escaping <, > and &. Its errors are
-// those of Line.
+// JSON returns the body of a complete response, {"data":v} and a newline, without escaping <, > and &. Invisible
+// characters are escaped, so that a terminal or an editor shows the bytes as they are. Its errors are those of Line.
 func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
 
 // AppendJSON appends the bytes that JSON returns.
@@ -59,12 +61,13 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 func Line(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {
+	from := len(b)
 	e := json.NewEncoder((*appendWriter)(&b))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return b, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return b, nil
+	return invisible.EscapeEnd(b, from), nil
 }
 
 // appendWriter is an io.Writer that appends to a slice.

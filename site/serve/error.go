@@ -11,6 +11,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/invisible"
 )
 
 var errRateLimited = errors.New("too many requests")
@@ -110,7 +111,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(err) // cannot fail: strings and a number
 	}
 	header.Set("Content-Type", typeJSON)
-	writeBody(w, r, e.Code, append(data, '\n'))
+	writeBody(w, r, e.Code, append(invisible.EscapeJSON(data), '\n'))
 }
 
 // sendFailurePage sends the current snapshot's page for internal errors. It returns false and sends nothing for API

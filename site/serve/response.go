@@ -17,6 +17,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/invisible"
 )
 
 const (
@@ -95,7 +96,7 @@ func newPage(f encode.Framing, rows [][]byte, meta any, total int) (*body, error
 	if err != nil {
 		return nil, err
 	}
-	b, err := newCutBody(f.List(rows, m))
+	b, err := newCutBody(f.List(rows, invisible.EscapeJSON(m)))
 	if err != nil {
 		return nil, err
 	}

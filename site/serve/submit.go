@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/listing"
 	"tollbook/site/submission"
 )
@@ -138,7 +139,7 @@ func (h *handler) sendJSON(w *responseWriter, r *http.Request, code int, v any) 
 	}
 	w.Header()["Cache-Control"] = headerNoStore
 	w.Header().Set("Content-Type", typeJSON)
-	writeBody(w, r, code, append(data, '\n'))
+	writeBody(w, r, code, append(invisible.EscapeJSON(data), '\n'))
 }
 
 // submit responds to POST /v1/submit: with JSON to JSON, with a page to a form.

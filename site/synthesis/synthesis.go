@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"unicode"
 
+	"tollbook/site/invisible"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
@@ -169,18 +170,16 @@ func text(s *string) string {
 // plain returns s in one line of at most limit characters, without invisible characters: control, direction,
 // zero-width, tag, private or unassigned ones. They could hide an instruction from people.
 func plain(s string, limit int) string {
-	line, _ := listing.Line(s, limit, isInvisible)
+	line, _ := listing.Line(s, limit, isHidden)
 	return line
 }
 
-// isInvisible reports whether a character is not displayed, or changes how others are displayed.
-func isInvisible(r rune) bool {
+// isHidden reports whether a character is invisible, or could hide something from people that a model reads: joiners,
+// variation selectors and unassigned characters.
+func isHidden(r rune) bool {
 	switch {
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x034f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 &&
-		r <= 0xe01ef:
-		return true // fillers and variation selectors, which can contain hidden bytes
-	case r == ' ':
-		return false
+	case r == 0x034f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef:
+		return true
 	}
-	return !unicode.IsGraphic(r)
+	return invisible.Is(r) || !unicode.IsGraphic(r)
 }

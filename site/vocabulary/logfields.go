@@ -219,6 +219,12 @@ var logFields = map[string]Field{
 	"FacilitatorSettler.network": {About: "Abbreviation of the network, or its CAIP-2 id if it has none"},
 	"FacilitatorSettler.address": {About: "Address of the account, in normal form"},
 	"tokens":                     {About: "Tokens that the account is listed to settle, in normal form"},
+	"set_aside": {
+		About: "Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups and " +
+			"the catalogue leave them out",
+	},
+	"SetAside.since":  {About: "Time of the first build that set the service aside"},
+	"SetAside.reason": {About: "The table that was read, and what is wrong"},
 	"FacilitatorSettler.since": {
 		About: "Settlements before this time are not counted; null if the start is unknown",
 	},

@@ -52,6 +52,7 @@ var types = map[string]string{
 	"ComplianceCheck":   "The result of one check.",
 	"Staleness":         "Age of the response that was graded.",
 	"SiteFacts":         "Documents on the service's site; null means that the site was not examined.",
+	"SetAside":          "A service whose records are damaged.",
 	"DomainFacts":       "Registry data of the service's domain.",
 	"Economics":         "Prices of the service compared with its category.",
 	"Risk":              "The risk level, which is the most serious level of its flags.",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/site/invisible"
 	"tollbook/site/x402/address"
 )
 
@@ -281,7 +282,7 @@ func TestScalarsAreVisible(t *testing.T) {
 	r, _ := captureRow(t, map[string]any{"payTo": acmePayTo[:20] + "\u200b" + acmePayTo[20:], "scheme": "exact\x00",
 		"network": "eip155:8453\u202e", "amount": "1\x00"})
 	for _, s := range []string{r.PayTo, r.Scheme, r.Network, r.AmountRaw} {
-		if strings.ContainsFunc(s, invisible) || !strings.Contains(s, "\ufffd") {
+		if strings.ContainsFunc(s, invisible.Is) || !strings.Contains(s, "\ufffd") {
 			t.Errorf("%q hides a character", s)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"tollbook/site/invisible"
 )
 
 // maxRows is the largest number of rows of accepts that are read. A large facilitator refuses more than 16.
@@ -229,7 +231,7 @@ func words(o object, key string, d *defects) string {
 		return ""
 	}
 	for _, r := range s {
-		if invisible(r) && r != '\n' && r != '\t' && r != '\r' {
+		if invisible.Is(r) && r != '\n' && r != '\t' && r != '\r' {
 			d.add(textCleaned, fmt.Sprintf("%s: U+%04X", key, r))
 			break
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tollbook/site/invisible"
 )
 
 // hostile returns responses of hostile services: large, deep or wide.
@@ -110,7 +112,7 @@ func FuzzCapture(f *testing.F) {
 					t.Errorf("price %q", price)
 				}
 			}
-			if strings.ContainsFunc(e.Error+e.Resource.Description+e.Resource.URL, invisible) {
+			if strings.ContainsFunc(e.Error+e.Resource.Description+e.Resource.URL, invisible.Is) {
 				t.Errorf("words %q have invisible characters", e.Error+e.Resource.Description+e.Resource.URL)
 			}
 			if print := e.Fingerprint(); len(print) != 64 || print != reversed(e).Fingerprint() {

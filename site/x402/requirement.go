@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tollbook/site/invisible"
 	"tollbook/site/x402/address"
 )
 
@@ -74,7 +75,7 @@ func cut(s string, n int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case invisible(r) || r == '\u200d':
+		case invisible.Is(r) || r == '\u200c' || r == '\u200d':
 			return utf8.RuneError
 		}
 		return r

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"tollbook/site/invisible"
 )
 
 // maxText and maxURL are the largest lengths of a service's texts and URLs, in characters.
@@ -42,21 +44,11 @@ func dropInvisible(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case invisible(r):
+		case invisible.Is(r):
 			return -1
 		}
 		return r
 	}, s)
-}
-
-// invisible reports whether a character is not displayed but changes how text is read: a control, a direction mark, a
-// joiner (except the one that emoji need), or a private or unassigned character.
-func invisible(r rune) bool {
-	if r >= ' ' && r <= '~' || r == '\u200d' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == '\ufeff' ||
-		r == '\u2028' || r == '\u2029'
 }
 
 // repairMojibake reverses one misreading of UTF-8 as Windows-1252 ("USDâ‚®0"), if the whole text shows it.
@@ -74,7 +66,7 @@ func repairMojibake(s string) string {
 // cleanURL returns a URL unchanged except for characters that no URL contains.
 func cleanURL(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == utf8.RuneError || invisible(r) {
+		if unicode.IsSpace(r) || r == utf8.RuneError || invisible.Is(r) {
 			return -1
 		}
 		return r

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"tollbook/site/postgres"
 )
@@ -72,26 +71,6 @@ func (t *tail) String() string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
-}
-
-// escapeInvisible returns JSON with every invisible character as \uXXXX, so that a document can be printed: characters
-// that change the direction of text, for example.
-func escapeInvisible(data []byte) []byte {
-	var b bytes.Buffer
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
-		switch {
-		case r < utf8.RuneSelf || unicode.IsPrint(r):
-			b.Write(data[:size])
-		case r > 0xFFFF:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-		data = data[size:]
-	}
-	return b.Bytes()
 }
 
 // secretVariables are the variables that the command does not get, because they are, or may contain, secrets of

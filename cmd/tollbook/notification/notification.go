@@ -17,6 +17,7 @@ import (
 
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 )
 
@@ -156,7 +157,7 @@ func encode(n *postgres.Notification) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode submissions: %w", err)
 	}
-	return append(escapeInvisible(data), '\n'), nil
+	return append(invisible.EscapeJSON(data), '\n'), nil
 }
 
 // WriteMetrics writes the metrics of submissions and notifications. It omits those of the database if the database

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/crawl"
+	"tollbook/site/invisible"
 )
 
 // ImportPlan prints what an import of a catalogue would change.
@@ -14,10 +15,10 @@ func ImportPlan(w io.Writer, p crawl.ImportPlan, asJSON bool) error {
 		return JSON(w, p)
 	}
 	for _, s := range p.New {
-		fmt.Fprintf(w, "+ %s %s: %s\n", s.Slug, Visible(s.BaseURL), Visible(strings.Join(s.Endpoints, ", ")))
+		fmt.Fprintf(w, "+ %s %s: %s\n", s.Slug, invisible.Drop(s.BaseURL), invisible.Drop(strings.Join(s.Endpoints, ", ")))
 	}
 	for _, s := range p.Added {
-		fmt.Fprintf(w, "+ %s gets %s\n", s.Slug, Visible(strings.Join(s.Endpoints, ", ")))
+		fmt.Fprintf(w, "+ %s gets %s\n", s.Slug, invisible.Drop(strings.Join(s.Endpoints, ", ")))
 	}
 	_, err := fmt.Fprintf(w, "%d services would be listed, %d would get endpoints, %d have an address that is never "+
 		"visited\n", len(p.New), len(p.Added), p.Refused)

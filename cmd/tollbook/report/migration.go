@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 )
 
@@ -19,7 +20,7 @@ func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
 	var b strings.Builder
 	program := ""
 	if p.Program != "" {
-		program = " of tollbook " + Visible(p.Program)
+		program = " of tollbook " + invisible.Drop(p.Program)
 	}
 	switch {
 	case len(p.Migrations) == 0:

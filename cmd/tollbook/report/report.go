@@ -3,22 +3,24 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"tollbook/site"
+	"tollbook/site/encode"
+	"tollbook/site/invisible"
 )
 
-// JSON writes v as one line of JSON. It does not escape the & of URLs.
+// JSON writes v as one line of JSON. It escapes invisible characters, and not the & of URLs.
 func JSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	line, err := encode.Line(v)
+	if err == nil {
+		_, err = w.Write(line)
+	}
+	return err
 }
 
 // JSONList writes a JSON list with one entry on each line, so that line tools can read it.
@@ -63,23 +65,13 @@ func (t *Table) Row(values ...any) {
 		if i > 0 {
 			io.WriteString(t.w, "\t")
 		}
-		io.WriteString(t.w, Visible(fmt.Sprint(v)))
+		io.WriteString(t.w, invisible.Drop(fmt.Sprint(v)))
 	}
 	io.WriteString(t.w, "\n")
 }
 
 // Flush writes the table.
 func (t *Table) Flush() error { return t.w.Flush() }
-
-// Visible returns a text without control and format characters, which a stranger may have written into it.
-func Visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, s)
-}
 
 // orDash returns the text, or "-" without one.
 func orDash(s *string) string {

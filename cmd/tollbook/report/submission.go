@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 )
 
@@ -129,7 +130,7 @@ func (s *Submission) Print(w io.Writer, asJSON bool) error {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s %s: %s %s\n", e.At, Visible(e.Actor), e.Action, Visible(e.Detail))
+		fmt.Fprintf(w, "%s %s: %s %s\n", e.At, invisible.Drop(e.Actor), e.Action, invisible.Drop(e.Detail))
 	}
 	return nil
 }

@@ -7,25 +7,26 @@ import (
 
 	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl/servicelist"
+	"tollbook/site/invisible"
 )
 
 // printPlan prints what a list would change, one service after the other.
 func printPlan(w io.Writer, p *servicelist.Plan, l *List) error {
 	for _, a := range p.Add {
-		fmt.Fprintf(w, "+ %s %s: %s\n", a.Slug, report.Visible(a.URL), report.Visible(strings.Join(a.Endpoints, ", ")))
+		fmt.Fprintf(w, "+ %s %s: %s\n", a.Slug, invisible.Drop(a.URL), invisible.Drop(strings.Join(a.Endpoints, ", ")))
 	}
 	for _, c := range p.Change {
 		fmt.Fprintf(w, "~ %s\n", c.Slug)
 		printFields(w, c.Fields)
 		for _, e := range c.Erases {
-			fmt.Fprintf(w, "    erases %s\n", report.Visible(e))
+			fmt.Fprintf(w, "    erases %s\n", invisible.Drop(e))
 		}
 	}
 	for _, r := range p.Retire {
-		fmt.Fprintf(w, "- %s %s: retired, because %s lacks it\n", r.Slug, report.Visible(r.URL), l.Name)
+		fmt.Fprintf(w, "- %s %s: retired, because %s lacks it\n", r.Slug, invisible.Drop(r.URL), l.Name)
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(w, "! %s %s\n", n.Slug, report.Visible(n.Text))
+		fmt.Fprintf(w, "! %s %s\n", n.Slug, invisible.Drop(n.Text))
 	}
 	if p.Missing > 0 {
 		fmt.Fprintf(w, "! %s listed that %s lacks; --prune retires what an earlier file listed\n",
@@ -40,11 +41,11 @@ func printFields(w io.Writer, fields []servicelist.FieldChange) {
 	for _, f := range fields {
 		switch {
 		case f.Field == "endpoint" && f.Old == "":
-			fmt.Fprintf(w, "    + endpoint %s\n", report.Visible(f.New))
+			fmt.Fprintf(w, "    + endpoint %s\n", invisible.Drop(f.New))
 		case f.Field == "endpoint":
-			fmt.Fprintf(w, "    - endpoint %s\n", report.Visible(f.Old))
+			fmt.Fprintf(w, "    - endpoint %s\n", invisible.Drop(f.Old))
 		default:
-			fmt.Fprintf(w, "    %s\n", report.Visible(f.String()))
+			fmt.Fprintf(w, "    %s\n", invisible.Drop(f.String()))
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 	since := today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for i := range list {
 		if err := r.readAuthorizations(ctx, &list[i], since, today); err != nil {
-			return nil, fmt.Errorf("read authorisations on %s: %w", list[i].Network, err)
+			return nil, fmt.Errorf("read authorization_days of %s: %w", list[i].Network, err)
 		}
 	}
 	return list, nil

@@ -130,7 +130,11 @@ func (r *Reader) readSums(ctx context.Context, place tokenIndex, add func(*Token
 	var id int32
 	var s SettlementSum
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.Start, &s.Settlements, &s.Amount, &s.LastAt}, func() error {
-		p := place[id]
+		p, ok := place[id]
+		if !ok {
+			return fmt.Errorf("token_hours, token_days and token_totals: no facilitator_tokens and totals for token %d",
+				id)
+		}
 		add(&p.of.Tokens[p.n], s)
 		return nil
 	})
@@ -151,7 +155,10 @@ func (r *Reader) readBuyers(ctx context.Context, place tokenIndex, today time.Ti
 	var id int32
 	var week, month, all int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &week, &month, &all}, func() error {
-		p := place[id]
+		p, ok := place[id]
+		if !ok {
+			return fmt.Errorf("token_totals: no row of facilitator_tokens for token %d", id)
+		}
 		f := &p.of.Tokens[p.n]
 		f.Buyers7d, f.Buyers30d, f.BuyersAll = week, month, all
 		return nil

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"tollbook/site/display"
+	"tollbook/site/invisible"
 	"tollbook/site/listing"
 )
 
@@ -38,7 +38,7 @@ func replaceInvisible(data []byte) (out []byte, replaced int) {
 		default:
 			marks++
 		}
-		if r != '\n' && r != '\r' && r != '\t' && display.IsInvisible(r) || marks > listing.MaxMarks {
+		if r != '\n' && r != '\r' && r != '\t' && invisible.Is(r) || marks > listing.MaxMarks {
 			b.WriteString("\uFFFD")
 			replaced++
 			continue

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode"
 
-	"tollbook/site/display"
+	"tollbook/site/invisible"
 )
 
 func TestVisible(t *testing.T) {
@@ -53,7 +53,7 @@ func FuzzVisible(f *testing.F) {
 		}
 		walk(v, func(s string) {
 			for _, r := range s {
-				if display.IsInvisible(r) && !unicode.IsSpace(r) {
+				if invisible.Is(r) && !unicode.IsSpace(r) {
 					t.Fatalf("%+q keeps %U", out, r)
 				}
 			}
