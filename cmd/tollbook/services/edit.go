@@ -66,8 +66,8 @@ func newAddCommand() *cobra.Command {
 EXIT STATUS
 
 0 if the service is listed, 1 if it is not, or was listed before.`,
-		Example: "  tollbook services add --name \"Acme Quotes\" --url https://api.acme.example --category Finance \\\n" +
-			"    --description \"Share prices.\" --endpoint /quote --endpoint \"POST /search\"",
+		Example: "  tollbook services add --name \"Acme Quotes\" --url https://api.acme.example --category \\\n" +
+			"    Finance --description \"Share prices.\" --endpoint /quote --endpoint \"POST /search\"",
 		Args:    cli.Arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -28,27 +28,31 @@ var stateCommands = []stateCommand{
 	{
 		name: "pause", to: postgres.StatePaused, said: "is paused; it is not visited, and pages say so",
 		short: "Stop the visits to a service, and keep it listed",
-		long: `Pause stops all requests to a service. It stays listed with its last facts, and the next build says since when
+		long: "" +
+			`Pause stops all requests to a service. It stays listed with its last facts, and the next build says since when
 it is paused. After three check intervals its status is unknown. "tollbook services resume" ends the pause.`,
 	},
 	{
 		name: "hide", to: postgres.StateHidden, said: "is hidden; the next build does not contain it",
 		short: "Take a service out of publication, and keep what is stored",
-		long: `Hide stops all requests to a service and takes it out of the next build: its pages and API answers are 404.
+		long: "" +
+			`Hide stops all requests to a service and takes it out of the next build: its pages and API answers are 404.
 Everything stays in the database. Rows that the logs published before stay in their packs; only "tollbook services
 remove" empties them. "tollbook services resume" publishes it again.`,
 	},
 	{
 		name: "retire", to: postgres.StateRetired, said: "is retired; the next build marks it as delisted",
 		short: "Mark a service as delisted, and keep its history",
-		long: `Retire is for a service that has ended. It is not visited any more. Its page, its history and its slug stay,
+		long: "" +
+			`Retire is for a service that has ended. It is not visited any more. Its page, its history and its slug stay,
 and the next build marks it as delisted. "tollbook services resume" lists it again. If a file lists the service, take
 it out of the file too.`,
 	},
 	{
 		name: "resume", to: postgres.StateListed, aliases: []string{"unhide"}, said: "is listed, and due for a visit",
 		short: "List and visit a service again after pause, hide or retire",
-		long: `Resume lists a service again that was paused, hidden or retired. It is due for a visit at once. The service
+		long: "" +
+			`Resume lists a service again that was paused, hidden or retired. It is due for a visit at once. The service
 keeps its slug and its history.`,
 	},
 }
