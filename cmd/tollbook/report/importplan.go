@@ -15,7 +15,8 @@ func ImportPlan(w io.Writer, p crawl.ImportPlan, asJSON bool) error {
 		return JSON(w, p)
 	}
 	for _, s := range p.New {
-		fmt.Fprintf(w, "+ %s %s: %s\n", s.Slug, invisible.Drop(s.BaseURL), invisible.Drop(strings.Join(s.Endpoints, ", ")))
+		fmt.Fprintf(w, "+ %s %s: %s\n", s.Slug, invisible.Drop(s.BaseURL),
+			invisible.Drop(strings.Join(s.Endpoints, ", ")))
 	}
 	for _, s := range p.Added {
 		fmt.Fprintf(w, "+ %s gets %s\n", s.Slug, invisible.Drop(strings.Join(s.Endpoints, ", ")))
