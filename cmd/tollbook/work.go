@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -72,7 +73,11 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			return runWork(cmd.Context(), o, list, cmd.OutOrStdout())
+			err = runWork(cmd.Context(), o, list, cmd.OutOrStdout())
+			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // stopped during the start
+			}
+			return err
 		},
 	}
 	o.AddFlags(cmd.Flags())

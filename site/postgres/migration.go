@@ -131,7 +131,7 @@ func firstComment(sql string) string {
 		if !ok {
 			break
 		}
-		lines = append(lines, strings.TrimSpace(text))
+		lines = append(lines, strings.TrimPrefix(text, " "))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -210,7 +210,7 @@ func (p SchemaPlan) announcer(say func(string)) func(sequence int32, name, direc
 
 // Line returns a migration as a line of a log.
 func (m Migration) Line() string {
-	return fmt.Sprintf("migrating the database, %s: %s", m.Name, strings.ReplaceAll(m.Text, "\n", " "))
+	return fmt.Sprintf("migrating the database, %s: %s", m.Name, strings.Join(strings.Fields(m.Text), " "))
 }
 
 // MigrateTo brings a database up or down to a version of the schema; -1 is the newest.

@@ -1,6 +1,8 @@
--- For operators: the version of the program that migrated the database is stored beside that of the schema. Submissions
--- get the moment at which your command of [submissions] notify was told of them, and the grade of their probe. Services
--- get a state: listed, paused, hidden or retired. All are listed.
+-- For operators:
+-- - The version of the program that migrated the database is stored beside that of the schema.
+-- - Submissions get the moment at which your command of [submissions] notify was told of them, and the grade
+--   of their probe.
+-- - Services get a state: listed, paused, hidden or retired. All are listed.
 
 -- `tollbook migrate --plan` prints the comment above, up to the empty line. Name there what this migration does.
 ALTER TABLE tollbook_schema ADD program text; -- version of the Tollbook that migrated the database to this schema
