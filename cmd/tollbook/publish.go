@@ -44,7 +44,7 @@ func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
 
 // expandMeaning is the text of --expand.
 const expandMeaning = "files to write as objects of their own beside the zip: all, contract (responses of the API), " +
-	"none, or auto: all while that is at most 100,000 writes a day, else contract"
+	"none, or auto: all while that is at most 400,000 writes a day, else contract"
 
 // addExpandFlags adds the flags of commands that write objects.
 func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
@@ -85,7 +85,7 @@ request that the line cut, and the next run continues with the parts of the zip 
 
 The report counts the requests and bytes of this publication, and says what they cost a day at list prices. The time
 from one publication to the next is that from the snapshot's build to the next one, or --schedule-publish if that is
-longer. --expand auto writes all files as objects while they are at most 100,000 writes a day, and the responses of
+longer. --expand auto writes all files as objects while they are at most 400,000 writes a day, and the responses of
 the API alone above that. It returns to all files below half of that number.
 
 ` + bucketHelp + `

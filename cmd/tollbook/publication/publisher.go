@@ -28,8 +28,8 @@ var Expansions = map[string]func(name string) bool{
 func isContract(name string) bool { return site.IsContract(name) || name == archive.KeyFile }
 
 // MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
-// cost 0.50 dollars a day at most providers.
-const MaxDailyWrites = 100_000
+// cost 2.00 dollars a day at most providers.
+const MaxDailyWrites = 400_000
 
 // PublishOptions are the settings of a publisher.
 type PublishOptions struct {
