@@ -29,8 +29,8 @@ var stateCommands = []stateCommand{
 		name: "pause", to: postgres.StatePaused, said: "is paused; it is not visited, and pages say so",
 		short: "Stop the visits to a service, and keep it listed",
 		long: "" +
-			`Pause stops all requests to a service. It stays listed with its last facts, and the next build says since when
-it is paused. After three check intervals its status is unknown. "tollbook services resume" ends the pause.`,
+			`Pause stops all requests to a service. It stays listed with its last facts, and the next build says since
+when it is paused. After three check intervals its status is unknown. "tollbook services resume" ends the pause.`,
 	},
 	{
 		name: "hide", to: postgres.StateHidden, said: "is hidden; the next build does not contain it",
@@ -44,8 +44,8 @@ remove" empties them. "tollbook services resume" publishes it again.`,
 		name: "retire", to: postgres.StateRetired, said: "is retired; the next build marks it as delisted",
 		short: "Mark a service as delisted, and keep its history",
 		long: "" +
-			`Retire is for a service that has ended. It is not visited any more. Its page, its history and its slug stay,
-and the next build marks it as delisted. "tollbook services resume" lists it again. If a file lists the service, take
+			`Retire is for a service that has ended. It is not visited any more. Its page, its history and its slug
+stay, and the next build marks it as delisted. "tollbook services resume" lists it again. If a file lists the service, take
 it out of the file too.`,
 	},
 	{
