@@ -152,8 +152,9 @@ func (c *Crawler) addEndpoints(
 	return added, c.db.AddEndpoints(ctx, service.ID, service.Slug, c.o.Now(), add)
 }
 
-// newListing returns a listing of a seller. The name comes from the seller's entries, else from its host; the category
-// is the first tag that names one of site.Categories. slugs contains the slugs that are or were in use, and gets the new one.
+// newListing returns a listing of a seller. The name comes from the seller's entries, else from its host. The category
+// is the first tag that names one of site.Categories. The set slugs contains the slugs that are or were in use, and
+// gets the new one.
 func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
 		Name:        clean(strings.TrimSpace(s.Name), listing.MaxName),

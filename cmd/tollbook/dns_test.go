@@ -20,8 +20,8 @@ type dnsAnswer struct {
 	addrs []netip.Addr
 }
 
-// serveDNS runs a DNS server over UDP until the test ends, and returns its address. lookup is called for each question,
-// in turn, with a name that ends in a dot; false means that the name does not exist. Answers have a TTL of 0. A
+// serveDNS runs a DNS server over UDP until the test ends, and returns its address. Calls of lookup, one for each
+// question, do not overlap. The name ends in a dot; false means that it does not exist. Answers have a TTL of 0. A
 // question for IPv4 addresses is answered with those alone, and so is one for IPv6 addresses.
 func serveDNS(t *testing.T, lookup func(name string, isIPv6 bool) (dnsAnswer, bool)) (address string) {
 	t.Helper()

@@ -41,7 +41,8 @@ func (o *appearanceOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *siteOptions) validate() error {
 	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" ||
+		u.Fragment != "" ||
 		u.User != nil {
 		return usage.Errorf("--site-base-url %q: give a URL such as https://tollbook.example", redact.User(o.BaseURL))
 	}

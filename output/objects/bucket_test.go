@@ -47,7 +47,8 @@ func TestBucketRefused(t *testing.T) {
 		want string
 		env  []string
 	}{
-		{"; check AWS_ACCESS_KEY_ID, and that", []string{"AWS_ACCESS_KEY_ID=nobody", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"}},
+		{"; check AWS_ACCESS_KEY_ID, and that", []string{"AWS_ACCESS_KEY_ID=nobody",
+			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"}},
 		{"; check AWS_SECRET_ACCESS_KEY", []string{"AWS_ACCESS_KEY_ID=testkey", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"}},
 		{"; check AWS_ACCESS_KEY_ID and the rights of that key", nil},
 	} {

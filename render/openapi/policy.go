@@ -150,8 +150,9 @@ var apiHeaders = schema.Object[*apiHeader]{
 		Value: &apiHeader{
 			Description: "Strong validator of the body. For an uncompressed file it is the first 32 digits of its " +
 				"SHA-256.", Schema: &schema.Schema{Type: "string"}}},
-	{Name: "Last-Modified", Value: &apiHeader{Description: "Time at which the snapshot was built. It is earlier after a rollback.",
-		Schema: &schema.Schema{Type: "string"}}},
+	{Name: "Last-Modified",
+		Value: &apiHeader{Description: "Time at which the snapshot was built. It is earlier after a rollback.",
+			Schema: &schema.Schema{Type: "string"}}},
 	{Name: "Cache-Control", Value: &apiHeader{Description: "Allows caching until the next build is due.",
 		Schema: &schema.Schema{Type: "string"}}},
 	{Name: "X-Snapshot", Value: &apiHeader{Description: "ID of the snapshot that the response comes from.",

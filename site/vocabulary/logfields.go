@@ -220,8 +220,8 @@ var logFields = map[string]Field{
 	"FacilitatorSettler.address": {About: "Address of the account, in normal form"},
 	"tokens":                     {About: "Tokens that the account is listed to settle, in normal form"},
 	"set_aside": {
-		About: "Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups and " +
-			"the catalogue leave them out",
+		About: "Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups " +
+			"and the catalogue leave them out",
 	},
 	"SetAside.since":  {About: "Time of the first build that set the service aside"},
 	"SetAside.reason": {About: "The table that was read, and what is wrong"},

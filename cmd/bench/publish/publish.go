@@ -79,7 +79,8 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, register.Stop(context.WithoutCancel(ctx))) }()
 	b.dsn = register.DSN()
-	db, err := postgres.OpenFor(ctx, b.dsn, postgres.Options{Connections: 1}) // creates its tables before anything is timed
+	// creates its tables before anything is timed
+	db, err := postgres.OpenFor(ctx, b.dsn, postgres.Options{Connections: 1})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func TestGrowth(t *testing.T) {
 		u     usage
 		r     output.Retention
 		want  int64
-		known bool
+		ok    bool
 	}{
 		{"nothing is built", usage{database: 1}, output.DefaultRetention, 0, false},
 		{"a first snapshot", usage{snapshots: days(0)}, output.DefaultRetention, 0, false},
@@ -46,9 +46,9 @@ func TestGrowth(t *testing.T) {
 		{"no more bytes are kept", usage{days(10), nil, 0}, output.Retention{Daily: 365, Size: 11_500}, 0, true},
 		{"a database of ten days", usage{days(10), nil, 5000}, output.Retention{Daily: 11}, 500, true},
 	} {
-		got, known := tt.u.growth(tt.r)
-		if got != tt.want || known != tt.known {
-			t.Errorf("%s: %d bytes a day, known %v; want %d, %v", tt.about, got, known, tt.want, tt.known)
+		got, ok := tt.u.growth(tt.r)
+		if got != tt.want || ok != tt.ok {
+			t.Errorf("%s: %d bytes a day, %v; want %d, %v", tt.about, got, ok, tt.want, tt.ok)
 		}
 	}
 }

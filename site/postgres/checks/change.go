@@ -88,8 +88,8 @@ func (c *Change) scan() []any {
 		(*[]byte)(&c.NewSnapshot)}
 }
 
-// scanAny is scan for rows of all services: the time of a damaged record becomes 1970-01-01, because a log must keep
-// its numbers. scan fails for such a record, so that its service is set aside.
+// scanAny is scan for rows of all services. The time of a damaged record becomes 1970-01-01, because a log must keep
+// its numbers. For such a record scan fails, so that its service is set aside.
 func (c *Change) scanAny() []any {
 	columns := c.scan()
 	columns[2] = (*plausibleTime)(&c.ObservedAt)

@@ -143,7 +143,8 @@ func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, i
 		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes JOIN (
 			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1 AND (0 = ANY($4) OR service_id = ANY($4))
 			UNION SELECT change_id FROM change_positions p JOIN change_log l
-			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, greatest(p.rows, 0) - $3)
+			ON l.service_id = p.service_id AND l.type = p.type
+				AND l.number >= least(p.rows / $2 * $2, greatest(p.rows, 0) - $3)
 			WHERE p.service_id = ANY($4)
 		) wanted USING (id)
 		ORDER BY number NULLS LAST, observed_at, id`, append([]any{&number}, columns...),
