@@ -45,8 +45,8 @@ remove" empties them. "tollbook services resume" publishes it again.`,
 		short: "Mark a service as delisted, and keep its history",
 		long: "" +
 			`Retire is for a service that has ended. It is not visited any more. Its page, its history and its slug
-stay, and the next build marks it as delisted. "tollbook services resume" lists it again. If a file lists the service, take
-it out of the file too.`,
+stay, and the next build marks it as delisted. "tollbook services resume" lists it again. If a file lists the
+service, take it out of the file too.`,
 	},
 	{
 		name: "resume", to: postgres.StateListed, aliases: []string{"unhide"}, said: "is listed, and due for a visit",
