@@ -39,7 +39,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"cmd/tollbook/usage", "output", "output/archive", "site", "site/x402"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
-	"cmd/tollbook/database": {ours: []string{"site/postgres", "site/postgres/private"}},
+	"cmd/tollbook/database": {ours: []string{"site/postgres", "site/postgres/migration", "site/postgres/private"}},
 	"cmd/tollbook/demo": {
 		ours: []string{
 			"build",
@@ -99,6 +99,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/invisible",
 			"site/listing",
 			"site/postgres",
+			"site/postgres/migration",
 			"site/postgres/ledger",
 			"site/x402",
 		},
@@ -151,6 +152,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output/objects",
 			"site",
 			"site/postgres",
+			"site/postgres/migration",
 			"site/postgres/private",
 		},
 		modules: []string{"golang.org/x/sys"},
@@ -198,14 +200,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres": {
-		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows",
-			"site/postgres/statement"},
-		modules: []string{
-			"github.com/jackc/pgx/v5",
-			"github.com/jackc/tern/v2",
-			"github.com/google/uuid",
-			"github.com/riverqueue/river",
-		},
+		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger",
+			"site/postgres/migration", "site/postgres/rows", "site/postgres/statement"},
+		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
+	},
+	"site/postgres/migration": {
+		modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/tern/v2", "github.com/riverqueue/river"},
 	},
 	"site/synthesis": {
 		ours: []string{

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -22,7 +22,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	if err := postgres.MigrateTo(t.Context(), conn, 1); err != nil {
+	if err := migration.To(t.Context(), conn, 1); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"DATABASE_URL=" + dsn}
@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 	}
 	var plan struct {
 		Schema, Newest int
-		Migrations     []postgres.Migration
+		Migrations     []migration.Step
 		Done           bool
 	}
 	text, _ := tollbook("migrate", "--plan", "--json")

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/migration"
 )
 
 // Condition describes a database to an operator.
@@ -35,11 +36,11 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var program string
-	if c.Schema, program, err = readSchema(ctx, conn); err != nil {
+	if c.Schema, program, err = migration.ReadSchema(ctx, conn); err != nil {
 		return c, err
 	}
-	c.UseProgram = adviseProgram(program)
-	c.NewestSchema = NewestSchema()
+	c.UseProgram = migration.AdviseProgram(program)
+	c.NewestSchema = migration.NewestSchema()
 	var clock time.Time
 	began := time.Now()
 	err = conn.QueryRow(ctx, `
@@ -57,12 +58,6 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	}
 	c.WriteError = tryWrite(ctx, conn, c.Schema > 0)
 	return c, ctx.Err()
-}
-
-// NewestSchema returns the newest version of the schema that this program knows.
-func NewestSchema() int32 {
-	files, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is well-formed
-	return int32(len(files))
 }
 
 // tryWrite writes a row, or creates a table if there is no schema, and rolls it back.

@@ -20,6 +20,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -41,10 +42,10 @@ func TestOpenNewerSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = postgres.Open(t.Context(), dsn)
-		if !errors.Is(err, postgres.ErrNewerSchema) || !strings.Contains(err.Error(), tc.want) {
+		if !errors.Is(err, migration.ErrNewerSchema) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("Open of a newer schema = %v, want ErrNewerSchema and %q", err, tc.want)
 		}
-		if _, err := postgres.PlanMigration(t.Context(), dsn); !errors.Is(err, postgres.ErrNewerSchema) {
+		if _, err := postgres.PlanMigration(t.Context(), dsn); !errors.Is(err, migration.ErrNewerSchema) {
 			t.Errorf("PlanMigration of a newer schema = %v, want ErrNewerSchema", err)
 		}
 	}
@@ -60,7 +61,7 @@ func TestMigrationIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	if err := postgres.MigrateTo(t.Context(), conn, 1); err != nil {
+	if err := migration.To(t.Context(), conn, 1); err != nil {
 		t.Fatal(err)
 	}
 	migrateJobsDown(t, dsn)
@@ -136,11 +137,11 @@ func TestOpenRefusesOlderSchema(t *testing.T) {
 		UNION ALL SELECT slug FROM services ORDER BY 1`
 	before := texts(t, conn, relations)
 	_, err = postgres.Open(t.Context(), dsn)
-	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
+	if !errors.Is(err, migration.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
 		!strings.Contains(err.Error(), "`tollbook import`") {
 		t.Errorf("Open of an older schema = %v, want ErrOlderSchema", err)
 	}
-	if _, err := postgres.Inspect(t.Context(), dsn); !errors.Is(err, postgres.ErrOlderSchema) {
+	if _, err := postgres.Inspect(t.Context(), dsn); !errors.Is(err, migration.ErrOlderSchema) {
 		t.Errorf("Inspect of an older schema = %v, want ErrOlderSchema", err)
 	}
 	if diff := cmp.Diff(before, texts(t, conn, relations)); diff != "" {
@@ -155,7 +156,7 @@ func TestMigrateDownAndUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := postgres.MigrateTo(t.Context(), conn, 0); err != nil {
+	if err := migration.To(t.Context(), conn, 0); err != nil {
 		t.Fatalf("migrate down: %v", err)
 	}
 	var left int
@@ -164,7 +165,7 @@ func TestMigrateDownAndUp(t *testing.T) {
 			AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("after migrating down: %d tables left, error %v", left, err)
 	}
-	if err := postgres.MigrateTo(t.Context(), conn, -1); err != nil {
+	if err := migration.To(t.Context(), conn, -1); err != nil {
 		t.Errorf("migrate up again: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package postgres stores the directory in Postgres: connection pool, migrations, services, sites, submissions, jobs,
+// Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
 // It owns the tables that its rooms checks and ledger do not own. It must never judge: status, grades and shares are
@@ -16,6 +16,7 @@ import (
 
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/migration"
 )
 
 // ErrNotFound says that a row does not exist.
@@ -44,7 +45,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Migrate(ctx, pool, o); err != nil {
+	if err := migration.Migrate(ctx, pool, migration.Options{Program: o.Program, Say: o.Say}); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -68,6 +69,32 @@ func newPool(ctx context.Context, dsn, name string, o Options) (*pgxpool.Pool, e
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return pool, nil
+}
+
+// PlanMigration returns what Open would do to a database, and changes nothing. It returns
+// migration.ErrNewerSchema or ErrOlderSchema if Migrate would.
+func PlanMigration(ctx context.Context, dsn string) (migration.Plan, error) {
+	pool, err := newPool(ctx, dsn, "tollbook migrate", Options{})
+	if err != nil {
+		return migration.Plan{}, err
+	}
+	defer pool.Close()
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return migration.Plan{}, fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Release()
+	p, err := migration.ReadPlan(ctx, pool, conn.Conn())
+	if err != nil {
+		return p, err
+	}
+	if err := conn.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = $1)`, applicationName).
+		Scan(&p.InUse); err != nil {
+		return p, fmt.Errorf("look for other programs: %w", err)
+	}
+	return p, nil
 }
 
 // Reset closes every connection that is not in use, and each other one after its use. It is for a server that has ended

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/private"
 )
 
@@ -67,7 +68,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 
 // Plan returns what Open would do to the schema, and changes nothing. A private Postgres that does not exist is not
 // created.
-func Plan(ctx context.Context, o Options) (p postgres.SchemaPlan, err error) {
+func Plan(ctx context.Context, o Options) (p migration.Plan, err error) {
 	if o.URL != "" {
 		if p, err = postgres.PlanMigration(ctx, o.URL); err != nil {
 			return p, fmt.Errorf("open DATABASE_URL: %w", err)
@@ -75,7 +76,7 @@ func Plan(ctx context.Context, o Options) (p postgres.SchemaPlan, err error) {
 		return p, nil
 	}
 	if _, err := os.Stat(filepath.Join(o.Data, "postgres")); errors.Is(err, fs.ErrNotExist) {
-		return postgres.NewSchemaPlan()
+		return migration.NewPlan()
 	}
 	server, err := startServer(ctx, o, "")
 	if err != nil {
@@ -101,7 +102,7 @@ func startServer(ctx context.Context, o Options, version string) (*private.Serve
 
 // joinServer is like startServer, but refuses to use the server beside programs that exclude this one.
 func joinServer(ctx context.Context, o Options) (*private.Server, error) {
-	server, err := startServer(ctx, o, strconv.Itoa(int(postgres.NewestSchema())))
+	server, err := startServer(ctx, o, strconv.Itoa(int(migration.NewestSchema())))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func joinServer(ctx context.Context, o Options) (*private.Server, error) {
 // the directory, or because they expect different versions of the schema.
 func (o *Options) checkOthers(others []private.User) error {
 	dir := filepath.Join(o.Data, "postgres")
-	ours := int(postgres.NewestSchema())
+	ours := int(migration.NewestSchema())
 	for _, u := range others {
 		theirs, err := strconv.Atoi(u.Version)
 		switch {

@@ -20,6 +20,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/private"
 )
 
@@ -145,7 +146,7 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		where = redact.DatabaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
-	if errors.Is(err, postgres.ErrOlderSchema) {
+	if errors.Is(err, migration.ErrOlderSchema) {
 		return wrong(
 			"run `tollbook export` with the older program, then `tollbook import` with this one into an empty database",
 			"%s: %s", where, oneLine(err))

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"tollbook/site/invisible"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/migration"
 )
 
 // Migration prints the plan for a database, which is done or not.
-func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
+func Migration(w io.Writer, p migration.Plan, done, asJSON bool) error {
 	if asJSON {
 		return JSON(w, struct {
-			postgres.SchemaPlan
+			migration.Plan
 			Done bool `json:"done"`
 		}{p, done})
 	}
@@ -44,7 +44,7 @@ func Migration(w io.Writer, p postgres.SchemaPlan, done, asJSON bool) error {
 	return err
 }
 
-func writeMigrations(b *strings.Builder, list []postgres.Migration) {
+func writeMigrations(b *strings.Builder, list []migration.Step) {
 	for _, m := range list {
 		fmt.Fprintf(b, "\n  %s\n    %s\n", m.Name, strings.ReplaceAll(m.Text, "\n", "\n    "))
 	}

@@ -1,4 +1,6 @@
-package postgres
+// Package migration owns the versions of the database's schema: it plans and runs the migrations to the newest one, of our
+// tables and of River's. It must never know what a table means.
+package migration
 
 import (
 	"cmp"
@@ -25,64 +27,40 @@ var ErrOlderSchema = errors.New(
 	"the database was made by an older tollbook and cannot be read: run `tollbook export` with that program, " +
 		"then `tollbook import` with this one into an empty database or data folder")
 
-//go:embed migrations/*.sql
+//go:embed *.sql
 var migrations embed.FS
 
 // versionTable contains the version of the schema, and from schema 3 on the version of the program that migrated it.
 // Programs from before the baseline had schema_version.
 const versionTable = "tollbook_schema"
 
-// Migration is one step from a schema to the next.
-type Migration struct {
+// Step is a migration: one step from a schema to the next.
+type Step struct {
 	Name string `json:"name"` // its file without .sql, or "jobs" for the tables of River
 	Text string `json:"text"` // what it does, in lines; the first comment of its file
 }
 
-// SchemaPlan says what Migrate does to a database.
-type SchemaPlan struct {
-	Schema     int32       `json:"schema"`  // version of the database's schema; 0 if it is empty
-	Program    string      `json:"program"` // version of the Tollbook that migrated it; "" if that was not recorded
-	Newest     int32       `json:"newest"`  // version that this program needs
-	Migrations []Migration `json:"migrations"`
-	InUse      bool        `json:"in_use"` // whether another program of Tollbook is connected
+// Plan says what Migrate does to a database.
+type Plan struct {
+	Schema     int32  `json:"schema"`  // version of the database's schema; 0 if it is empty
+	Program    string `json:"program"` // version of the Tollbook that migrated it; "" if that was not recorded
+	Newest     int32  `json:"newest"`  // version that this program needs
+	Migrations []Step `json:"migrations"`
+	InUse      bool   `json:"in_use"` // whether another program of Tollbook is connected
 }
 
-// NewSchemaPlan returns the plan for an empty database.
-func NewSchemaPlan() (SchemaPlan, error) {
-	p := SchemaPlan{Migrations: []Migration{}}
+// NewPlan returns the plan for an empty database.
+func NewPlan() (Plan, error) {
+	p := Plan{Migrations: []Step{}}
 	return p, p.addMigrations()
 }
 
-// PlanMigration returns what Migrate would do to a database, and changes nothing. It returns ErrNewerSchema or
-// ErrOlderSchema if Migrate would.
-func PlanMigration(ctx context.Context, dsn string) (SchemaPlan, error) {
-	pool, err := newPool(ctx, dsn, "tollbook migrate", Options{})
-	if err != nil {
-		return SchemaPlan{}, err
-	}
-	defer pool.Close()
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return SchemaPlan{}, fmt.Errorf("connect to the database: %w", err)
-	}
-	defer conn.Release()
-	p, err := planMigration(ctx, pool, conn.Conn())
-	if err != nil {
-		return p, err
-	}
-	if err := conn.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name = $1)`, applicationName).
-		Scan(&p.InUse); err != nil {
-		return p, fmt.Errorf("look for other programs: %w", err)
-	}
-	return p, nil
-}
-
-func planMigration(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) (SchemaPlan, error) {
-	p := SchemaPlan{Migrations: []Migration{}}
+// ReadPlan returns what Migrate would do to a database, and changes nothing. It returns ErrNewerSchema or ErrOlderSchema
+// if Migrate would.
+func ReadPlan(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) (Plan, error) {
+	p := Plan{Migrations: []Step{}}
 	var err error
-	if p.Schema, p.Program, err = readSchema(ctx, conn); err != nil {
+	if p.Schema, p.Program, err = ReadSchema(ctx, conn); err != nil {
 		return p, err
 	}
 	if err := p.addMigrations(); err != nil {
@@ -99,15 +77,15 @@ func planMigration(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) (Sch
 		return p, newerSchema("job tables", have, newest, p.Program)
 	}
 	if have < newest {
-		p.Migrations = append(p.Migrations, Migration{"jobs",
+		p.Migrations = append(p.Migrations, Step{"jobs",
 			fmt.Sprintf("The tables of River, the queue of jobs, from version %d to %d.", have, newest)})
 	}
 	return p, nil
 }
 
 // addMigrations sets the newest schema, and adds the migrations that lead to it.
-func (p *SchemaPlan) addMigrations() error {
-	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted
+func (p *Plan) addMigrations() error {
+	files, err := fs.Glob(migrations, "*.sql") // sorted
 	if err != nil {
 		return fmt.Errorf("list migrations: %w", err)
 	}
@@ -117,8 +95,8 @@ func (p *SchemaPlan) addMigrations() error {
 		if err != nil {
 			return fmt.Errorf("read a migration: %w", err)
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "migrations/"), ".sql")
-		p.Migrations = append(p.Migrations, Migration{name, firstComment(string(text))})
+		name := strings.TrimSuffix(file, ".sql")
+		p.Migrations = append(p.Migrations, Step{name, firstComment(string(text))})
 	}
 	return nil
 }
@@ -139,20 +117,20 @@ func firstComment(sql string) string {
 // newerSchema returns ErrNewerSchema with the program that can read it.
 func newerSchema(what string, have, newest int, program string) error {
 	return fmt.Errorf("%w (its %s has version %d, this program %d): %s", ErrNewerSchema, what, have, newest,
-		adviseProgram(program))
+		AdviseProgram(program))
 }
 
-// adviseProgram says which program to use for a database that a newer program has migrated; "" if it is not recorded.
-func adviseProgram(program string) string {
+// AdviseProgram says which program to use for a database that a newer program has migrated; "" if it is not recorded.
+func AdviseProgram(program string) string {
 	if program == "" {
 		return "use a newer tollbook"
 	}
 	return "use tollbook " + program + ", which migrated it, or a newer one"
 }
 
-// readSchema returns the version of a database's schema, 0 for none, and of the program that migrated it. It returns
+// ReadSchema returns the version of a database's schema, 0 for none, and of the program that migrated it. It returns
 // ErrOlderSchema if a program from before the baseline made the tables.
-func readSchema(ctx context.Context, conn *pgx.Conn) (version int32, program string, err error) {
+func ReadSchema(ctx context.Context, conn *pgx.Conn) (version int32, program string, err error) {
 	var older, migrated bool
 	err = conn.QueryRow(ctx, `
 		SELECT to_regclass('schema_version') IS NOT NULL AND to_regclass($1) IS NULL, to_regclass($1) IS NOT NULL`,
@@ -170,6 +148,12 @@ func readSchema(ctx context.Context, conn *pgx.Conn) (version int32, program str
 	return version, program, nil
 }
 
+// Options are the settings of Migrate.
+type Options struct {
+	Program string       // version of the program, which is stored with the schema; "" stores none
+	Say     func(string) // called with a line before each migration; nil for none
+}
+
 // Migrate brings a database to the newest schema, and says each step before it begins. It returns ErrNewerSchema or
 // ErrOlderSchema, and changes nothing, if it cannot.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
@@ -178,7 +162,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Release()
-	plan, err := planMigration(ctx, pool, conn.Conn())
+	plan, err := ReadPlan(ctx, pool, conn.Conn())
 	if err != nil {
 		return err
 	}
@@ -195,7 +179,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 }
 
 // announcer returns a function that says which migration begins. The tables of an empty database are one line.
-func (p SchemaPlan) announcer(say func(string)) func(sequence int32, name, direction, sql string) {
+func (p Plan) announcer(say func(string)) func(sequence int32, name, direction, sql string) {
 	return func(sequence int32, _, _, _ string) {
 		switch {
 		case say == nil:
@@ -209,12 +193,12 @@ func (p SchemaPlan) announcer(say func(string)) func(sequence int32, name, direc
 }
 
 // Line returns a migration as a line of a log.
-func (m Migration) Line() string {
+func (m Step) Line() string {
 	return fmt.Sprintf("migrating the database, %s: %s", m.Name, strings.Join(strings.Fields(m.Text), " "))
 }
 
-// MigrateTo brings a database up or down to a version of the schema; -1 is the newest.
-func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
+// To brings a database up or down to a version of the schema; -1 is the newest.
+func To(ctx context.Context, conn *pgx.Conn, version int32) error {
 	return migrateTo(ctx, conn, version, nil)
 }
 
@@ -225,8 +209,7 @@ func migrateTo(ctx context.Context, conn *pgx.Conn, version int32,
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
 	m.OnStart = onStart
-	sub, _ := fs.Sub(migrations, "migrations") // the embedded folder exists
-	if err := m.LoadMigrations(sub); err != nil {
+	if err := m.LoadMigrations(migrations); err != nil {
 		return fmt.Errorf("load migrations: %w", err)
 	}
 	if version < 0 {
@@ -253,7 +236,7 @@ func jobVersions(ctx context.Context, pool *pgxpool.Pool) (m *rivermigrate.Migra
 }
 
 // migrateJobs brings the tables of River to River's newest schema.
-func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn, plan SchemaPlan, say func(string)) error {
+func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn, plan Plan, say func(string)) error {
 	m, have, newest, err := jobVersions(ctx, pool)
 	if err != nil || have >= newest {
 		return err
@@ -270,4 +253,10 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn, plan S
 		return fmt.Errorf("migrate jobs: %w", err)
 	}
 	return nil
+}
+
+// NewestSchema returns the newest version of the schema that this program knows.
+func NewestSchema() int32 {
+	files, _ := fs.Glob(migrations, "*.sql") // the pattern is well-formed
+	return int32(len(files))
 }
