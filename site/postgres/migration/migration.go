@@ -1,5 +1,5 @@
-// Package migration owns the versions of the database's schema: it plans and runs the migrations to the newest one, of our
-// tables and of River's. It must never know what a table means.
+// Package migration owns the versions of the database's schema: it plans and runs the migrations to the newest one, of
+// our tables and of River's. It must never know what a table means.
 package migration
 
 import (
@@ -55,8 +55,8 @@ func NewPlan() (Plan, error) {
 	return p, p.addMigrations()
 }
 
-// ReadPlan returns what Migrate would do to a database, and changes nothing. It returns ErrNewerSchema or ErrOlderSchema
-// if Migrate would.
+// ReadPlan returns what Migrate would do to a database, and changes nothing. It returns ErrNewerSchema or
+// ErrOlderSchema if Migrate would.
 func ReadPlan(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) (Plan, error) {
 	p := Plan{Migrations: []Step{}}
 	var err error
