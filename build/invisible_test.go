@@ -21,8 +21,8 @@ import (
 // hidden are characters of every kind that strangers may use to hide or reverse words.
 const hidden = "\u202e\u2066\u200b\ufeff\U000e0041\u0085\x7f\x1b\u2028\ue000\u3164"
 
-// kept lists text columns that are no words of strangers: keys, enumerations and what the crawler has normalised.
-var kept = map[string]bool{
+// ownColumns lists text columns that are no words of strangers: keys, enumerations and what the crawler has normalised.
+var ownColumns = map[string]bool{
 	"services.slug": true, "services.base_url": true, "service_states.last_status": true, "endpoints.method": true,
 	"endpoints.verdict": true, "endpoints.class": true, "endpoints.fingerprint": true, "envelopes.method": true,
 	"responses.method": true, "prices.network": true, "prices.network_caip2": true, "changes.type": true,
@@ -74,13 +74,14 @@ func hideEverywhere(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	for _, c := range readColumns(t, conn) {
 		name := c.table + "." + c.name
-		if kept[name] || kept[strings.TrimRight(c.table, "_0123456789")+"."+c.name] {
+		if ownColumns[name] || ownColumns[strings.TrimRight(c.table, "_0123456789")+"."+c.name] {
 			continue
 		}
 		table, column := pgx.Identifier{c.table}.Sanitize(), pgx.Identifier{c.name}.Sanitize()
 		switch {
 		case c.kind == "text":
-			if _, err := conn.Exec(t.Context(), `UPDATE `+table+` SET `+column+` = `+column+` || $1`, hidden); err != nil {
+			if _, err := conn.Exec(t.Context(), `UPDATE `+table+` SET `+column+` = `+column+` || $1`,
+				hidden); err != nil {
 				t.Logf("%s stays: %v", name, err)
 			}
 		case c.kind == "jsonb" || name == "envelopes.body" || name == "responses.body":
