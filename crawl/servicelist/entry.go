@@ -128,7 +128,7 @@ func checkSlug(e *Entry) error {
 func checkSource(source string) error {
 	if !strings.HasPrefix(source, "imported:") || len(source) > listing.MaxName ||
 		strings.ContainsFunc(source, unicode.IsControl) {
-		return fmt.Errorf("%.40q must begin with imported:", source)
+		return fmt.Errorf(`%.40q must begin with "imported:"`, source)
 	}
 	return nil
 }
