@@ -96,7 +96,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"submissions list --state new", `--state "new": use pending, approved, rejected or all`},
 		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows the ids`},
 		{"submissions reject 7", "--reason is missing; the submitter reads it"},
-		{"submissions approve", "ID is missing; see tollbook submissions approve --help"},
+		{"submissions approve", "approve needs either IDs, or --grade or --verified; tollbook submissions list shows"},
 		{"services verify", "SLUG is missing; see tollbook services verify --help"},
 		{"mcp --http --listen 0.0.0.0:4021",
 			"--listen 0.0.0.0:4021: other machines can reach this address; add --hosts with the names that " +

@@ -60,8 +60,7 @@ func (o *upOptions) validate() error {
 	}
 	_, err := o.trusted()
 	return cmp.Or(o.connectionOptions.validate(), o.downloadLimit.validate(), o.submissionOptions.validate(),
-		o.directoryOptions.validate(),
-		o.listenOptions.validate(), err)
+		o.directoryOptions.validate(), o.listenOptions.validate(), err)
 }
 
 func newUpCommand(c *settings.Configuration) *cobra.Command {
@@ -77,9 +76,9 @@ uses DATABASE_URL), visits services, reads the chains of the configuration, buil
 
 Add services with "tollbook services apply", before the start or while up runs. --services-file names a file of
 services that up applies at each start; a fault in it stops the start, and nothing is retired without
---services-prune. With --serve-submissions their
-owners can submit them, and --submissions-notify is run when they do. All other commands work beside up, too: they
-use the same private Postgres, which stops with the last of them. A second up or demo on the same --data is refused.
+--services-prune. With --serve-submissions their owners can submit them, and --submissions-notify is run when they
+do. All other commands work beside up, too: they use the same private Postgres, which stops with the last of them. A
+second up or demo on the same --data is refused.
 
 If the private Postgres ends, up restarts it, and readers notice nothing. Ctrl-C stops everything; the next start
 continues. More workers with the same DATABASE_URL ("tollbook work") share the visits.

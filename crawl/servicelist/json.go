@@ -10,7 +10,7 @@ import (
 // jsonReader reads the tokens of a list with their places.
 type jsonReader struct {
 	*reader
-	data []byte
+	places
 	*json.Decoder
 }
 
@@ -20,7 +20,7 @@ func (in *reader) readJSON(data []byte) []row {
 		in.faultSyntax(data, err)
 		return nil
 	}
-	d := jsonReader{in, data, json.NewDecoder(bytes.NewReader(data))}
+	d := jsonReader{in, places{data: data}, json.NewDecoder(bytes.NewReader(data))}
 	start := d.next()
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		in.fault(start, "want a list of objects: [ {…}, … ]")
@@ -44,21 +44,22 @@ func (in *reader) readJSON(data []byte) []row {
 }
 
 func (in *reader) faultSyntax(data []byte, err error) {
+	p := places{data: data}
 	syntax := &json.SyntaxError{}
 	switch {
 	case !errors.As(err, &syntax):
 		in.fault(position{}, "%s", err)
 	case strings.HasPrefix(syntax.Error(), "unexpected end"):
-		in.fault(positionAt(data, len(bytes.TrimRight(data, " \t\r\n"))), "the list ends too early")
+		in.fault(p.at(len(bytes.TrimRight(data, " \t\r\n"))), "the list ends too early")
 	default: // Offset is that of the character after the wrong one
-		in.fault(positionAt(data, int(syntax.Offset)-1), "%s", syntax)
+		in.fault(p.at(int(syntax.Offset)-1), "%s", syntax)
 	}
 }
 
 // next returns the place of the next token.
 func (d *jsonReader) next() position {
 	rest := d.data[d.InputOffset():]
-	return positionAt(d.data, len(d.data)-len(bytes.TrimLeft(rest, " \t\r\n,:")))
+	return d.at(len(d.data) - len(bytes.TrimLeft(rest, " \t\r\n,:")))
 }
 
 // row reads the fields of an object up to its end.

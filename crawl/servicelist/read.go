@@ -117,10 +117,28 @@ func (in *reader) checkUnique(seen map[string]position, what, value string, at p
 // position is a place in a list, counted from 1; zero for unknown.
 type position struct{ line, column int }
 
-// positionAt returns the place of a byte.
-func positionAt(data []byte, offset int) position {
-	before := data[:min(max(offset, 0), len(data))]
-	return position{1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')}
+// places finds the lines and columns of a list. It continues from the last place that it found, because a large list is
+// read from its beginning to its end.
+type places struct {
+	data  []byte
+	last  int // the byte that was asked for last
+	lines int // line breaks before it
+	start int // beginning of its line
+}
+
+// at returns the place of a byte.
+func (p *places) at(offset int) position {
+	offset = min(max(offset, 0), len(p.data))
+	if offset < p.last {
+		p.last, p.lines, p.start = 0, 0, 0
+	}
+	skipped := p.data[p.last:offset]
+	if i := bytes.LastIndexByte(skipped, '\n'); i >= 0 {
+		p.lines += bytes.Count(skipped, []byte("\n"))
+		p.start = p.last + i + 1
+	}
+	p.last = offset
+	return position{p.lines + 1, offset - p.start + 1}
 }
 
 // row is an entry as it was written.

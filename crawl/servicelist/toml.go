@@ -13,7 +13,7 @@ import (
 // tomlReader reads the tables of a list with their places.
 type tomlReader struct {
 	*reader
-	data   []byte
+	places places
 	parser unstable.Parser
 	rows   []row
 }
@@ -28,7 +28,7 @@ func (in *reader) readTOML(data []byte) []row {
 		in.fault(at, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 		return nil
 	}
-	t := &tomlReader{reader: in, data: data}
+	t := &tomlReader{reader: in, places: places{data: data}}
 	t.parser.Reset(data)
 	inService := false
 	for t.parser.NextExpression() {
@@ -98,7 +98,7 @@ func (t *tomlReader) at(n *unstable.Node) position {
 	if n.Raw.Length == 0 {
 		return position{}
 	}
-	return positionAt(t.data, int(n.Raw.Offset))
+	return t.places.at(int(n.Raw.Offset))
 }
 
 func (t *tomlReader) value(n *unstable.Node) field {

@@ -91,7 +91,7 @@ func NewHandler(o Options) http.Handler {
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate),
 		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
-		notice: o.Notice,
+		notice: o.Notice, connections: o.Connections,
 	}
 	if o.Metrics != nil {
 		o.Metrics.handler = h

@@ -54,14 +54,15 @@ EXIT STATUS
 0 if all services are listed, 1 if a submission was decided before, its address is listed already, or nobody agreed.`,
 		Example: "  tollbook submissions approve 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55\n" +
 			"  tollbook submissions approve --grade A --verified --dry-run",
-		PreRunE: func(_ *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if o.hasFilter() == (len(args) > 0) {
 				return usage.Errorf("approve needs either IDs, or --grade or --verified; " +
 					"tollbook submissions list shows what waits")
 			}
-			return o.validate()
+			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runApprove(cmd, o, args) },
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runApprove(cmd, o, args) },
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd

@@ -59,12 +59,13 @@ func TestSynthesisLine(t *testing.T) {
 // TestServices checks that the list has the state of each service, for people and for programs.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	list := []postgres.Service{{Slug: "a", LastStatus: new(site.StatusOffline)}, {Slug: "b"}}
+	list := []postgres.Service{{Slug: "a", LastStatus: new(site.StatusOffline), State: postgres.StateListed},
+		{Slug: "b", State: postgres.StateListed}, {Slug: "c", State: postgres.StatePaused}}
 	for _, tt := range []struct {
 		asJSON bool
 		want   []string
 	}{
-		{false, []string{"SLUG  STATE    CATEGORY", "a     offline", "b     unknown"}},
+		{false, []string{"SLUG  STATE    CATEGORY", "a     offline", "b     unknown", "c     paused"}},
 		{true, []string{`{"slug":"a","name":"","state":"offline",`, `{"slug":"b","name":"","state":"unknown",`}},
 	} {
 		var b strings.Builder

@@ -121,23 +121,36 @@ func ApplyFile(ctx context.Context, db *database.DB, file string, prune bool, lo
 	}
 }
 
-// Run plans a list, prints the plan, asks if it removes something, and writes it.
+// Run plans a list, asks if it removes something, writes the plan and prints it. It prints the plan before it asks. A
+// plan that fails without a question is not printed.
 func (l *List) Run(ctx context.Context, db *database.DB, o ApplyOptions, s Streams) error {
 	plan, err := l.Plan(ctx, db)
 	if err != nil {
 		return fail(err)
 	}
-	if !o.JSON {
-		if err := printPlan(s.Out, plan, l); err != nil {
+	show := func() error {
+		if o.JSON {
+			return nil
+		}
+		return printPlan(s.Out, plan, l)
+	}
+	asks := plan.Removes() && !o.Yes && !o.DryRun
+	if asks {
+		if err := show(); err != nil {
+			return err
+		}
+		if err := o.consent(ctx, plan, s); err != nil {
 			return err
 		}
 	}
 	if !o.DryRun {
-		if err := o.consent(ctx, plan, s); err != nil {
-			return err
-		}
 		if err := l.Write(ctx, db, plan); err != nil {
 			return fail(err)
+		}
+	}
+	if !asks {
+		if err := show(); err != nil {
+			return err
 		}
 	}
 	return printApplied(s.Out, plan, o)
@@ -145,9 +158,6 @@ func (l *List) Run(ctx context.Context, db *database.DB, o ApplyOptions, s Strea
 
 // consent asks whether a plan may remove what it removes.
 func (o *ApplyOptions) consent(ctx context.Context, plan *servicelist.Plan, s Streams) error {
-	if !plan.Removes() || o.Yes {
-		return nil
-	}
 	what := describeRemoval(plan)
 	yes, err := cli.Confirm(ctx, s.In, s.Err, "Go on and "+what+"?")
 	switch {

@@ -178,15 +178,10 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	return migrateJobs(ctx, pool, conn.Conn(), plan, o.Say)
 }
 
-// announcer returns a function that says which migration begins. The tables of an empty database are one line.
+// announcer returns a function that says which migration begins. The tables of an empty database need no line.
 func (p Plan) announcer(say func(string)) func(sequence int32, name, direction, sql string) {
 	return func(sequence int32, _, _, _ string) {
-		switch {
-		case say == nil:
-		case p.Schema == 0 && sequence > 1:
-		case p.Schema == 0:
-			say(fmt.Sprintf("creating the tables of an empty database (schema %d)", p.Newest))
-		default:
+		if say != nil && p.Schema > 0 {
 			say(p.Migrations[sequence-p.Schema-1].Line())
 		}
 	}

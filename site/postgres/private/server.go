@@ -37,11 +37,12 @@ const (
 	joinPauseMax = 100 * time.Millisecond
 	sayPause     = 3 * time.Second // until Start says whom it waits for
 	olderPause   = 2 * time.Second // until Start believes that an older Tollbook has the folder
+	maxDied      = 3               // supervisors that may die during a start before Start reports it
 )
 
 // start joins the server that runs in the folder, or starts one.
 func start(ctx context.Context, o Options) (*Server, error) {
-	began, said := time.Now(), false
+	began, said, died := time.Now(), false, 0
 	for pause := joinPause; ; pause = min(2*pause, joinPauseMax) {
 		dir, err := makeFolder(o.Dir)
 		if err != nil {
@@ -65,6 +66,9 @@ func start(ctx context.Context, o Options) (*Server, error) {
 			}
 		default:
 			s, err = join(ctx, o, h)
+		}
+		if errors.Is(err, errNoAnswer) && died < maxDied {
+			died, err = died+1, nil
 		}
 		if err != nil && !errors.Is(err, ErrInUse) {
 			return nil, err
@@ -129,7 +133,7 @@ func runSupervisor(ctx context.Context, o Options) (*Server, error) {
 	theirs.Close()
 	s, err := greet(ctx, o, ours)
 	if errors.Is(err, errNoAnswer) {
-		return nil, fmt.Errorf("start Postgres in %s: its supervisor was killed, or crashed", o.Dir)
+		return nil, fmt.Errorf("start Postgres in %s: its supervisor was killed, or crashed: %w", o.Dir, err)
 	}
 	return s, err
 }
