@@ -53,7 +53,9 @@ func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 
 	workers := min(c.o.Workers, maxGatherers)
 	err := runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
-		return c.db.TakeSites(ctx, now, siteLease, takeSites*workers)
+		return c.takeReadable(ctx, func() ([]postgres.DueService, error) {
+			return c.db.TakeSites(ctx, now, siteLease, takeSites*workers)
+		})
 	}, func(ctx context.Context, s postgres.DueService) error {
 		v, err := c.visitSite(ctx, s)
 		if err != nil || v == nil {

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -78,11 +79,34 @@ func (c *Crawler) visitAll(
 // takeDue leases services that are due at a time. It takes half as many as there are workers: a leased service then
 // waits for one visit at most, and the database is not queried for each service.
 func (c *Crawler) takeDue(ctx context.Context, at time.Time) ([]postgres.DueService, error) {
-	due, err := c.db.TakeServices(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
+	due, err := c.takeReadable(ctx, func() ([]postgres.DueService, error) {
+		return c.db.TakeServices(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
+	})
 	if ctx.Err() != nil {
 		return nil, nil
 	}
 	return due, err
+}
+
+// takeReadable calls take until it returns services that can be read, or none at all. It logs those that cannot; they
+// stay leased for a while.
+func (c *Crawler) takeReadable(
+	ctx context.Context, take func() ([]postgres.DueService, error),
+) ([]postgres.DueService, error) {
+	for {
+		due, err := take()
+		var damaged postgres.DamagedServices
+		if !errors.As(err, &damaged) {
+			return due, err
+		}
+		for _, d := range damaged {
+			c.o.Logger.ErrorContext(ctx, "service not visited, because a stored value is damaged", "service", d.Slug,
+				"err", d.Err)
+		}
+		if len(due) > 0 {
+			return due, nil
+		}
+	}
 }
 
 // lease is how long a service that takeDue returned is reserved for this crawl: it waits for one visit to end and then

@@ -1,11 +1,13 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -285,4 +287,35 @@ func entriesOf(t *testing.T, text string) (entries []site.SnapshotEntry) {
 		t.Fatal(err)
 	}
 	return entries
+}
+
+// TestDamagedServices checks that a round visits the others if some services cannot be read, also if those are the only
+// ones of a batch, and that the log names each with the reason.
+func TestDamagedServices(t *testing.T) {
+	t.Parallel()
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		pay(w, hostileBody(hostileRow("10000", "", "")))
+	}))
+	m := open(t)
+	m.list(t, oneEndpoint("acme", base+"/acme", "/x"), oneEndpoint("bolt", base+"/bolt", "/x"),
+		oneEndpoint("cove", base+"/cove", "/x"))
+	if _, err := m.conn.Exec(t.Context(), `
+		UPDATE services SET created_at = '-infinity' WHERE slug = 'acme';
+		UPDATE endpoints SET first_seen_at = 'infinity' FROM services s WHERE s.id = service_id AND slug = 'bolt'`,
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{1, 32} {
+		var log bytes.Buffer
+		now := &clock{now: dawn.Add(time.Duration(workers) * 24 * time.Hour)}
+		c := crawler(t, m, Options{Now: now.Now, Workers: workers, Logger: slog.New(slog.NewTextHandler(&log, nil))}, o)
+		if report := round(t, c); report.Visits != 1 || report.Online != 1 {
+			t.Errorf("%d workers: %+v, want one visit", workers, report)
+		}
+		for _, want := range []string{"service=acme err=\"read services: ", "service=bolt err=\"read endpoints: "} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%d workers: the log lacks %s\n%s", workers, want, log.String())
+			}
+		}
+	}
 }

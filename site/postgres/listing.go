@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/rows"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // ErrListed says that the directory already has a slug or a base address.
@@ -127,34 +129,75 @@ type DueService struct {
 }
 
 // TakeServices leases up to limit due services, the longest overdue first. No other visitor takes a leased service. If
-// the visitor dies, the service is due again when its lease ends.
+// the visitor dies, the service is due again when its lease ends. A DamagedServices error comes with the services that
+// can be read; the damaged ones are due again when their lease ends.
 func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
-	var due []DueService
-	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		taken, err := services(ctx, tx, `
-			WITH due AS (
-				SELECT service_id FROM service_states
-				WHERE next_check_at <= $1
-				ORDER BY next_check_at, service_id
-				LIMIT $2
-				FOR NO KEY UPDATE SKIP LOCKED
-			), leased AS (
-				UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval
-				FROM due WHERE s.service_id = due.service_id
-				RETURNING s.*
-			)
-			SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id
-			ORDER BY id`, now, limit, lease)
-		if err != nil {
-			return err
-		}
-		due, err = readForVisits(ctx, tx, taken)
-		return err
-	})
+	ids, err := rows.Column[int64](ctx, db.pool, `
+		WITH due AS (
+			SELECT service_id FROM service_states
+			WHERE next_check_at <= $1
+			ORDER BY next_check_at, service_id
+			LIMIT $2
+			FOR NO KEY UPDATE SKIP LOCKED
+		)
+		UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval
+		FROM due WHERE s.service_id = due.service_id
+		RETURNING s.service_id`, now, limit, lease)
 	if err != nil {
 		return nil, fmt.Errorf("take due services: %w", err)
 	}
+	// A crash here leaves the services leased; they are due again when the lease ends.
+	due, err := db.readTaken(ctx, ids, readForVisits)
+	if err != nil {
+		return due, fmt.Errorf("take due services: %w", err)
+	}
 	return due, nil
+}
+
+// readTaken reads leased services, by id, and what read adds to them. If a stored value makes that fail, it reads them
+// one by one, so that one damaged service does not keep the others from being visited.
+func (db *DB) readTaken(ctx context.Context, ids []int64,
+	read func(context.Context, rows.Querier, []Service) ([]DueService, error)) ([]DueService, error) {
+	readAll := func(ids []int64) ([]DueService, error) {
+		taken, err := services(ctx, db.pool,
+			`SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE id = ANY($1) ORDER BY id`, ids)
+		if err != nil {
+			return nil, err
+		}
+		return read(ctx, db.pool, taken)
+	}
+	due, err := readAll(ids)
+	if err == nil || !isValueError(err) || db.pool.Ping(ctx) != nil {
+		return due, err
+	}
+	due = nil
+	var damaged DamagedServices
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		one, err := readAll([]int64{id})
+		switch {
+		case err == nil:
+			due = append(due, one...)
+		case !isValueError(err):
+			return nil, err
+		default:
+			d := DamagedService{ID: id, Err: err}
+			if err := db.pool.QueryRow(ctx, `SELECT slug FROM services WHERE id = $1`, id).Scan(&d.Slug); err != nil {
+				return nil, err
+			}
+			damaged = append(damaged, d)
+		}
+	}
+	if len(damaged) > 0 {
+		return due, damaged
+	}
+	return due, nil
+}
+
+// isValueError reports whether an error may come from a stored value: the server reports nothing, or data that it
+// cannot convert.
+func isValueError(err error) bool {
+	of := &pgconn.PgError{}
+	return !errors.As(err, &of) || strings.HasPrefix(of.Code, "22")
 }
 
 // readForVisits reads what visits need of services, which are sorted by id.

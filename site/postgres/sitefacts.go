@@ -69,32 +69,25 @@ type EndpointAmendment struct {
 }
 
 // TakeSites leases up to limit services whose site is to be read, those never read first. If the process dies, the site
-// is due again when its lease ends.
+// is due again when its lease ends. A DamagedServices error comes with the services that can be read.
 func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
-	var due []DueService
-	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		taken, err := services(ctx, tx, `
-			WITH due AS (
-				SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
-				WHERE s.listing_state = 'listed' AND (f.service_id IS NULL OR f.next_at <= $1)
-				ORDER BY f.next_at NULLS FIRST, s.id
-				LIMIT $2
-				FOR NO KEY UPDATE OF s SKIP LOCKED
-			), leased AS (
-				INSERT INTO site_facts (service_id, next_at) SELECT id, $1::timestamptz + $3::interval FROM due
-				ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $1
-				RETURNING service_id
-			)
-			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id
-			ORDER BY id`, now, limit, lease)
-		if err != nil {
-			return err
-		}
-		due, err = withEndpoints(ctx, tx, taken)
-		return err
-	})
+	ids, err := rows.Column[int64](ctx, db.pool, `
+		WITH due AS (
+			SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
+			WHERE s.listing_state = 'listed' AND (f.service_id IS NULL OR f.next_at <= $1)
+			ORDER BY f.next_at NULLS FIRST, s.id
+			LIMIT $2
+			FOR NO KEY UPDATE OF s SKIP LOCKED
+		)
+		INSERT INTO site_facts (service_id, next_at) SELECT id, $1::timestamptz + $3::interval FROM due
+		ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $1
+		RETURNING service_id`, now, limit, lease)
 	if err != nil {
 		return nil, fmt.Errorf("take due sites: %w", err)
+	}
+	due, err := db.readTaken(ctx, ids, withEndpoints)
+	if err != nil {
+		return due, fmt.Errorf("take due sites: %w", err)
 	}
 	return due, nil
 }
