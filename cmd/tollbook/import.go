@@ -26,14 +26,14 @@ type importOptions struct {
 	cli.DataOptions
 	cli.ActorOptions
 	visitOptions
-	HostGap       time.Duration
-	NewCategories bool
-	DryRun        bool
-	JSON          bool
+	HostGap time.Duration
+	DryRun  bool
+	JSON    bool
 }
 
+// list returns a list to import. Somebody else may have made it, so its categories are accepted.
 func (o *importOptions) list(name string) *services.List {
-	return &services.List{Name: name, NewCategories: o.NewCategories, Actor: o.As}
+	return &services.List{Name: name, NewCategories: true, Actor: o.As}
 }
 
 func (o *importOptions) applyOptions() services.ApplyOptions {
@@ -46,7 +46,6 @@ func (o *importOptions) AddFlags(f *pflag.FlagSet) {
 	o.ActorOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
-	f.BoolVar(&o.NewCategories, "new-categories", false, "accept categories that no service has yet")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
@@ -61,6 +60,7 @@ change, use "tollbook services apply". Its help describes the fields of a list.
 
 A list is a file, or a URL whose path ends in .json or .toml. Its services are added, and those that are listed
 already get its values, as "services apply" without --prune does it: all of them, or none if one entry has a fault.
+Unlike apply, import accepts categories that no service has yet.
 
 Any other URL is a facilitator's catalogue, such as https://facilitator.example/discovery/resources. Import reads it
 page by page and combines the entries of each host. Services that are listed already get the endpoints that they lack.
