@@ -96,6 +96,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"submissions list --state new", `--state "new": use pending, approved, rejected or all`},
 		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows the ids`},
 		{"submissions reject 7", "--reason is missing; the submitter reads it"},
+		{"services import ftp://x.example/a.json", `"ftp://x.example/a.json": give a file, or a URL`},
 		{"submissions approve", "approve needs either IDs, or --grade or --verified; tollbook submissions list shows"},
 		{"services verify", "SLUG is missing; see tollbook services verify --help"},
 		{"mcp --http --listen 0.0.0.0:4021",

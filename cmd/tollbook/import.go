@@ -17,6 +17,7 @@ import (
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 )
@@ -78,6 +79,9 @@ EXIT STATUS
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], "https://") || strings.HasPrefix(args[0], "http://") {
 				return runImportURL(cmd.Context(), o, args[0], cmd.OutOrStdout())
+			}
+			if strings.Contains(args[0], "://") {
+				return usage.Errorf("%q: give a file, or a URL that begins with https:// or http://", args[0])
 			}
 			return o.list(args[0]).RunFile(cmd.Context(), o.DataOptions, o.applyOptions(),
 				services.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
