@@ -129,6 +129,9 @@ func changeState(in net.Conn, state http.ConnState) {
 func awaitBodies(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connOf(r); c != nil && r.ContentLength != 0 {
+			// A copy, because net/http looks at the body of its own request: it waits before it closes the connection
+			// of a client that still sends. Otherwise that client would get a reset in place of the response.
+			r = r.WithContext(r.Context())
 			r.Body = &awaitedBody{r.Body, c}
 		}
 		h.ServeHTTP(w, r)
