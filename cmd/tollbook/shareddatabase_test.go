@@ -119,7 +119,7 @@ func TestCommandsBesideUp(t *testing.T) {
 }
 
 // TestSubmissionsAfterAKill kills the private Postgres of a directory that receives submissions. Readers notice
-// nothing, submitters are told to come back, and the next submission is stored without a restart.
+// nothing, a submission meanwhile gets a 503 with Retry-After, and the next one is stored without a restart.
 func TestSubmissionsAfterAKill(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

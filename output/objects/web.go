@@ -50,8 +50,8 @@ func OpenWeb(address string) (*Web, error) {
 // maxRedirects is the most redirects that are followed.
 const maxRedirects = 5
 
-// checkRedirect allows redirects within the host, and from http to https. The server of a publication is a stranger's
-// to whoever verifies it, and must not choose whom this machine asks.
+// checkRedirect allows redirects within the host, and from http to https. A publication may be on the server of
+// a stranger, who must not choose which hosts this machine asks.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {

@@ -75,7 +75,7 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 		return 0, fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
-	// after the insert, which waits for whoever erases a service with this slug
+	// It follows the insert, because the insert waits until a transaction that erases this slug has ended.
 	var used bool
 	batch.Queue(`SELECT EXISTS (SELECT FROM removed_services WHERE slug = $1)`, l.Slug).QueryRow(
 		func(row pgx.Row) error { return row.Scan(&used) })

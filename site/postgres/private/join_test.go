@@ -88,7 +88,7 @@ func TestStarterKilled(t *testing.T) {
 	awaitGone(t, dir)
 }
 
-// TestSupervisorKilled kills the supervisor. Its users are told, and each can start the server again.
+// TestSupervisorKilled kills the supervisor. Each user gets an error, and can start the server again.
 func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
