@@ -186,12 +186,20 @@ func TestKilled(t *testing.T) {
 			dir = ""
 		}
 	}
+	if _, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION")); err != nil {
+		t.Fatalf("the server of the process: %v", err)
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if _, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION")); err != nil {
-		t.Fatalf("the killed process's server: %v", err)
+	// The supervisor has the lock until the server has stopped. A test process beside this one may have removed the
+	// folder by then.
+	unlock, err := lock(filepath.Join(dir, "lock"))
+	if err == nil {
+		unlock()
+	} else if !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
 	}
 	if out, err := testProcess(t, "TestCondition", "ordinary").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
