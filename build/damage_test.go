@@ -181,11 +181,7 @@ func damageColumn(t *testing.T, c column, values []string, before string, slugs 
 		t.Fatal(err)
 	}
 	defer db.Close()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	table := pgx.Identifier{c.table}.Sanitize()
 	name := pgx.Identifier{c.name}.Sanitize()
 	var first string

@@ -50,11 +50,7 @@ func newBuildPair(t *testing.T) *buildPair {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := postgrestest.Connect(t, dsn)
 	o := options(moment.Add(time.Minute))
 	o.Expand, o.Program = output.ExpandNone, "this one"
 	return &buildPair{t: t, db: db, conn: conn, incremental: tempDir(t), nothing: tempDir(t), o: o}

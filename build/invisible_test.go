@@ -16,6 +16,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // hidden are characters of every kind that strangers may use to hide or reverse words.
@@ -141,11 +142,7 @@ func TestInvisibleCharacters(t *testing.T) {
 		t.Run(source.name, func(t *testing.T) {
 			t.Parallel()
 			dsn := source.template.Database(t)
-			conn, err := pgx.Connect(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close(t.Context())
+			conn := postgrestest.Connect(t, dsn)
 			hideEverywhere(t, conn)
 			db, err := postgres.Open(t.Context(), dsn)
 			if err != nil {

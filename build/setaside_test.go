@@ -1,19 +1,18 @@
 package build_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/build"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // TestSetAside damages the records of one service. Its files and its row must stay as they were, while others change.
@@ -26,11 +25,7 @@ func TestSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	exec := func(sql string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), sql); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/cmd/tollbook/doctor"
 	"tollbook/crawl/chain/chaintest"
@@ -135,11 +133,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	current.Store(chaintest.New(8453, time.Now().Add(-time.Hour)))
 	look("a node that is behind", map[string]string{"node eip155:8453 1": "wrong"}, env, "behind")
 
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
+	conn := postgrestest.Connect(t, dsn)
 	well["node eip155:8453 1"] = "wrong"
 	if _, err := conn.Exec(t.Context(),
 		`UPDATE tollbook_schema SET version = version + 1000, program = 'v9.0.0'`); err != nil {

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -143,11 +142,7 @@ func TestDatabaseFaults(t *testing.T) {
 // query runs a statement and returns the first value.
 func query(t *testing.T, url, sql string) (value string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := postgrestest.Connect(t, url)
 	rows, err := conn.Query(t.Context(), sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -19,10 +18,10 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/cmd/tollbook/database"
 	"tollbook/output/outputtest"
+	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 )
 
@@ -266,11 +265,7 @@ func (w *week) command(line, want string) string {
 // awaitWorkers waits until so many workers have taken jobs of the last minutes.
 func (w *week) awaitWorkers(want int) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.database)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(w.t, w.database)
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		var n int
 		if err := conn.QueryRow(w.t.Context(), `SELECT count(DISTINCT attempted_by[array_length(attempted_by, 1)])
@@ -353,11 +348,7 @@ func (w *week) guess(line string) string {
 func lastReleaseOffline(t *testing.T) (dsn string) {
 	t.Helper()
 	dsn = restoreLastRelease(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	if _, err := conn.Exec(t.Context(), `UPDATE rdap_bootstrap SET fetched_at = now()`); err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/postgrestest"
@@ -17,11 +14,7 @@ import (
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	if err := migration.To(t.Context(), conn, 1); err != nil {
 		t.Fatal(err)
 	}

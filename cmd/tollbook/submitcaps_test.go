@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
@@ -29,11 +27,7 @@ func TestSubmissionCapsAreExact(t *testing.T) {
 	const most, each, rounds = 60, 200, 3
 	dsn := postgrestest.NewDatabase(t)
 	env := []string{"DATABASE_URL=" + dsn}
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
+	conn := postgrestest.Connect(t, dsn)
 	data := t.TempDir()
 	ran(t, env, "build", "--data", data)
 	start := func(most int) (servers []string) {

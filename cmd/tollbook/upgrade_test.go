@@ -2,8 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"compress/gzip"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/postgrestest"
 )
@@ -27,29 +24,7 @@ const (
 // restoreLastRelease makes a database of the one that the last release wrote.
 func restoreLastRelease(t *testing.T) (dsn string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(root, keptDatabase))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sql, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dsn = postgrestest.NewDatabase(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), string(sql)); err != nil {
-		t.Fatal(err)
-	}
-	return dsn
+	return postgrestest.Restore(t, filepath.Join(root, keptDatabase))
 }
 
 // TestLastReleaseIsRead checks that this program verifies, serves and publishes the publication of the last release,

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -15,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -150,11 +147,7 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := postgrestest.Connect(t, dsn)
 	world := newFleetWorld(t)
 	var listings []postgres.Listing
 	for i := range fleetServices {

@@ -45,11 +45,7 @@ func open(t *testing.T) *fleet {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := postgrestest.Connect(t, dsn)
 	return &fleet{db, conn}
 }
 

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,11 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/load"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // record returns a change record that is identified by the number n.
@@ -320,11 +319,7 @@ func TestChangesOutliveTheirService(t *testing.T) {
 // exec runs a statement outside the program.
 func exec(t *testing.T, dsn, sql string, args ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}

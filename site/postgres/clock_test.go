@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // openMemory opens a database, and answers what asks it for a column of text.
@@ -21,11 +21,7 @@ func openMemory(t *testing.T) (*postgres.DB, func(sql string) []string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := postgrestest.Connect(t, dsn)
 	return db, func(sql string) []string {
 		t.Helper()
 		rows, err := conn.Query(t.Context(), sql)

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // openNamed is open, with the database's address.
@@ -26,11 +27,7 @@ func openNamed(t *testing.T) (*postgres.DB, string) {
 // numbers is the one column of a query.
 func numbers(t *testing.T, dsn, query string) []int64 {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := postgrestest.Connect(t, dsn)
 	rows, err := conn.Query(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)

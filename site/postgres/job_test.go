@@ -1,13 +1,11 @@
 package postgres_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // TestRescueJobs checks that a worker with its lock keeps its running job, and that the job of a dead worker becomes
@@ -20,11 +18,7 @@ func TestRescueJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	conn := postgrestest.Connect(t, dsn)
 	for _, worker := range []string{"alive", "dead", "new"} {
 		began := "1 hour"
 		if worker == "new" {

@@ -1,12 +1,8 @@
 package postgres_test
 
 import (
-	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,16 +28,12 @@ func TestOpenNewerSchema(t *testing.T) {
 		{"", "use a newer tollbook"},
 	} {
 		dsn := template.Database(t)
-		conn, err := pgx.Connect(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
+		conn := postgrestest.Connect(t, dsn)
 		if _, err := conn.Exec(t.Context(), `UPDATE tollbook_schema SET version = 999, program = nullif($1, '')`,
 			tc.program); err != nil {
 			t.Fatal(err)
 		}
-		_, err = postgres.Open(t.Context(), dsn)
+		_, err := postgres.Open(t.Context(), dsn)
 		if !errors.Is(err, migration.ErrNewerSchema) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("Open of a newer schema = %v, want ErrNewerSchema and %q", err, tc.want)
 		}
@@ -56,11 +48,7 @@ func TestOpenNewerSchema(t *testing.T) {
 func TestMigrationIsSaid(t *testing.T) {
 	t.Parallel()
 	dsn := template.Database(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	if err := migration.To(t.Context(), conn, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +111,7 @@ func migrateJobsDown(t *testing.T, dsn string) {
 func TestOpenRefusesOlderSchema(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn)
 	if _, err := conn.Exec(t.Context(), `
 		CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (23);
 		CREATE TABLE services (slug text); INSERT INTO services VALUES ('acme')`); err != nil {
@@ -136,7 +120,7 @@ func TestOpenRefusesOlderSchema(t *testing.T) {
 	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
 		UNION ALL SELECT slug FROM services ORDER BY 1`
 	before := texts(t, conn, relations)
-	_, err = postgres.Open(t.Context(), dsn)
+	_, err := postgres.Open(t.Context(), dsn)
 	if !errors.Is(err, migration.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
 		!strings.Contains(err.Error(), "`tollbook import`") {
 		t.Errorf("Open of an older schema = %v, want ErrOlderSchema", err)
@@ -151,11 +135,7 @@ func TestOpenRefusesOlderSchema(t *testing.T) {
 
 func TestMigrateDownAndUp(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := postgrestest.Connect(t, template.Database(t))
 	if err := migration.To(t.Context(), conn, 0); err != nil {
 		t.Fatalf("migrate down: %v", err)
 	}
@@ -179,29 +159,7 @@ const keptSchemas = 2
 // restoreKept makes a database of a kept one.
 func restoreKept(t *testing.T, schema int) (dsn string) {
 	t.Helper()
-	f, err := os.Open(fmt.Sprintf("testdata/databases/%03d.sql.gz", schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sql, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dsn = postgrestest.NewDatabase(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), string(sql)); err != nil {
-		t.Fatalf("restore the kept database of schema %d: %v", schema, err)
-	}
-	return dsn
+	return postgrestest.Restore(t, fmt.Sprintf("testdata/databases/%03d.sql.gz", schema))
 }
 
 // isVolatile reports whether a table has other rows after an upgrade, or has rows only while a worker runs.
@@ -243,11 +201,7 @@ func TestUpgradeKeepsFacts(t *testing.T) {
 		t.Run(strconv.Itoa(schema), func(t *testing.T) {
 			t.Parallel()
 			dsn := restoreKept(t, schema)
-			conn, err := pgx.Connect(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close(context.Background())
+			conn := postgrestest.Connect(t, dsn)
 			columns, before := tableColumns(t, conn), map[string][]string{}
 			for table, names := range columns {
 				before[table] = tableRows(t, conn, table, names)

@@ -17,6 +17,7 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/postgrestest"
 )
 
 func facilitator(id string, settlers ...string) ledger.Facilitator {
@@ -152,11 +153,7 @@ func TestRecordSettlements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	conn, err := pgx.Connect(t.Context(), dsn+"&timezone=UTC")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := postgrestest.Connect(t, dsn+"&timezone=UTC")
 	if _, err := db.ImportFacilitators(t.Context(),
 		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // TestRecordSettlementsInParallel checks that concurrent writers of the same rows wait for each other: no settlement is
@@ -155,11 +156,7 @@ func TestAmountsAreExact(t *testing.T) {
 	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
 		t.Fatalf("%d new, error %v", n, err)
 	}
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := postgrestest.Connect(t, dsn)
 	rows, err := conn.Query(t.Context(), `SELECT amount::text FROM settlements ORDER BY block`)
 	if err != nil {
 		t.Fatal(err)

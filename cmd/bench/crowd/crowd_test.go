@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/build"
 	"tollbook/crawl"
@@ -243,11 +242,7 @@ func TestLoad(t *testing.T) {
 	if report.Services != 200 || report.Rows < 200*50 {
 		t.Errorf("loaded %+v", report)
 	}
-	conn, err := pgx.Connect(t.Context(), dsn+"&timezone=UTC")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
+	conn := postgrestest.Connect(t, dsn+"&timezone=UTC")
 	for what, sql := range agree {
 		var off int64
 		if err := conn.QueryRow(t.Context(), sql).Scan(&off); err != nil {

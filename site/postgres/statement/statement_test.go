@@ -34,12 +34,8 @@ var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 // read stores sums by SQL and reads a statement of the recipient "shop" on Base.
 func read(t *testing.T, rows string) statement.Statement {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), `
+	conn := postgrestest.Connect(t, template.Database(t))
+	_, err := conn.Exec(t.Context(), `
 		SET time zone 'UTC';
 		INSERT INTO facilitators (id, name, website_url, upstream_status) VALUES ('f', 'F', 'https://f.test', 'merged');
 		INSERT INTO chains (network) VALUES ('eip155:8453'), ('eip155:137');
