@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
@@ -92,7 +93,7 @@ type offers struct {
 // compare returns a record of the differences of one type between a and after, nil if there are none.
 func (a offers) compare(kind string, after offers) (*postgres.Change, error) {
 	before, now := newSnapshot(a.prices, a.names), newSnapshot(after.prices, after.names)
-	for _, set := range site.Compare(before, now, recipients(a.prices, a.names),
+	for _, set := range change.Compare(before, now, recipients(a.prices, a.names),
 		recipients(after.prices, after.names)) {
 		if set.Type != kind {
 			continue
@@ -163,10 +164,10 @@ func newSnapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.Snap
 	return entries
 }
 
-func recipients(prices []postgres.Price, names map[uuid.UUID]label) []site.Recipient {
-	out := make([]site.Recipient, len(prices))
+func recipients(prices []postgres.Price, names map[uuid.UUID]label) []change.Recipient {
+	out := make([]change.Recipient, len(prices))
 	for i, p := range prices {
-		out[i] = site.Recipient{Endpoint: names[p.EndpointID].endpoint, Network: p.Network, PayTo: p.PayTo}
+		out[i] = change.Recipient{Endpoint: names[p.EndpointID].endpoint, Network: p.Network, PayTo: p.PayTo}
 		if p.NetworkCAIP2 != nil { // another spelling of a network or an address is no change
 			out[i].Network, out[i].PayTo = *p.NetworkCAIP2, address.Spell(*p.NetworkCAIP2, p.PayTo)
 		}

@@ -248,7 +248,7 @@ type ChangeRecord struct {
 	NewSnapshot []SnapshotEntry `json:"new_snapshot"`
 }
 
-// SchemaSummary is the summary of a schema_changed record. Its strings are lines of ten fields; see SchemaLine.
+// SchemaSummary is the summary of a schema_changed record. Its strings are lines of ten fields; see change.SchemaLine.
 type SchemaSummary struct {
 	SchemaAdded      []string `json:"schemaAdded"`
 	SchemaRemoved    []string `json:"schemaRemoved"`
@@ -275,6 +275,15 @@ type PayToSummary struct {
 	PayToAdded   []string          `json:"payToAdded"`
 	PayToRemoved []string          `json:"payToRemoved"`
 	PayToChanges []RecipientChange `json:"payToChanges"`
+}
+
+// Abbreviate shortens an address for change records: the first six characters, an ellipsis and the last four.
+func Abbreviate(address string) string {
+	r := []rune(address)
+	if len(r) <= 12 {
+		return address
+	}
+	return string(r[:6]) + "…" + string(r[len(r)-4:])
 }
 
 // RecipientChange is one changed recipient. See PayToChange for a null.

@@ -170,6 +170,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/nodetest":    {ours: []string{"site/testgate"}},
 	"site":            {ours: []string{"site/encode"}},
 	"site/encode":     {ours: []string{"site/invisible"}},
+	"site/change":     {ours: []string{"site"}},
 	"site/listing":    {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/lookup":     {},
 	"site/search":     {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
@@ -192,7 +193,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/checks": {
-		ours:    []string{"site", "site/postgres/rows"},
+		ours:    []string{"site", "site/change", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 	},
 	"site/postgres/load": {
@@ -267,7 +268,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/model",
 			"crawl/probe",
 			"crawl/servicelist",
-			"site",
+			"site", "site/change",
 			"site/encode",
 			"site/listing",
 			"site/postgres",
@@ -307,7 +308,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/x402", "site/x402/address", "site/postgres", "site/postgres/checks",
+		ours: []string{"site", "site/change", "site/x402", "site/x402/address", "site/postgres", "site/postgres/checks",
 			"site/postgres/ledger", "site/postgres/load"},
 		modules: []string{
 			"github.com/google/uuid",
@@ -368,7 +369,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/crowd": {
 		ours: []string{
-			"crawl", "crawl/probe", "site", "site/postgres", "site/postgres/ledger", "site/postgres/load", "site/x402",
+			"crawl", "crawl/probe", "site", "site/change", "site/postgres", "site/postgres/ledger",
+			"site/postgres/load", "site/x402",
 			"site/x402/address",
 		},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
@@ -42,7 +43,7 @@ type endpointTerms struct {
 // ways are the ways to pay at a time, as in change records, with the full recipients.
 type ways struct {
 	entries    []site.SnapshotEntry
-	recipients []site.Recipient
+	recipients []change.Recipient
 }
 
 func (w ways) with(more ways) ways {
@@ -136,7 +137,7 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time) {
 			AssetName: r.AssetName, X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
 		a.ways.recipients = append(a.ways.recipients,
-			site.Recipient{Endpoint: e.key(), Network: r.NetworkCAIP2, PayTo: payTo})
+			change.Recipient{Endpoint: e.key(), Network: r.NetworkCAIP2, PayTo: payTo})
 	}
 }
 
@@ -173,7 +174,7 @@ func (t *terms) report(at time.Time) {
 			r.reported = now
 			continue
 		}
-		for _, set := range site.Compare(r.reported.entries, now.entries, r.reported.recipients, now.recipients) {
+		for _, set := range change.Compare(r.reported.entries, now.entries, r.reported.recipients, now.recipients) {
 			if set.Type == kind {
 				t.changes = append(t.changes, postgres.Change{
 					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.reported.entries),

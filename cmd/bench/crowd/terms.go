@@ -14,6 +14,7 @@ import (
 
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
@@ -229,7 +230,7 @@ func (s *service) record() {
 	for n := 1; n < len(s.states); n++ {
 		before, paidBefore := s.termsAt(s.states[n-1].at)
 		after, paidAfter := s.termsAt(s.states[n].at)
-		for _, set := range site.Compare(before, after, paidBefore, paidAfter) {
+		for _, set := range change.Compare(before, after, paidBefore, paidAfter) {
 			summary, err := set.Text()
 			if err != nil {
 				panic(err) // unreachable: strings can always be encoded
@@ -251,7 +252,7 @@ func text(entries []site.SnapshotEntry) json.RawMessage {
 }
 
 // termsAt returns every way to pay the service at a time.
-func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []site.Recipient) {
+func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []change.Recipient) {
 	for _, p := range s.is.Prices {
 		if p.Since.After(at) || p.Until != nil && !p.Until.After(at) {
 			continue
@@ -268,7 +269,7 @@ func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []si
 			MimeType: e.MimeType, Resource: new(s.is.BaseURL + e.Path), AssetName: "USDC", X402Version: p.X402Version,
 			MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
-		paid = append(paid, site.Recipient{Endpoint: name, Network: *p.NetworkCAIP2, PayTo: payTo})
+		paid = append(paid, change.Recipient{Endpoint: name, Network: *p.NetworkCAIP2, PayTo: payTo})
 	}
 	return entries, paid
 }

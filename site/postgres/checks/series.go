@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres/rows"
 )
 
@@ -143,7 +143,7 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		} else if p.until.After(*s.Until) {
 			s.Until = p.until
 		}
-		if i, ok := slices.BinarySearchFunc(s.Amounts, p.amount, site.CompareAmounts); !ok {
+		if i, ok := slices.BinarySearchFunc(s.Amounts, p.amount, change.CompareAmounts); !ok {
 			s.Amounts = slices.Insert(s.Amounts, i, p.amount)
 		}
 	}

@@ -1,4 +1,4 @@
-package site_test
+package change_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/change"
 )
 
 // way returns the payment option for GET /quote in USDC on Base, with a price and edits.
@@ -58,7 +59,7 @@ func TestSchemaLine(t *testing.T) {
 		{"spaces in extra", way("1", extra(`{ "name" : "a b" }`)), quoteLine + `{"name":"a\u0020b"}`},
 		{"nothing at all", site.SnapshotEntry{}, "      0   {}"},
 	} {
-		got := site.SchemaLine(test.entry)
+		got := change.SchemaLine(test.entry)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -93,24 +94,24 @@ func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		before, after []site.SnapshotEntry
-		want          []site.ChangeSet
+		want          []change.Set
 	}{
 		{"nothing changed", []site.SnapshotEntry{way("1"), post}, []site.SnapshotEntry{post, way("1")}, nil},
 		{"nothing at all", nil, nil, nil},
 		{"price", []site.SnapshotEntry{way("9")}, []site.SnapshotEntry{way("10")},
-			[]site.ChangeSet{{Type: site.PriceChanged, Summary: moved("9", "10")}}},
-		{"endpoint added", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("1"), post}, []site.ChangeSet{
+			[]change.Set{{Type: site.PriceChanged, Summary: moved("9", "10")}}},
+		{"endpoint added", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("1"), post}, []change.Set{
 			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{postLine}, SchemaRemoved: none,
 				EndpointsAdded: []string{"POST /search"}, EndpointsRemoved: none}}}},
-		{"everything removed", []site.SnapshotEntry{way("1")}, nil, []site.ChangeSet{
+		{"everything removed", []site.SnapshotEntry{way("1")}, nil, []change.Set{
 			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: none, SchemaRemoved: []string{plain},
 				EndpointsAdded: none, EndpointsRemoved: []string{"GET /quote"}}}}},
 		{"only extra: the same line in both lists", []site.SnapshotEntry{way("1")},
-			[]site.SnapshotEntry{way("1", extra(`{"feePayer":"x"}`))}, []site.ChangeSet{
+			[]site.SnapshotEntry{way("1", extra(`{"feePayer":"x"}`))}, []change.Set{
 				{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees},
 					SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}}}},
 		{"extra and price", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra(`{"feePayer":"x"}`))},
-			[]site.ChangeSet{
+			[]change.Set{
 				{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees},
 					SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}},
 				{Type: site.PriceChanged, Summary: moved("1", "2")}}},
@@ -119,11 +120,11 @@ func TestCompare(t *testing.T) {
 		{"two prices, nothing changed", []site.SnapshotEntry{way("1"), way("2")},
 			[]site.SnapshotEntry{way("2"), way("1")}, nil},
 		{"one of two prices", []site.SnapshotEntry{way("1"), way("2")}, []site.SnapshotEntry{way("3"), way("2")},
-			[]site.ChangeSet{{Type: site.PriceChanged, Summary: moved("1", "3")}}},
+			[]change.Set{{Type: site.PriceChanged, Summary: moved("1", "3")}}},
 		{"the same price twice, then once", []site.SnapshotEntry{way("1"), way("1")}, []site.SnapshotEntry{way("1")},
 			nil},
 	} {
-		if diff := cmp.Diff(test.want, site.Compare(test.before, test.after, nil, nil)); diff != "" {
+		if diff := cmp.Diff(test.want, change.Compare(test.before, test.after, nil, nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -132,59 +133,59 @@ func TestCompare(t *testing.T) {
 func TestCompareRecipients(t *testing.T) {
 	t.Parallel()
 	const base, solana = "eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
-	to := func(endpoint, network, payTo string) site.Recipient {
-		return site.Recipient{Endpoint: endpoint, Network: network, PayTo: payTo}
+	to := func(endpoint, network, payTo string) change.Recipient {
+		return change.Recipient{Endpoint: endpoint, Network: network, PayTo: payTo}
 	}
 	const old, next, other = "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222",
 		"0x3333333333333333333333333333333333333333"
-	change := func(endpoint string, old, new *string) site.RecipientChange {
+	moved := func(endpoint string, old, new *string) site.RecipientChange {
 		return site.RecipientChange{Network: base, Endpoint: endpoint, OldPayTo: old, NewPayTo: new}
 	}
 	for _, test := range []struct {
 		name           string
-		before, after  []site.Recipient
+		before, after  []change.Recipient
 		added, removed []string // nil for no change
 		changes        []site.RecipientChange
 	}{
-		{"the same", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old)}, nil, nil,
+		{"the same", []change.Recipient{to("GET /a", base, old)}, []change.Recipient{to("GET /a", base, old)}, nil, nil,
 			nil},
-		{"moved", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, next)},
+		{"moved", []change.Recipient{to("GET /a", base, old)}, []change.Recipient{to("GET /a", base, next)},
 			[]string{"0x2222…2222"}, []string{"0x1111…1111"},
-			[]site.RecipientChange{change("GET /a", new(old), new(next))}},
-		{"moved on both endpoints", []site.Recipient{to("GET /a", base, old), to("GET /b", base, old)},
-			[]site.Recipient{to("GET /b", base, next), to("GET /a", base, next)},
+			[]site.RecipientChange{moved("GET /a", new(old), new(next))}},
+		{"moved on both endpoints", []change.Recipient{to("GET /a", base, old), to("GET /b", base, old)},
+			[]change.Recipient{to("GET /b", base, next), to("GET /a", base, next)},
 			[]string{"0x2222…2222"}, []string{"0x1111…1111"},
-			[]site.RecipientChange{change("GET /a", new(old), new(next)), change("GET /b", new(old), new(next))}},
-		{"two for two", []site.Recipient{to("GET /a", base, other), to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, next), to("GET /a", base,
+			[]site.RecipientChange{moved("GET /a", new(old), new(next)), moved("GET /b", new(old), new(next))}},
+		{"two for two", []change.Recipient{to("GET /a", base, other), to("GET /a", base, old)},
+			[]change.Recipient{to("GET /a", base, next), to("GET /a", base,
 				"0x4444444444444444444444444444444444444444")},
 			[]string{"0x2222…2222", "0x4444…4444"}, []string{"0x1111…1111", "0x3333…3333"},
-			[]site.RecipientChange{change("GET /a", new(old), new(next)),
-				change("GET /a", new(other), new("0x4444444444444444444444444444444444444444"))}},
-		{"a second one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{},
-			[]site.RecipientChange{change("GET /a", nil, new(next))}},
-		{"one of two removed", []site.Recipient{to("GET /a", base, next), to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, old)}, []string{}, []string{"0x2222…2222"},
-			[]site.RecipientChange{change("GET /a", new(next), nil)}},
-		{"endpoints exchange theirs", []site.Recipient{to("GET /a", base, old), to("GET /b", base, other)},
-			[]site.Recipient{to("GET /a", base, other), to("GET /b", base, old)},
+			[]site.RecipientChange{moved("GET /a", new(old), new(next)),
+				moved("GET /a", new(other), new("0x4444444444444444444444444444444444444444"))}},
+		{"a second one", []change.Recipient{to("GET /a", base, old)},
+			[]change.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{},
+			[]site.RecipientChange{moved("GET /a", nil, new(next))}},
+		{"one of two removed", []change.Recipient{to("GET /a", base, next), to("GET /a", base, old)},
+			[]change.Recipient{to("GET /a", base, old)}, []string{}, []string{"0x2222…2222"},
+			[]site.RecipientChange{moved("GET /a", new(next), nil)}},
+		{"endpoints exchange theirs", []change.Recipient{to("GET /a", base, old), to("GET /b", base, other)},
+			[]change.Recipient{to("GET /a", base, other), to("GET /b", base, old)},
 			[]string{"0x1111…1111", "0x3333…3333"}, []string{"0x1111…1111", "0x3333…3333"},
-			[]site.RecipientChange{change("GET /a", new(old), new(other)), change("GET /b", new(other), new(old))}},
-		{"a new network brings one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil, nil},
-		{"a new endpoint brings one", []site.Recipient{to("GET /a", base, old)},
-			[]site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil, nil},
-		{"a removed endpoint takes one along", []site.Recipient{to("GET /a", base, old), to("GET /b", base, next)},
-			[]site.Recipient{to("GET /a", base, old)}, nil, nil, nil},
+			[]site.RecipientChange{moved("GET /a", new(old), new(other)), moved("GET /b", new(other), new(old))}},
+		{"a new network brings one", []change.Recipient{to("GET /a", base, old)},
+			[]change.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil, nil},
+		{"a new endpoint brings one", []change.Recipient{to("GET /a", base, old)},
+			[]change.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil, nil},
+		{"a removed endpoint takes one along", []change.Recipient{to("GET /a", base, old), to("GET /b", base, next)},
+			[]change.Recipient{to("GET /a", base, old)}, nil, nil, nil},
 	} {
-		var want []site.ChangeSet
+		var want []change.Set
 		if test.added != nil {
-			want = []site.ChangeSet{{Type: site.PayToChanged,
+			want = []change.Set{{Type: site.PayToChanged,
 				Summary: site.PayToSummary{PayToAdded: test.added, PayToRemoved: test.removed,
 					PayToChanges: test.changes}}}
 		}
-		if diff := cmp.Diff(want, site.Compare(nil, nil, test.before, test.after)); diff != "" {
+		if diff := cmp.Diff(want, change.Compare(nil, nil, test.before, test.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -204,18 +205,18 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 			e.Extra = rapid.Ptr(rapid.SampledFrom([]string{"{}", `{"x":1}`}), true).Draw(t, "extra")
 		})
 	})
-	recipient := rapid.Custom(func(t *rapid.T) site.Recipient {
-		return site.Recipient{Endpoint: few(t, "endpoint", "GET /a", "GET /b"), Network: few(t, "network", "a", "b"),
+	recipient := rapid.Custom(func(t *rapid.T) change.Recipient {
+		return change.Recipient{Endpoint: few(t, "endpoint", "GET /a", "GET /b"), Network: few(t, "network", "a", "b"),
 			PayTo: few(t, "to", "x", "y", "z")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rapid.SliceOfN(entry, 0, 12).Draw(t, "before"), rapid.SliceOfN(entry, 0, 12).Draw(t, "after")
 		paid, pays := rapid.SliceOfN(recipient, 0, 6).Draw(t, "paid"), rapid.SliceOfN(recipient, 0, 6).Draw(t, "pays")
-		one := site.Compare(before, after, paid, pays)
-		if again := site.Compare(slices.Clone(before), before, paid, slices.Clone(paid)); again != nil {
+		one := change.Compare(before, after, paid, pays)
+		if again := change.Compare(slices.Clone(before), before, paid, slices.Clone(paid)); again != nil {
 			t.Fatalf("a snapshot differs from itself: %+v", again)
 		}
-		other := site.Compare(rapid.Permutation(before).Draw(t, "b"), rapid.Permutation(after).Draw(t, "a"),
+		other := change.Compare(rapid.Permutation(before).Draw(t, "b"), rapid.Permutation(after).Draw(t, "a"),
 			rapid.Permutation(paid).Draw(t, "p"), rapid.Permutation(pays).Draw(t, "q"))
 		if diff := cmp.Diff(one, other); diff != "" {
 			t.Fatalf("the order of entries matters (-one +other):\n%s", diff)
@@ -226,9 +227,9 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 // TestSummariesAreNeverNull checks that an empty list of a summary is [] in JSON.
 func TestSummariesAreNeverNull(t *testing.T) {
 	t.Parallel()
-	sets := site.Compare([]site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra("{}"))},
-		[]site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "a"}},
-		[]site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "b"}})
+	sets := change.Compare([]site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra("{}"))},
+		[]change.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "a"}},
+		[]change.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "b"}})
 	var types []string
 	for _, s := range sets {
 		types = append(types, s.Type)

@@ -1,4 +1,6 @@
-package site
+// Package change compares what a service asked for at two times: its payment schema, prices and recipients. It writes
+// the summaries of change records. It must never know when a service was asked, or where records are stored.
+package change
 
 import (
 	"bytes"
@@ -7,21 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// Abbreviate shortens an address for change records: the first six characters, an ellipsis and the last four.
-func Abbreviate(address string) string {
-	r := []rune(address)
-	if len(r) <= 12 {
-		return address
-	}
-	return string(r[:6]) + "…" + string(r[len(r)-4:])
-}
+	"tollbook/site"
+)
 
 // SchemaLine returns an entry without its price and recipient as one line of ten fields: method, path, scheme, network,
 // asset, asset name, version, an empty field, timeout, extra. No field contains a space: inside the first nine it
 // becomes %20, inside the tenth, which is JSON text, \u0020. An absent timeout is empty.
-func SchemaLine(e SnapshotEntry) string {
+func SchemaLine(e site.SnapshotEntry) string {
 	method, path, _ := strings.Cut(e.Endpoint, " ")
 	timeout, extra := "", "{}"
 	if e.MaxTimeoutSeconds != nil {
@@ -50,8 +45,8 @@ func withoutSpaces(text string) string {
 	return strings.ReplaceAll(b.String(), " ", `\u0020`) // what is left is inside strings
 }
 
-// ChangeSet is one type of change between two snapshots of a service.
-type ChangeSet struct {
+// Set is one type of change between two snapshots of a service.
+type Set struct {
 	Type    string
 	Summary any // SchemaSummary, PriceSummary or PayToSummary
 }
@@ -61,22 +56,22 @@ type Recipient struct{ Endpoint, Network, PayTo string }
 
 // Compare returns what changed between two snapshots of a service: schema, prices and recipients, in this order and
 // each at most once. The order of entries does not matter.
-func Compare(before, after []SnapshotEntry, paidBefore, paidAfter []Recipient) []ChangeSet {
-	var sets []ChangeSet
+func Compare(before, after []site.SnapshotEntry, paidBefore, paidAfter []Recipient) []Set {
+	var sets []Set
 	if s := compareSchemas(before, after); len(s.SchemaAdded)+len(s.SchemaRemoved) > 0 {
-		sets = append(sets, ChangeSet{SchemaChanged, s})
+		sets = append(sets, Set{site.SchemaChanged, s})
 	}
 	if p := comparePrices(before, after); len(p.PriceChanges) > 0 {
-		sets = append(sets, ChangeSet{PriceChanged, p})
+		sets = append(sets, Set{site.PriceChanged, p})
 	}
 	if p := compareRecipients(paidBefore, paidAfter); len(p.PayToChanges) > 0 {
-		sets = append(sets, ChangeSet{PayToChanged, p})
+		sets = append(sets, Set{site.PayToChanged, p})
 	}
 	return sets
 }
 
-func compareSchemas(before, after []SnapshotEntry) SchemaSummary {
-	return SchemaSummary{
+func compareSchemas(before, after []site.SnapshotEntry) site.SchemaSummary {
+	return site.SchemaSummary{
 		SchemaAdded:      subtract(collect(before, SchemaLine), collect(after, SchemaLine)),
 		SchemaRemoved:    subtract(collect(after, SchemaLine), collect(before, SchemaLine)),
 		EndpointsAdded:   subtract(collect(before, entryEndpoint), collect(after, entryEndpoint)),
@@ -84,7 +79,7 @@ func compareSchemas(before, after []SnapshotEntry) SchemaSummary {
 	}
 }
 
-func entryEndpoint(e SnapshotEntry) string { return e.Endpoint }
+func entryEndpoint(e site.SnapshotEntry) string { return e.Endpoint }
 
 // collect returns the sorted set of f(e) for all entries e.
 func collect[T any](entries []T, f func(T) string) []string {
@@ -110,9 +105,9 @@ func subtract(a, b []string) []string {
 // comparePrices returns the amounts that changed. It compares entries with the same endpoint, scheme, network and
 // asset. A service may have several amounts for these; then the lowest removed amount is paired with the lowest added
 // one.
-func comparePrices(before, after []SnapshotEntry) PriceSummary {
+func comparePrices(before, after []site.SnapshotEntry) site.PriceSummary {
 	type key struct{ endpoint, scheme, network, asset, name string }
-	amounts := func(entries []SnapshotEntry) map[key][]string {
+	amounts := func(entries []site.SnapshotEntry) map[key][]string {
 		m := map[key][]string{}
 		for _, e := range entries {
 			k := key{e.Endpoint, e.Scheme, e.Network, e.Asset, e.AssetName}
@@ -124,22 +119,22 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 		return m
 	}
 	was, is := amounts(before), amounts(after)
-	changes := []PriceChange{}
+	changes := []site.PriceChange{}
 	for k, now := range is {
 		removed, added := subtract(now, was[k]), subtract(was[k], now)
 		slices.SortFunc(removed, CompareAmounts)
 		slices.SortFunc(added, CompareAmounts)
 		for i := range min(len(removed), len(added)) {
-			changes = append(changes, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: added[i],
+			changes = append(changes, site.PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: added[i],
 				OldPrice: removed[i], AssetName: k.name})
 		}
 	}
-	slices.SortFunc(changes, func(a, b PriceChange) int {
+	slices.SortFunc(changes, func(a, b site.PriceChange) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
 			cmp.Compare(a.AssetName, b.AssetName),
 			CompareAmounts(a.OldPrice, b.OldPrice), CompareAmounts(a.NewPrice, b.NewPrice))
 	})
-	return PriceSummary{PriceChanges: slices.Compact(changes)}
+	return site.PriceSummary{PriceChanges: slices.Compact(changes)}
 }
 
 // CompareAmounts compares amounts as prices have them: decimals without leading zeros.
@@ -153,7 +148,7 @@ func CompareAmounts(a, b string) int {
 // compareRecipients compares only networks and endpoints that both snapshots contain: the recipient of a new network is
 // not a change of recipient. If several recipients of one changed, the first removed one is paired with the first added
 // one.
-func compareRecipients(before, after []Recipient) PayToSummary {
+func compareRecipients(before, after []Recipient) site.PayToSummary {
 	type option struct{ endpoint, network string }
 	recipients := func(list []Recipient) map[option][]string {
 		m := map[option][]string{}
@@ -166,14 +161,14 @@ func compareRecipients(before, after []Recipient) PayToSummary {
 		return m
 	}
 	was, is := recipients(before), recipients(after)
-	s := PayToSummary{PayToChanges: []RecipientChange{}}
+	s := site.PayToSummary{PayToChanges: []site.RecipientChange{}}
 	for o, now := range is {
 		if len(was[o]) == 0 {
 			continue
 		}
 		removed, added := subtract(now, was[o]), subtract(was[o], now)
 		for i := range max(len(removed), len(added)) {
-			c := RecipientChange{Network: o.network, Endpoint: o.endpoint}
+			c := site.RecipientChange{Network: o.network, Endpoint: o.endpoint}
 			if i < len(added) {
 				c.NewPayTo = &added[i]
 			}
@@ -189,23 +184,23 @@ func compareRecipients(before, after []Recipient) PayToSummary {
 		}
 		return *s
 	}
-	slices.SortFunc(s.PayToChanges, func(a, b RecipientChange) int {
+	slices.SortFunc(s.PayToChanges, func(a, b site.RecipientChange) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
 			cmp.Compare(text(a.OldPayTo), text(b.OldPayTo)), cmp.Compare(text(a.NewPayTo), text(b.NewPayTo)))
 	})
-	abbreviated := func(of func(RecipientChange) *string) []string {
+	abbreviated := func(of func(site.RecipientChange) *string) []string {
 		out := []string{}
 		for _, c := range s.PayToChanges {
 			if p := of(c); p != nil {
-				out = append(out, Abbreviate(*p))
+				out = append(out, site.Abbreviate(*p))
 			}
 		}
 		return collect(out, func(s string) string { return s })
 	}
-	s.PayToAdded = abbreviated(func(c RecipientChange) *string { return c.NewPayTo })
-	s.PayToRemoved = abbreviated(func(c RecipientChange) *string { return c.OldPayTo })
+	s.PayToAdded = abbreviated(func(c site.RecipientChange) *string { return c.NewPayTo })
+	s.PayToRemoved = abbreviated(func(c site.RecipientChange) *string { return c.OldPayTo })
 	return s
 }
 
 // Text returns the summary as JSON.
-func (c ChangeSet) Text() (json.RawMessage, error) { return json.Marshal(c.Summary) }
+func (c Set) Text() (json.RawMessage, error) { return json.Marshal(c.Summary) }
