@@ -235,11 +235,13 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/encode",
 			"site/invisible",
 			"site/listing",
+			"site/serve/client",
 			"site/search",
 			"site/submission",
 		},
 		modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"},
 	},
+	"site/serve/client":        {},
 	"site/serve/edge":          {ours: []string{"site", "site/serve"}},
 	"site/serve/edge/edgetest": {ours: []string{"site/testgate"}},
 	"site/display": {ours: []string{

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tollbook/site"
+	"tollbook/site/serve/client"
 )
 
 // listener accepts connections within the limits of a server.
@@ -57,7 +58,7 @@ func (l *listener) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	all     *Connections
-	client  client
+	client  client.ID
 	isProxy bool
 
 	// all.mu protects these fields.
@@ -78,7 +79,7 @@ func newConn(in net.Conn, all *Connections) *conn {
 	c := &conn{Conn: in, all: all}
 	if peer, err := netip.ParseAddrPort(in.RemoteAddr().String()); err == nil {
 		addr := peer.Addr().Unmap().WithZone("")
-		c.client, c.isProxy = newClient(addr), isTrusted(addr, all.limits.Trusted)
+		c.client, c.isProxy = client.NewID(addr), client.IsTrusted(addr, all.limits.Trusted)
 	}
 	return c
 }

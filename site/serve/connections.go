@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tollbook/site/serve/client"
 )
 
 // Limits bound what clients can take from a server that read slowly, read nothing, or send nothing.
@@ -48,7 +50,7 @@ type Connections struct {
 
 	mu      sync.Mutex
 	open    int
-	clients map[client]*clientConns
+	clients map[client.ID]*clientConns
 	waiting list.List // of *conn, which wait for their client; the longest wait first
 	senders list.List // those of them that use sending
 	sending int64     // bytes of memory of responses that are being sent
@@ -87,7 +89,7 @@ func NewConnections(l Limits) *Connections {
 	if l.Stall <= 0 {
 		l.Stall = stalled
 	}
-	return &Connections{limits: l, clients: map[client]*clientConns{}}
+	return &Connections{limits: l, clients: map[client.ID]*clientConns{}}
 }
 
 // admit counts a new connection, and closes another one if a limit is reached. It returns errConnections if the client

@@ -16,6 +16,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/serve/client"
 )
 
 // checkpointPath is the path of the pointer to the current snapshot. Zips are served at the paths that they have in the
@@ -30,10 +31,9 @@ const (
 	downloadTries = 3 // consecutive attempts to continue a broken body
 )
 
-var (
-	errDownloads = errors.New("too many downloads")
-	errRange     = errors.New("range outside the file")
+var errRange = errors.New("range outside the file")
 
+var (
 	headerPointer   = []string{"public, max-age=5"}
 	headerZip       = []string{"application/zip"}
 	headerExposeZip = []string{"Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After, X-Request-Id"}
@@ -45,7 +45,7 @@ func (h *handler) download(w *responseWriter, r *http.Request, serve func(*respo
 	switch {
 	case errors.Is(err, site.ErrNotFound):
 		h.get(w, r)
-	case errors.Is(err, errRateLimited):
+	case errors.Is(err, client.ErrRateLimited):
 		h.metrics.countLimited()
 		w.Header().Set("Retry-After", "5")
 		h.fail(w, r, err)
@@ -91,7 +91,7 @@ func (h *handler) sendCheckpoint(w *responseWriter, r *http.Request) error {
 // sendZip sends a zip or a range of it. Requests for several ranges get the whole file. It returns an error only before
 // anything was written. After a later error the connection closes short of its Content-Length.
 func (h *handler) sendZip(w *responseWriter, r *http.Request) error {
-	leave, err := h.gate.enter(r.Context(), newClient(clientAddr(r, h.trusted)))
+	leave, err := h.gate.Enter(r.Context(), client.NewID(client.Addr(r, h.trusted)))
 	if err != nil {
 		w.route = routeDownload
 		return err
@@ -141,7 +141,7 @@ type transfer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	from    *downloadReader
-	pace    *pace
+	pace    *client.Pace
 	began   time.Time
 	sent    int64
 	refused bool // the range is outside the file; nothing was written
@@ -167,7 +167,7 @@ func (t *transfer) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	start := time.Now()
-	if err := t.pace.wait(t.from.ctx, len(p)); err != nil {
+	if err := t.pace.Wait(t.from.ctx, len(p)); err != nil {
 		return 0, err
 	}
 	now := time.Now()

@@ -12,9 +12,8 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/invisible"
+	"tollbook/site/serve/client"
 )
-
-var errRateLimited = errors.New("too many requests")
 
 // methodError reports a method that a path does not support.
 type methodError struct {
@@ -48,10 +47,10 @@ func errorOf(err error) site.Error {
 	case errors.Is(err, output.ErrNotRetained):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
 			Message: "this snapshot is not available; omit the parameter snapshot to read the newest one"}
-	case errors.Is(err, errRateLimited):
+	case errors.Is(err, client.ErrRateLimited):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
 			Message: "too many requests from this client; wait for the number of seconds in Retry-After"}
-	case errors.Is(err, errDownloads):
+	case errors.Is(err, client.ErrDownloads):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many downloads are in progress; try again later"}
 	case errors.Is(err, errConnections):
@@ -138,7 +137,7 @@ func (h *handler) setRetryAfter(header http.Header, err error) {
 	var over *site.SubmissionLimitError
 	if errors.As(err, &over) {
 		h.metrics.countLimited()
-		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(over.RetryAfter), 10))
+		header.Set("Retry-After", strconv.FormatInt(client.CeilSeconds(over.RetryAfter), 10))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/serve/client"
 )
 
 // HTTPPolicy contains the headers and errors of responses, for programs in other languages that serve the same files.
@@ -37,7 +38,7 @@ func NewHTTPPolicy() HTTPPolicy {
 			"method":         errorOf(errMethod),
 			"no_submissions": errorOf(errNoSubmissions),
 			"range":          errorOf(errRange),
-			"rate_limited":   errorOf(errRateLimited),
+			"rate_limited":   errorOf(client.ErrRateLimited),
 			"internal":       errorOf(http.ErrAbortHandler), // stands for any internal error
 			"empty":          errorOf(output.ErrEmpty),
 			"unreachable":    errorOf(archive.ErrUnreachable),

@@ -143,7 +143,7 @@ func (m *Metrics) write(w io.Writer, now time.Time) {
 	writeValue(w, "tollbook_cache_limit_bytes", "gauge", "Maximum size of the cache in bytes.", float64(limit))
 	clients := 0
 	if l := m.handler.limiter; l != nil {
-		clients = l.clients()
+		clients = l.Clients()
 	}
 	m.writeConnections(w)
 	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because of the client's rate limit.",

@@ -27,6 +27,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/serve/client"
 )
 
 // Source provides the snapshots that responses are read from. output.Source implements it.
@@ -65,9 +66,9 @@ type handler struct {
 	logger  *slog.Logger
 	now     func() time.Time
 	cache   *cache
-	limiter *limiter // nil if there is no limit
-	gate    *gate    // for downloads
-	pace    *pace    // for downloads; nil if there is no limit
+	limiter *client.Limiter // nil if there is no limit
+	gate    *client.Gate    // for downloads
+	pace    *client.Pace    // for downloads; nil if there is no limit
 	trusted []netip.Prefix
 	metrics *Metrics
 	notice  func() string // nil for none
@@ -89,7 +90,7 @@ func NewHandler(o Options) http.Handler {
 	}
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
-		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate),
+		limiter: client.NewLimiter(o.RateLimit, o.Now()), gate: client.NewGate(), pace: client.NewPace(o.DownloadRate),
 		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
 		notice: o.Notice, connections: o.Connections,
 	}
@@ -181,14 +182,14 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 // admit counts a request of a client and sets the RateLimit headers. If no request is left it sends a 429 and returns
 // false.
 func (h *handler) admit(w *responseWriter, r *http.Request) bool {
-	left, ends, ok := h.limiter.take(newClient(clientAddr(r, h.trusted)), h.now())
+	left, ends, ok := h.limiter.Take(client.NewID(client.Addr(r, h.trusted)), h.now())
 	header := w.Header()
-	header["Ratelimit-Policy"] = h.limiter.policy
-	header["Ratelimit"] = []string{rateLimit(left, ends)}
+	header["Ratelimit-Policy"] = h.limiter.Policy
+	header["Ratelimit"] = []string{client.RateLimit(left, ends)}
 	if !ok {
 		h.metrics.countLimited()
-		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(ends), 10))
-		h.fail(w, r, errRateLimited)
+		header.Set("Retry-After", strconv.FormatInt(client.CeilSeconds(ends), 10))
+		h.fail(w, r, client.ErrRateLimited)
 	}
 	return ok
 }

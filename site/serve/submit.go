@@ -17,6 +17,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/listing"
+	"tollbook/site/serve/client"
 	"tollbook/site/submission"
 )
 
@@ -225,7 +226,7 @@ func (h *handler) process(w *responseWriter, r *http.Request,
 		return nil, errCrowded
 	}
 	receipt, submission, err := s.receive(ctx, body, read,
-		site.IncomingSubmission{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(),
+		site.IncomingSubmission{Client: client.Name(client.Addr(r, h.trusted)), Key: key, At: h.now(),
 			MaxPending: s.MaxPending})
 	<-s.receiving
 	if err != nil {

@@ -281,13 +281,3 @@ func TestStoreFails(t *testing.T) {
 		t.Errorf("the log: %s", text)
 	}
 }
-
-func TestClientName(t *testing.T) {
-	t.Parallel()
-	for from, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64",
-		"[::ffff:192.0.2.7]:1": "192.0.2.7", "@": "invalid IP"} {
-		if got := clientName(clientAddr(&http.Request{RemoteAddr: from}, nil)); got != want {
-			t.Errorf("%s is %q, want %q", from, got, want)
-		}
-	}
-}

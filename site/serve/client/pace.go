@@ -1,4 +1,4 @@
-package serve
+package client
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// pace limits the bytes per second of all downloads together, so that they leave bandwidth and CPU for other requests.
-// A nil *pace does not limit.
-type pace struct {
+// Pace limits the bytes per second of all downloads together, so that they leave bandwidth and CPU for other requests.
+// A nil *Pace does not limit.
+type Pace struct {
 	rate int64
 
 	mu   sync.Mutex
@@ -18,15 +18,15 @@ type pace struct {
 // paceSlack is how much may be sent at once after a pause.
 const paceSlack = 50 * time.Millisecond
 
-func newPace(rate int64) *pace {
+func NewPace(rate int64) *Pace {
 	if rate <= 0 {
 		return nil
 	}
-	return &pace{rate: rate}
+	return &Pace{rate: rate}
 }
 
-// wait waits until n bytes may be sent, or returns ctx's error.
-func (p *pace) wait(ctx context.Context, n int) error {
+// Wait waits until n bytes may be sent, or returns ctx's error.
+func (p *Pace) Wait(ctx context.Context, n int) error {
 	if p == nil {
 		return nil
 	}

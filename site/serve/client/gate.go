@@ -1,7 +1,8 @@
-package serve
+package client
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -10,17 +11,24 @@ import (
 const (
 	downloadsAtOnce   = 32
 	downloadsByClient = 8
-	downloadsWaiting  = 64 // of one client, including those in progress
 	downloadPatience  = 10 * time.Second
 )
 
-// gate limits the number of simultaneous downloads, in all and by client. Others wait for a while, first for a slot of
+var (
+	ErrRateLimited = errors.New("too many requests")  // of one client
+	ErrDownloads   = errors.New("too many downloads") // of all clients
+)
+
+// MaxDownloads is how many downloads of one client may be in progress or wait.
+const MaxDownloads = 64
+
+// Gate limits the number of simultaneous downloads, in all and by client. Others wait for a while, first for a slot of
 // their own client, so that a client with many waiting downloads does not block other clients.
-type gate struct {
+type Gate struct {
 	all chan struct{}
 
 	mu      sync.Mutex
-	clients map[client]*clientQueue
+	clients map[ID]*clientQueue
 }
 
 // clientQueue contains the downloads of one client.
@@ -29,27 +37,27 @@ type clientQueue struct {
 	n     int // in progress and waiting
 }
 
-func newGate() *gate {
-	return &gate{all: make(chan struct{}, downloadsAtOnce), clients: map[client]*clientQueue{}}
+func NewGate() *Gate {
+	return &Gate{all: make(chan struct{}, downloadsAtOnce), clients: map[ID]*clientQueue{}}
 }
 
-// enter waits for a slot, which leave releases. It returns errRateLimited if the client has too many downloads in
-// progress, and errDownloads if all clients together have.
-func (g *gate) enter(ctx context.Context, c client) (leave func(), err error) {
+// Enter waits for a slot, which leave releases. It returns ErrRateLimited if the client has too many downloads in
+// progress, and ErrDownloads if all clients together have.
+func (g *Gate) Enter(ctx context.Context, c ID) (leave func(), err error) {
 	of := g.join(c)
 	if of == nil {
-		return nil, errRateLimited
+		return nil, ErrRateLimited
 	}
 	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
 	defer cancel()
 	if !acquire(ctx, of.slots) {
 		g.leave(c)
-		return nil, errRateLimited
+		return nil, ErrRateLimited
 	}
 	if !acquire(ctx, g.all) {
 		<-of.slots
 		g.leave(c)
-		return nil, errDownloads
+		return nil, ErrDownloads
 	}
 	return func() {
 		<-g.all
@@ -73,7 +81,7 @@ func acquire(ctx context.Context, slots chan struct{}) bool {
 	}
 }
 
-func (g *gate) join(c client) *clientQueue {
+func (g *Gate) join(c ID) *clientQueue {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of := g.clients[c]
@@ -81,18 +89,28 @@ func (g *gate) join(c client) *clientQueue {
 		of = &clientQueue{slots: make(chan struct{}, downloadsByClient)}
 		g.clients[c] = of
 	}
-	if of.n == downloadsWaiting {
+	if of.n == MaxDownloads {
 		return nil
 	}
 	of.n++
 	return of
 }
 
-func (g *gate) leave(c client) {
+func (g *Gate) leave(c ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of := g.clients[c]
 	if of.n--; of.n == 0 {
 		delete(g.clients, c)
 	}
+}
+
+// Downloads returns how many downloads of all clients are in progress or wait.
+func (g *Gate) Downloads() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, of := range g.clients {
+		n += of.n
+	}
+	return n
 }

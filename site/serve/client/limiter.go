@@ -1,4 +1,4 @@
-package serve
+package client
 
 import (
 	"encoding/binary"
@@ -15,27 +15,27 @@ const (
 	maxClients  = 1 << 18 // counted at the same time, in all shards; about 20 MB
 )
 
-// limiter counts the requests of each client in windows of one minute. A client's first request starts its window.
+// Limiter counts the requests of each client in windows of one minute. A client's first request starts its window.
 //
 // Memory is limited: if more than maxClients clients arrive within a minute, the oldest windows are dropped. Those
 // clients get a new window early; no client is refused because of the number of other clients.
-type limiter struct {
+type Limiter struct {
 	limit  int // requests in a window
-	policy []string
+	Policy []string
 	base   time.Time // start of the monotonic time in windows
 	seed   maphash.Seed
 	shards [limitShards]limitShard
 }
 
-// client identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
+// ID identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
 // starts with 32 zero bits, so the two never collide.
-type client uint64
+type ID uint64
 
 // limitShard contains the windows of some clients. All windows have the same length, so they end in the order in which
 // they started.
 type limitShard struct {
 	mu      sync.Mutex
-	windows map[client]window
+	windows map[ID]window
 	began   []windowStart // from head on: the start of every window, in order, and of some windows that were replaced
 	head    int
 }
@@ -46,38 +46,38 @@ type window struct {
 }
 
 type windowStart struct {
-	client client
+	client ID
 	start  time.Duration
 }
 
-// newLimiter returns a limiter of limit requests per minute, or nil, which does not limit, for 0.
-func newLimiter(limit int, now time.Time) *limiter {
+// NewLimiter returns a limiter of limit requests per minute, or nil, which does not limit, for 0.
+func NewLimiter(limit int, now time.Time) *Limiter {
 	if limit <= 0 {
 		return nil
 	}
-	l := &limiter{
+	l := &Limiter{
 		limit: limit, base: now, seed: maphash.MakeSeed(),
-		policy: []string{`"api";q=` + strconv.Itoa(limit) + `;w=` + strconv.Itoa(int(limitWindow/time.Second))},
+		Policy: []string{`"api";q=` + strconv.Itoa(limit) + `;w=` + strconv.Itoa(int(limitWindow/time.Second))},
 	}
 	for i := range l.shards {
-		l.shards[i].windows = map[client]window{}
+		l.shards[i].windows = map[ID]window{}
 	}
 	return l
 }
 
-// newClient returns the client of an address.
-func newClient(addr netip.Addr) client {
+// NewID returns the client of an address.
+func NewID(addr netip.Addr) ID {
 	if addr = addr.Unmap(); addr.Is4() {
 		b := addr.As4()
-		return client(binary.BigEndian.Uint32(b[:]))
+		return ID(binary.BigEndian.Uint32(b[:]))
 	}
 	b := addr.As16() // zero for an invalid address
-	return client(binary.BigEndian.Uint64(b[:8]))
+	return ID(binary.BigEndian.Uint64(b[:8]))
 }
 
-// take counts a request unless the client has none left in its window. It returns the number of requests left and the
+// Take counts a request unless the client has none left in its window. It returns the number of requests left and the
 // time until the window ends.
-func (l *limiter) take(c client, now time.Time) (left int, ends time.Duration, ok bool) {
+func (l *Limiter) Take(c ID, now time.Time) (left int, ends time.Duration, ok bool) {
 	at := now.Sub(l.base)
 	s := &l.shards[maphash.Comparable(l.seed, c)%limitShards]
 	s.mu.Lock()
@@ -113,8 +113,8 @@ func (s *limitShard) makeRoom(at time.Duration) {
 	}
 }
 
-// clients returns the number of clients that are counted.
-func (l *limiter) clients() (n int) {
+// Clients returns the number of clients that are counted.
+func (l *Limiter) Clients() (n int) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
@@ -124,10 +124,10 @@ func (l *limiter) clients() (n int) {
 	return n
 }
 
-// rateLimit returns the value of the header RateLimit: requests left, and seconds until the window ends.
-func rateLimit(left int, ends time.Duration) string {
-	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(ceilSeconds(ends), 10)
+// RateLimit returns the value of the header RateLimit: requests left, and seconds until the window ends.
+func RateLimit(left int, ends time.Duration) string {
+	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(CeilSeconds(ends), 10)
 }
 
-// ceilSeconds rounds a duration up to whole seconds, at least one.
-func ceilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
+// CeilSeconds rounds a duration up to whole seconds, at least one.
+func CeilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -1,4 +1,7 @@
-package serve
+// Package client says who sends a request, and how many requests and downloads one client may have: the address behind
+// trusted proxies, a rate limit by minute, and places and bytes a second for downloads. It must never know what is
+// requested, or how an error is sent.
+package client
 
 import (
 	"net/http"
@@ -10,18 +13,18 @@ import (
 // maxHops is the maximum number of proxies that are followed.
 const maxHops = 32
 
-// clientAddr returns the address of a request's client. Without trusted proxies it is the peer's address. Behind
+// Addr returns the address of a request's client. Without trusted proxies it is the peer's address. Behind
 // trusted proxies it is the last forwarded address that is not itself trusted, from X-Forwarded-For or Forwarded. If
 // both headers are present and disagree, the client may have sent one of them; then the proxy counts as the client. The
 // zero Addr is returned for a peer without an IP address.
-func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
+func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
 	listed, forwarded := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
 	addr := peer.Addr().Unmap().WithZone("")
-	if len(trusted) == 0 || !isTrusted(addr, trusted) {
+	if len(trusted) == 0 || !IsTrusted(addr, trusted) {
 		return addr
 	}
 	switch {
@@ -38,7 +41,8 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	}
 }
 
-func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
+// IsTrusted reports whether an address belongs to a trusted proxy.
+func IsTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
@@ -57,7 +61,7 @@ func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Add
 			break
 		}
 		peer = addr
-		if !isTrusted(addr, trusted) {
+		if !IsTrusted(addr, trusted) {
 			break
 		}
 		rest = rest[:max(at, 0)]
@@ -89,8 +93,8 @@ func forwardedHop(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// clientName returns the client of an address as text: an IPv4 address, or an IPv6 network of 64 bits.
-func clientName(addr netip.Addr) string {
+// Name returns the client of an address as text: an IPv4 address, or an IPv6 network of 64 bits.
+func Name(addr netip.Addr) string {
 	if addr = addr.Unmap(); !addr.IsValid() || addr.Is4() {
 		return addr.String()
 	}
