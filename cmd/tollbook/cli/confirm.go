@@ -29,9 +29,13 @@ func Confirm(ctx context.Context, stdin io.Reader, stderr io.Writer, question st
 	}()
 	select {
 	case line := <-answer:
+		if !strings.HasSuffix(line, "\n") {
+			fmt.Fprintln(stderr)
+		}
 		line = strings.ToLower(strings.TrimSpace(line))
 		return line == "y" || line == "yes", nil
 	case <-ctx.Done():
+		fmt.Fprintln(stderr)
 		return false, ctx.Err()
 	}
 }
