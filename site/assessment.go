@@ -46,6 +46,9 @@ type Compliance struct {
 	GradeReason   string            `json:"grade_reason"` // the grade and why
 }
 
+// Grades lists the grades, the best first. The last one belongs to services without terms to grade.
+var Grades = []string{"A", "B", "C", "D", "F", "unknown"}
+
 // ComplianceCheck is the result of one check.
 type ComplianceCheck struct {
 	ID    string `json:"id"`

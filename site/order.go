@@ -17,6 +17,35 @@ const (
 // Orders lists them, the default first.
 var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
+// Order is an order of services by a column. Nulls are last, and ties are broken by slug.
+type Order struct {
+	Name       string
+	Column     string
+	Descending bool
+	Within     string // parameter with the entry of a column of prices; without it the lowest counts
+}
+
+// ColumnOrders are the orders that a scan knows: the four orders, which are also stored as files, and those that are
+// not.
+var ColumnOrders = []Order{
+	{Name: OrderNewest, Column: "created_at", Descending: true},
+	{Name: OrderUptime, Column: "uptime_24h", Descending: true},
+	{Name: OrderCheapest, Column: "prices_usd"},
+	{Name: OrderEndpoints, Column: "endpoint_count", Descending: true},
+	{Name: "volume", Column: "volume_usd_30d", Descending: true},
+	{Name: "buyers", Column: "unique_buyers_30d", Descending: true},
+	{Name: "grade", Column: "grade"}, // A is first, unknown last
+	{Name: "response", Column: "avg_response_time_ms"},
+}
+
+// OrderByName returns the order with this name. It panics if there is none.
+func OrderByName(name string) Order {
+	if i := slices.IndexFunc(ColumnOrders, func(o Order) bool { return o.Name == name }); i >= 0 {
+		return ColumnOrders[i]
+	}
+	panic("site: no order " + name)
+}
+
 // Sort sorts items by one of the four orders.
 func Sort(items []*ServiceListItem, order string) {
 	slices.SortFunc(items, CompareBy(order))

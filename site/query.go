@@ -126,8 +126,18 @@ func (p *Param) check(v string) (string, error) {
 				return v, nil
 			}
 		}
-		return "",
-			&ParamError{p.Name, fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Values, ", "), quoteShort(v))}
+		message := fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Values, ", "), quoteShort(v))
+		if path := p.Elsewhere[v]; path != "" {
+			message += "; " + path + " accepts it"
+		}
+		return "", &ParamError{p.Name, message}
+	case KindBoolean:
+		if v != "true" && v != "false" {
+			return "", &ParamError{p.Name, "must be true or false; got " + quoteShort(v)}
+		}
+		return v, nil
+	case KindDecimal:
+		return p.checkDecimal(v)
 	case KindInteger:
 		n, err := strconv.Atoi(v)
 		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
@@ -147,6 +157,23 @@ func (p *Param) check(v string) (string, error) {
 		}
 		return v, nil
 	}
+}
+
+// maxDigits is the maximum number of digits of a decimal, before and after the point.
+const maxDigits = 18
+
+// checkDecimal returns the canonical form of a decimal.
+func (p *Param) checkDecimal(v string) (string, error) {
+	d, err := ParseDecimal(v)
+	whole, frac, _ := strings.Cut(v, ".")
+	if p.Max > 0 && err == nil && d.Compare(Decimal(strconv.Itoa(p.Max))) > 0 {
+		return "", &ParamError{p.Name, fmt.Sprintf("must be a number from 0 to %d; got %s", p.Max, quoteShort(v))}
+	}
+	if err != nil || len(whole) > maxDigits || len(frac) > maxDigits {
+		return "", &ParamError{p.Name, fmt.Sprintf("must be a number such as 0.01, from 0 and with at most %d digits "+
+			"before and after the point; got %s", maxDigits, quoteShort(v))}
+	}
+	return string(d), nil
 }
 
 // checkSet sorts a list of values and removes duplicates and empty ones.
@@ -190,7 +217,9 @@ func (q Query) Int(name string) int {
 // Rule returns the rule that produces the response if no file has q's key.
 func (q Query) Rule() Rule {
 	for i := range q.Route.Params {
-		if p := &q.Route.Params[i]; p.Rule != "" && q.value[p.Name] != "" {
+		p := &q.Route.Params[i]
+		v := q.value[p.Name]
+		if p.Rule != "" && v != "" && (len(p.RuleValues) == 0 || slices.Contains(p.RuleValues, v)) {
 			return p.Rule
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	RuleLog     Rule = "log"     // rows of a log, cut from at most two blocks, newest first
 	RuleTrim    Rule = "trim"    // the newest part of one file with the whole history
 	RuleSearch  Rule = "search"  // the matching rows of one shard, then cut as a window
+	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
 )
 
@@ -27,6 +28,19 @@ const (
 	KindText    Kind = "text"    // any text up to 100 characters
 	KindInteger Kind = "integer" // decimal digits between Min and Max
 	KindSet     Kind = "set"     // any of Values, separated by commas; sorted and without duplicates in a key
+	KindBoolean Kind = "boolean" // true or false
+	KindDecimal Kind = "decimal" // an exact number from 0 with up to 18 digits before and after the point
+)
+
+// Compare is how a filter compares its value with a column.
+type Compare string
+
+const (
+	CompareIs      Compare = "is"       // the column has the value
+	CompareHas     Compare = "has"      // the column's set contains the value
+	CompareAtMost  Compare = "at_most"  // the column has a number up to the value
+	CompareAtLeast Compare = "at_least" // the column has a number from the value on, or one of Values up to it
+	CompareWords   Compare = "words"    // each word of the value begins a word of the column
 )
 
 // Param is one query parameter of a route.
@@ -45,7 +59,14 @@ type Param struct {
 	Min     int      `json:"min,omitempty"`
 	Max     int      `json:"max,omitempty"`
 	Rule    Rule     `json:"rule,omitempty"` // replaces the route's rule if the request contains the parameter
-	About   string   `json:"about"`
+	// RuleValues are the values for which Rule applies; empty for all.
+	RuleValues []string `json:"rule_values,omitempty"`
+	Column     string   `json:"column,omitempty"` // the column that a filter compares, by Compare
+	Compare    Compare  `json:"compare,omitempty"`
+	Within     string   `json:"within,omitempty"` // parameter with the entry of a column of prices; without it any
+	// Elsewhere names the path that accepts a value that this route refuses.
+	Elsewhere map[string]string `json:"elsewhere,omitempty"`
+	About     string            `json:"about"`
 }
 
 // Route is one row of the route table: a path pattern, its parameters in the order that they have in a key, and its
@@ -78,6 +99,48 @@ var (
 
 func paramLimit(standard string) Param {
 	return Param{Name: "limit", Kind: KindInteger, Default: standard, Min: 1, Max: MaxPageSize, About: "Rows to return"}
+}
+
+// rowFilters returns the filters of a list of services. Each compares one column, so that a filter is declared once for
+// all routes that have it. rule is the rule of a request with a filter that no file contains.
+func rowFilters(rule Rule) []Param {
+	filter := func(name string, kind Kind, column string, compare Compare, about string) Param {
+		return Param{Name: name, Kind: kind, Filter: true, Rule: rule, Column: column, Compare: compare, About: about}
+	}
+	choice := func(p Param, values []string) Param {
+		p.Values = values
+		return p
+	}
+	price := filter("max_price_usd", KindDecimal, "prices_usd", CompareAtMost,
+		"Only services with a price of at most so many US dollars, on the network if network is given")
+	price.Within = "network"
+	uptime := filter("min_uptime_30d", KindDecimal, "uptime_30d", CompareAtLeast,
+		"Only services that were up in at least this percentage of the checks of 30 days")
+	uptime.Max = 100
+	response := filter("max_response_ms", KindInteger, "avg_response_time_ms", CompareAtMost,
+		"Only services whose average response time over 24 hours is at most so many milliseconds")
+	response.Max = 1_000_000_000
+	return []Param{
+		filter("network", KindText, "networks", CompareHas,
+			"Only services that accept payment on the network with this abbreviation"),
+		choice(filter("status", KindChoice, "status", CompareIs, "Only services with this status"), Statuses),
+		filter("category", KindText, "category", CompareIs, "Only services in this category"),
+		filter("verified", KindBoolean, "verified", CompareIs, "Only services that are verified, or that are not"),
+		filter("payment_ready", KindBoolean, "payment_ready", CompareIs,
+			"Only services that are ready for payment, or that are not"),
+		filter("signable", KindBoolean, "signable", CompareIs,
+			"Only services for which a standard client could sign a payment, or could not"),
+		filter("source", KindText, "source", CompareHas,
+			"Only services with this source: submitted, imported, or imported:<origin>"),
+		choice(filter("protocol", KindChoice, "protocols", CompareHas,
+			"Only services whose endpoints show this payment protocol"), Protocols),
+		filter("method", KindText, "methods", CompareHas, "Only services with an endpoint of this HTTP method"),
+		choice(filter("grade", KindChoice, "grade", CompareIs, "Only services with this grade"), Grades),
+		choice(filter("min_grade", KindChoice, "grade", CompareAtLeast,
+			"Only services with this grade or a better one"),
+			Grades[:len(Grades)-1]),
+		price, uptime, response,
+	}
 }
 
 // Routes is the only list of routes and parameters: requests are validated by it, and keys, files and documents are

@@ -17,13 +17,16 @@ const (
 	LogDays     = 30        // number of days that checks stay in their logs
 )
 
-// Status of a service. StatusUnknown appears in records and counts but is not accepted as a filter.
+// Status of a service. /v1/services refuses StatusUnknown as a filter, as the contract says.
 const (
 	StatusOnline   = "online"
 	StatusDegraded = "degraded"
 	StatusOffline  = "offline"
 	StatusUnknown  = "unknown"
 )
+
+// Statuses lists them.
+var Statuses = []string{StatusOnline, StatusDegraded, StatusOffline, StatusUnknown}
 
 // Windows are the four windows of uptime, in the order of the API.
 var Windows = []string{"24h", "7d", "30d", "90d"}

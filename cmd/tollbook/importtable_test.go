@@ -173,6 +173,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/change":     {ours: []string{"site"}},
 	"site/listing":    {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/lookup":     {},
+	"site/columns":    {ours: []string{"site", "site/search"}},
 	"site/search":     {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/submission": {ours: []string{"site", "site/listing", "site/lookup"}},
 	"site/vocabulary": {ours: []string{"site"}},

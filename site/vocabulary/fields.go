@@ -223,7 +223,7 @@ var serviceFields = map[string]Field{
 	"avg_response_ms": {About: "Mean response time of the last 24 hours, in milliseconds"},
 	"grade": {
 		About:  "Grade by the share of checks that pass",
-		Values: []string{"A", "B", "C", "D", "F", "unknown"},
+		Values: site.Grades,
 	},
 	"grade_reason": {
 		About: "The grade and why: the first failure that limits the grade, or else how many checks pass",

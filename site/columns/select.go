@@ -1,0 +1,108 @@
+package columns
+
+import (
+	"fmt"
+	"slices"
+
+	"tollbook/site"
+	"tollbook/site/search"
+)
+
+// Select returns the places of n services that pass every filter of q that names a column, ascending.
+func Select(q site.Query, n int, read Reader) ([]int32, error) {
+	places := make([]int32, n)
+	for i := range places {
+		places[i] = int32(i)
+	}
+	return Filter(q, places, read)
+}
+
+// Filter returns the places that pass every filter of q that names a column, in their order. It may change places.
+func Filter(q site.Query, places []int32, read Reader) ([]int32, error) {
+	for i := range q.Route.Params {
+		p := &q.Route.Params[i]
+		if p.Column == "" || q.Text(p.Name) == "" {
+			continue
+		}
+		column, err := read(p.Column)
+		if err != nil {
+			return nil, err
+		}
+		passes, err := column.test(q, p)
+		if err != nil {
+			return nil, err
+		}
+		places = slices.DeleteFunc(places, func(place int32) bool { return !passes(place) })
+	}
+	return places, nil
+}
+
+// test returns a function that reports whether a place passes a filter. It compares each distinct value once.
+func (c *Column) test(q site.Query, p *site.Param) (func(place int32) bool, error) {
+	value := q.Text(p.Name)
+	var matches func(code int) bool
+	switch p.Compare {
+	case site.CompareIs, site.CompareHas:
+		matches = func(code int) bool { return c.values[code] == value }
+	case site.CompareAtMost:
+		matches = func(code int) bool { return c.compare(c.values[code], value) <= 0 }
+	case site.CompareAtLeast:
+		matches = func(code int) bool { return c.compare(c.values[code], value) >= 0 }
+		if p.Kind == site.KindChoice { // the values are in order, the best first
+			least := slices.Index(p.Values, value)
+			matches = func(code int) bool {
+				at := slices.Index(p.Values, c.values[code])
+				return at >= 0 && at <= least
+			}
+		}
+	case site.CompareWords:
+		words := search.NewQuery(value)
+		matches = func(code int) bool { return words.Matches(c.words[code]) }
+	default:
+		return nil, fmt.Errorf("compare %s: unknown comparison %q", p.Name, p.Compare)
+	}
+	passing := make([]bool, len(c.values))
+	for code := range passing {
+		passing[code] = matches(code)
+	}
+	network := ""
+	if p.Within != "" {
+		network = q.Text(p.Within)
+	}
+	return func(place int32) bool {
+		for i := c.starts[place]; i < c.starts[place+1]; i++ {
+			if passing[c.codes[i]] && c.counts(i, network) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// Sort sorts places by an order. Nulls are last, and ties are sorted by place, which is the order of slugs.
+func Sort(places []int32, o site.Order, q site.Query, read Reader) error {
+	column, err := read(o.Column)
+	if err != nil {
+		return err
+	}
+	network := ""
+	if o.Within != "" {
+		network = q.Text(o.Within)
+	}
+	const last = 1 << 31
+	keys := make([]uint64, len(places)) // the code, then the place
+	for i, place := range places {
+		key := uint64(last)
+		if code := column.lowest(place, network); code >= 0 {
+			if key = uint64(code); o.Descending {
+				key = last - 1 - key
+			}
+		}
+		keys[i] = key<<32 | uint64(place)
+	}
+	slices.Sort(keys)
+	for i, key := range keys {
+		places[i] = int32(uint32(key))
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package site
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Lists of services that no file contains are a scan: the columns that a request names select and order places, and
+// the rows at those places are the response. The place of a service is its index in Index.Slugs. A block of rows is a
+// framed list of RowsPerBlock ServiceRows in the order of slugs. A column is {"data":[…]} with one value per service.
+
+// RowsPerBlock is the number of rows in each block but the last.
+const RowsPerBlock = 20
+
+const (
+	rowsFolder    = "v1/rows/"
+	columnsFolder = "v1/columns/"
+)
+
+// RowsKey returns the key of the nth block of rows, from 0.
+func RowsKey(n int) string { return rowsFolder + strconv.Itoa(n) + ".json" }
+
+// ColumnKey returns the key of a column.
+func ColumnKey(name string) string { return columnsFolder + name + ".json" }
+
+// HasScanKey reports whether key is the key of a block of rows or of a column.
+func (i *Index) HasScanKey(key string) bool {
+	stem, isJSON := strings.CutSuffix(key, ".json")
+	if number, ok := strings.CutPrefix(stem, rowsFolder); ok && isJSON {
+		n, err := strconv.Atoi(number)
+		return err == nil && RowsKey(n) == key && n >= 0 && n*RowsPerBlock < len(i.Slugs)
+	}
+	name, ok := strings.CutPrefix(stem, columnsFolder)
+	return ok && isJSON && ColumnByName(name) != nil
+}
+
+// ServiceRow is a row of a block: the row of /v1/services with the members that search and recommendations read.
+type ServiceRow struct {
+	ServiceListItem
+	Assessment CompactAssessment `json:"assessment"`
+	Endpoints  []RowEndpoint     `json:"endpoints"` // the first MaxRowEndpoints active ones
+}
+
+// Limits of the endpoints in a ServiceRow.
+const (
+	MaxRowEndpoints   = 25
+	MaxRowDescription = 200 // characters of an endpoint's description
+)
+
+// AssessedItem is a row of /v1/services with include=assessment.
+type AssessedItem struct {
+	ServiceListItem
+	Assessment *CompactAssessment `json:"assessment,omitempty"`
+}
+
+// CompactAssessment is what a choice between services needs of their details. A null is unknown.
+type CompactAssessment struct {
+	Grade              string            `json:"grade"`         // A, B, C, D, F or unknown
+	FailedChecks       []string          `json:"failed_checks"` // ids of the compliance checks that fail
+	RiskLevel          string            `json:"risk_level"`
+	PaymentReady       bool              `json:"payment_ready"`
+	Signable           *bool             `json:"signable"`      // a standard client could pay an endpoint
+	PricesUSD          map[string]string `json:"prices_usd"`    // the lowest counted price by network
+	PriceMaxUSD        *Decimal          `json:"price_max_usd"` // the lowest is min_price_usd of the row
+	CategoryPercentile *float64          `json:"category_percentile"`
+	Uptime30d          *float64          `json:"uptime_30d"`
+	ResponseP95MS      *int              `json:"response_p95_ms"` // over 7 days
+	LastSuccessAt      *Time             `json:"last_success_at"`
+	VolumeUSD30d       *Decimal          `json:"volume_usd_30d"`
+	TxCount30d         *int64            `json:"tx_count_30d"`
+	UniqueBuyers30d    *int64            `json:"unique_buyers_30d"`
+	CapabilityTags     []string          `json:"capability_tags"`
+	Source             string            `json:"source"`
+	Protocols          []string          `json:"protocols"` // of the endpoints' graded responses; see Protocols
+	Methods            []string          `json:"methods"`   // of all active endpoints, sorted
+}
+
+// Protocols are the payment protocols that responses show: any version of x402, one of its versions, and others.
+var Protocols = []string{"x402", "x402-v1", "x402-v2", "mpp", "l402", "crawler-price"}
+
+// RowEndpoint is an endpoint in a ServiceRow.
+type RowEndpoint struct {
+	Method      string   `json:"method"`
+	Path        string   `json:"path"`
+	Description *string  `json:"description"`
+	Networks    []string `json:"networks"`
+	PriceUSD    *string  `json:"price_usd"` // the lowest counted price
+	// the lowest counted price by network; absent if all are PriceUSD
+	PricesUSD map[string]string `json:"prices_usd,omitempty"`
+	Testnet   bool              `json:"testnet"` // every price is on a test network
+}
+
+// The bytes between the parts of an encoded ServiceRow. They occur nowhere else in it, because quotes in strings are
+// escaped and no object before them has such a member.
+var (
+	beforeAssessment = []byte(`,"assessment":{`)
+	beforeEndpoints  = []byte(`,"endpoints":[`)
+)
+
+// RowParts are the parts of an encoded ServiceRow, so that no value is decoded and encoded again.
+type RowParts struct {
+	Item       []byte // the members of a ServiceListItem without braces
+	Assessment []byte // a CompactAssessment
+	Endpoints  []byte // an array of RowEndpoint
+}
+
+// SplitRow returns the parts of an encoded ServiceRow, which are slices of row, and false for other bytes.
+func SplitRow(row []byte) (RowParts, bool) {
+	at := bytes.Index(row, beforeAssessment)
+	end := bytes.LastIndex(row, beforeEndpoints)
+	if at < 0 || end < at || row[0] != '{' || row[len(row)-1] != '}' {
+		return RowParts{}, false
+	}
+	return RowParts{
+		Item:       row[1:at],
+		Assessment: row[at+len(beforeAssessment)-1 : end],
+		Endpoints:  row[end+len(beforeEndpoints)-1 : len(row)-1],
+	}, true
+}
+
+// ColumnType is the type of the values of a column. Any value may be null.
+type ColumnType string
+
+const (
+	ColumnText    ColumnType = "text"    // a string; times sort as strings
+	ColumnWords   ColumnType = "words"   // a string that is compared by its words
+	ColumnNumber  ColumnType = "number"  // a number
+	ColumnMoney   ColumnType = "money"   // a decimal string
+	ColumnBoolean ColumnType = "boolean" // true or false
+	ColumnSet     ColumnType = "set"     // an array of strings
+	ColumnPrices  ColumnType = "prices"  // an object of decimal strings by network
+)
+
+// Column is a column of a snapshot: a member of rows that a filter or an order compares.
+type Column struct {
+	Name  string
+	Type  ColumnType
+	Value func(*ServiceRow) any // its value, which encodes as the type says; a nil pointer is null
+}
+
+// Columns is the only list of columns. A parameter or an order names the column that it compares.
+var Columns = []Column{
+	{"name", ColumnWords, func(r *ServiceRow) any { return r.Name }},
+	{"category", ColumnText, func(r *ServiceRow) any { return r.Category }},
+	{"status", ColumnText, func(r *ServiceRow) any { return r.Status }},
+	{"verified", ColumnBoolean, func(r *ServiceRow) any { return r.Verified }},
+	{"networks", ColumnSet, func(r *ServiceRow) any { return r.Networks }},
+	{"created_at", ColumnText, func(r *ServiceRow) any { return r.CreatedAt }},
+	{"last_checked_at", ColumnText, func(r *ServiceRow) any { return r.LastCheckedAt }},
+	{"endpoint_count", ColumnNumber, func(r *ServiceRow) any { return r.EndpointCount }},
+	{"uptime_24h", ColumnNumber, func(r *ServiceRow) any { return r.Uptime24h }},
+	{"avg_response_time_ms", ColumnNumber, func(r *ServiceRow) any { return r.AvgResponseTimeMS }},
+	{"risk_level", ColumnText, func(r *ServiceRow) any { return r.RiskLevel }},
+	{"delisted_at", ColumnText, func(r *ServiceRow) any { return r.DelistedAt }},
+	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.Grade }},
+	{"payment_ready", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.PaymentReady }},
+	{"signable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Signable }},
+	{"prices_usd", ColumnPrices, func(r *ServiceRow) any { return r.Assessment.PricesUSD }},
+	{"uptime_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Uptime30d }},
+	{"response_p95_ms", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.ResponseP95MS }},
+	{"last_success_at", ColumnText, func(r *ServiceRow) any { return r.Assessment.LastSuccessAt }},
+	{"volume_usd_30d", ColumnMoney, func(r *ServiceRow) any { return text(r.Assessment.VolumeUSD30d) }},
+	{"unique_buyers_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.UniqueBuyers30d }},
+	{"source", ColumnSet, func(r *ServiceRow) any { return sources(r.Assessment.Source) }},
+	{"protocols", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Protocols }},
+	{"methods", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Methods }},
+}
+
+// ColumnByName returns the column with this name, or nil.
+func ColumnByName(name string) *Column {
+	if i := slices.IndexFunc(Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		return &Columns[i]
+	}
+	return nil
+}
+
+// text returns a decimal as a string, nil for nil.
+func text(d *Decimal) *string { return (*string)(d) }
+
+// sources returns a source and what it is a kind of: imported:x is also imported.
+func sources(source string) []string {
+	if kind, _, ok := strings.Cut(source, ":"); ok {
+		return []string{kind, source}
+	}
+	return []string{source}
+}
