@@ -172,6 +172,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/encode":     {ours: []string{"site/invisible"}},
 	"site/change":     {ours: []string{"site"}},
 	"site/listing":    {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
+	"site/best":       {ours: []string{"site"}},
 	"site/lookup":     {},
 	"site/columns":    {ours: []string{"site", "site/search"}},
 	"site/search":     {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},

@@ -1,0 +1,118 @@
+package best
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"tollbook/site"
+)
+
+// Endpoint is an active endpoint of a candidate.
+type Endpoint struct {
+	site.RecommendedEndpoint
+	Networks []string                `json:"networks"` // abbreviations
+	Prices   map[string]site.Decimal `json:"prices"`   // lowest counted price by network
+	// a standard client can pay it, and no known fact says that the money would be lost
+	Payable bool `json:"payable"`
+	Matches int  `json:"matches"` // words of the request that it matches
+}
+
+// found is a candidate with the endpoint to use and its final score.
+type found struct {
+	candidate
+	name     string
+	endpoint Endpoint
+	price    *site.Decimal
+	network  string
+}
+
+// Add gives the next candidate its name and endpoints. The endpoint that matches the request best is recommended, or
+// the candidate is excluded: another endpoint would not do what was asked for.
+func (r *Ranking) Add(name string, endpoints []Endpoint) {
+	c := r.candidates[r.next]
+	r.next++
+	f := found{candidate: c, name: name}
+	code, reason := r.choose(&f, bestMatches(endpoints))
+	if code != "" {
+		r.exclude(c.Facts, code, reason)
+		return
+	}
+	f.terms = r.termsOf(c.Facts, f.price)
+	f.score = r.scoreOf(c.Facts, f.terms)
+	r.found = append(r.found, f)
+}
+
+// bestMatches returns the endpoints that match most words of the request.
+func bestMatches(endpoints []Endpoint) (list []Endpoint) {
+	most := 0
+	for _, e := range endpoints {
+		most = max(most, e.Matches)
+	}
+	for _, e := range endpoints {
+		if e.Matches == most {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// choose sets the cheapest endpoint that passes the request's filters. If none passes, it returns why the one that got
+// furthest does not.
+func (r *Ranking) choose(f *found, endpoints []Endpoint) (code, reason string) {
+	w, furthest := &r.wanted, -1
+	code, reason = Unpayable, "it has no active endpoint"
+	for _, e := range endpoints {
+		price, network := e.lowest(w.Network)
+		c, why := excludeEndpoint(&e, price, w)
+		if c == "" {
+			if furthest < len(endpointCodes) || comparePrices(price, f.price) < 0 {
+				f.endpoint, f.price, f.network = e, price, network
+			}
+			furthest, code = len(endpointCodes), ""
+		} else if step := slices.Index(endpointCodes, c); step > furthest {
+			furthest, code, reason = step, c, why
+		}
+	}
+	return code, reason
+}
+
+// endpointCodes are the codes that exclude an endpoint, in the order in which they are looked for.
+var endpointCodes = []string{OtherNet, OtherVerb, Unpayable, NoPrice, TooDear}
+
+// excludeEndpoint returns the first reason why an endpoint cannot be recommended.
+func excludeEndpoint(e *Endpoint, price *site.Decimal, w *Wanted) (code, reason string) {
+	const matching = "the endpoint that matches best"
+	switch {
+	case w.Network != "" && !slices.Contains(e.Networks, w.Network):
+		return OtherNet, matching + " does not accept payment on " + w.Network
+	case w.Method != "" && e.Method != w.Method:
+		return OtherVerb, matching + " does not have the method " + w.Method
+	case !e.Payable:
+		return Unpayable, matching + " cannot be paid by a standard client"
+	}
+	return excludePrice(price, w, matching, "costs")
+}
+
+// lowest returns the lowest price of an endpoint on a network, or with "" on any, and its network. The price is nil if
+// none is known; the network is then the first that the endpoint accepts.
+func (e *Endpoint) lowest(network string) (*site.Decimal, string) {
+	if network != "" {
+		if p, ok := e.Prices[network]; ok {
+			return &p, network
+		}
+		return nil, network
+	}
+	names := slices.SortedFunc(maps.Keys(e.Prices), func(a, b string) int {
+		return cmp.Or(e.Prices[a].Compare(e.Prices[b]), strings.Compare(a, b))
+	})
+	if len(names) > 0 {
+		p := e.Prices[names[0]]
+		return &p, names[0]
+	}
+	if len(e.Networks) > 0 {
+		return nil, e.Networks[0]
+	}
+	return nil, ""
+}

@@ -1,0 +1,69 @@
+package best
+
+import (
+	"fmt"
+	"time"
+
+	"tollbook/site"
+)
+
+// Codes of exclusions.
+const (
+	Danger     = "danger"
+	Offline    = "offline"
+	Stale      = "stale"
+	Unpayable  = "unpayable"
+	Unverified = "unverified"
+	NoPrice    = "no_price"
+	TooDear    = "too_expensive"
+	OtherNet   = "other_network"
+	OtherVerb  = "other_method"
+)
+
+// Codes lists them in the order in which they are looked for.
+var Codes = []string{Danger, Offline, Stale, Unpayable, Unverified, NoPrice, TooDear, OtherNet, OtherVerb}
+
+// staleAfter is the age of the last usable payment terms from which a service is stale.
+const staleAfter = 7 * 24 * time.Hour
+
+// exclude returns the first reason, as a code and in words, why the facts of a service exclude it; "" for none.
+func exclude(f *Facts, w *Wanted, now time.Time) (code, reason string) {
+	switch {
+	case f.RiskLevel == site.RiskDanger:
+		return Danger, "its risk level is danger"
+	case f.Status == site.StatusOffline:
+		return Offline, "it is offline"
+	case f.Status == site.StatusUnknown:
+		return Stale, "its status is unknown: no recent check was conclusive"
+	case f.LastSuccessAt == nil:
+		return Stale, "it never answered with usable payment terms"
+	case now.Sub(f.LastSuccessAt.Time) >= staleAfter:
+		return Stale, "its last usable payment terms are 7 days old or older"
+	case !f.PaymentReady:
+		return Unpayable, "it is not payment ready: a payment might be lost"
+	case w.RequireVerified && !f.Verified:
+		return Unverified, "nobody has verified it, which the request requires"
+	}
+	return excludePrice(f.Price, w, "it", "costs at least")
+}
+
+// excludePrice returns why a price excludes a service or its endpoint, the subject that costs this much.
+func excludePrice(price *site.Decimal, w *Wanted, subject, costs string) (code, reason string) {
+	switch {
+	case w.MaxPriceUSD == nil:
+		return "", ""
+	case price == nil:
+		return NoPrice, fmt.Sprintf("%s has no known price in dollars%s", subject, on(w.Network))
+	case price.Compare(*w.MaxPriceUSD) > 0:
+		return TooDear, fmt.Sprintf("%s %s $%s%s, above $%s", subject, costs, *price, on(w.Network), *w.MaxPriceUSD)
+	}
+	return "", ""
+}
+
+// on returns " on " and the network, "" for any network.
+func on(network string) string {
+	if network == "" {
+		return ""
+	}
+	return " on " + network
+}
