@@ -34,6 +34,7 @@ func (d *openapiTest) testHTTPPolicy(t *testing.T) {
 			"/v1/services?per_page=3"},
 		{"unknown is ignored", "/v1/services?colour=red", 200, "/v1/services"},
 		{"a name that does not decode is ignored", "/v1/services?%zz=1", 200, "/v1/services"},
+		{"unknown with strict=1", "/v1/services?verifed=true&strict=1", 400, ""},
 		{"plus is a space", "/v1/services?q=a+b", 200, "/v1/services?q=a%20b"},
 		{"percent encoding", "/v1/services?categor%79=A%49", 200, "/v1/services?category=AI"},
 		{"a value that does not decode", "/v1/services?category=%zz", 400, ""},
@@ -57,6 +58,10 @@ func (d *openapiTest) testHTTPPolicy(t *testing.T) {
 		if c.same != "" && d.get(c.same).Body.String() != w.Body.String() {
 			t.Errorf("%s: %s answers otherwise than %s", c.about, c.target, c.same)
 		}
+	}
+	w := d.get("/v1/services?categry=AI")
+	if got, want := w.Header().Get(site.HeaderUnknown), "categry (did you mean category?)"; got != want {
+		t.Errorf("%s: %q, want %q", site.HeaderUnknown, got, want)
 	}
 	for target, total := range map[string]int{"/v1/services?category=Nothing": 0,
 		"/v1/services?page=99": len(d.index.Slugs)} {

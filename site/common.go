@@ -15,14 +15,20 @@ const KindSnapshot Kind = "snapshot"
 // SnapshotPattern matches the id of a snapshot: the second when it was built, and six digits of its digest.
 const SnapshotPattern = "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$"
 
-const paramSnapshot = "snapshot"
+// Names of the common parameters.
+const (
+	paramSnapshot = "snapshot"
+	paramStrict   = "strict"
+)
 
-// Common lists the parameters that every path accepts in addition to those of its route. They select the snapshot that
-// is read and are not part of a key.
+// Common lists the parameters that every path accepts in addition to those of its route. They are not part of a key.
 var Common = []Param{
 	{Name: paramSnapshot, Kind: KindSnapshot,
 		About: "Id of the snapshot to read, from the header X-Snapshot, so that all pages of a list come from the " +
 			"same snapshot. It stays available for at least an hour. The default is the newest snapshot."},
+	{Name: paramStrict, Kind: KindChoice, Values: []string{"0", "1"}, Default: "0",
+		About: "1 answers unknown parameters of a path with JSON with 400 instead of naming them in the header " +
+			HeaderUnknown},
 }
 
 // findParam returns the route's parameter with this name, or the common one, or nil. A request for a file has no route.
@@ -50,6 +56,14 @@ func (p *Param) checkSnapshot(v string) (string, error) {
 	}
 	return "", &ParamError{p.Name, fmt.Sprintf("must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got %s",
 		quoteShort(v))}
+}
+
+// isJSON reports whether the response to q is JSON.
+func (q Query) isJSON() bool {
+	if q.Route != nil {
+		return q.Route.Ext == ".json"
+	}
+	return strings.HasSuffix(q.file, ".json")
 }
 
 // Paged reports whether the response to q is one part of a list.

@@ -78,7 +78,7 @@ const hexDigits = "0123456789abcdef"
 func writeEscaped(b *strings.Builder, s string) {
 	for i := range len(s) {
 		c := s[i]
-		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-' {
+		if isPlain(c) {
 			b.WriteByte(c)
 			continue
 		}
@@ -86,6 +86,11 @@ func writeEscaped(b *strings.Builder, s string) {
 		b.WriteByte(hexDigits[c>>4])
 		b.WriteByte(hexDigits[c&15])
 	}
+}
+
+// isPlain reports whether a byte is in [A-Za-z0-9._-].
+func isPlain(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
 func unescape(s string) (string, error) {

@@ -30,6 +30,9 @@ type Query struct {
 
 	Snapshot string // id of the snapshot to read; "" for the newest; not part of the key
 
+	// Unknown lists the parameters of the request that a path with JSON ignores. It is not part of the key.
+	Unknown UnknownParams
+
 	file  string // the file that the path names, if there is no route
 	value map[string]string
 }
@@ -39,18 +42,26 @@ const maxQuery = 8 << 10
 
 // ParseRequest parses the path and the query string of a request line. It returns ErrNotFound for a path that cannot be
 // decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first of
-// repeated parameters wins, and unknown parameters are ignored.
+// repeated parameters wins, and unknown parameters are ignored; with strict=1 they are an *UnknownError.
 func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	q, err := parsePath(escapedPath)
 	if err != nil {
 		return Query{}, err
 	}
-	values, err := parseValues(q.Route, rawQuery)
+	values, unknown, err := parseValues(q.Route, rawQuery)
 	if err != nil {
 		return Query{}, err
 	}
+	if q.isJSON() {
+		q.Unknown = newUnknownParams(q.Route, unknown)
+		if len(unknown) > 0 && values[paramStrict] == "1" {
+			return Query{}, &UnknownError{Params: q.Unknown}
+		}
+	}
 	q.Snapshot = values[paramSnapshot]
-	delete(values, paramSnapshot)
+	for i := range Common {
+		delete(values, Common[i].Name)
+	}
 	if len(values) > 0 {
 		q.Bare, q.value = false, values
 	}
@@ -79,42 +90,50 @@ func parsePath(escaped string) (Query, error) {
 	return Query{Route: route, Slug: slug, Bare: true}, nil
 }
 
-// parseValues parses the query string: the parameters of a route (nil for a file) and the common ones.
-func parseValues(route *Route, rawQuery string) (map[string]string, error) {
+// parseValues parses the query string: the parameters of a route (nil for a file) and the common ones. It also returns
+// the names of unknown parameters with a value, at most one more than maxUnknown. A name that does not decode is
+// returned as it is.
+func parseValues(route *Route, rawQuery string) (values map[string]string, unknown []string, err error) {
 	if rawQuery == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if len(rawQuery) > maxQuery {
 		field := Common[0].Name
 		if route != nil && len(route.Params) > 0 {
 			field = route.Params[0].Name
 		}
-		return nil, &ParamError{field, fmt.Sprintf("the query string must have at most %d bytes", maxQuery)}
+		return nil, nil, &ParamError{field, fmt.Sprintf("the query string must have at most %d bytes", maxQuery)}
 	}
-	values := map[string]string{}
+	values = map[string]string{}
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
-		name, err := url.QueryUnescape(rawName)
-		if err != nil {
+		if rawValue == "" {
 			continue
 		}
+		name, err := url.QueryUnescape(rawName)
+		if err != nil || !utf8.ValidString(name) {
+			name = rawName
+		}
 		p := findParam(route, name)
-		if p == nil || rawValue == "" || values[name] != "" {
+		if p == nil && name != "" && len(unknown) <= maxUnknown && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+		if p == nil || values[name] != "" {
 			continue
 		}
 		value, err := url.QueryUnescape(rawValue)
 		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-			return nil,
+			return nil, nil,
 				&ParamError{name, fmt.Sprintf("must be percent-encoded UTF-8; got %s", quoteShort(rawValue))}
 		}
 		if value, err = p.check(value); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if value != "" { // an empty set counts as absent
 			values[name] = value
 		}
 	}
-	return values, nil
+	return values, unknown, nil
 }
 
 // check returns the canonical form of a value.

@@ -5,7 +5,7 @@ package main
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook": {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {
-		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/listing"},
+		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/suggestion"},
 	},
 	"cmd/tollbook/cli": {
 		ours: []string{"cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/settings", "cmd/tollbook/usage",
@@ -122,7 +122,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/tollbook/settings": {
 		ours: []string{"cmd/tollbook/networks", "cmd/tollbook/redact", "cmd/tollbook/usage", "site",
-			"site/listing"},
+			"site/suggestion"},
 		modules: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/usage":   {},
@@ -168,7 +168,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"cmd/nodetest":    {ours: []string{"site/testgate"}},
-	"site":            {ours: []string{"site/encode"}},
+	"site":            {ours: []string{"site/encode", "site/suggestion"}},
 	"site/encode":     {ours: []string{"site/invisible"}},
 	"site/change":     {ours: []string{"site"}},
 	"site/listing":    {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
@@ -177,6 +177,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/columns":    {ours: []string{"site", "site/search"}},
 	"site/search":     {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/submission": {ours: []string{"site", "site/listing", "site/lookup"}},
+	"site/suggestion": {},
 	"site/vocabulary": {ours: []string{"site"}},
 	"site/x402": {ours: []string{
 		"site/invisible",
@@ -296,7 +297,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {
-		ours:    []string{"site", "site/listing", "site/postgres"},
+		ours:    []string{"site", "site/listing", "site/postgres", "site/suggestion"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
 	"crawl/facts": {ours: []string{

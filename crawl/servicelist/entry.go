@@ -14,6 +14,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/suggestion"
 )
 
 // Entry is a service of a list.
@@ -111,7 +112,7 @@ func (in *reader) checkCategory(category string) error {
 		return nil
 	}
 	return fmt.Errorf("%.100q is not in the list%s (%s; --new-categories accepts it)", category,
-		listing.Suggestion(category, in.Categories), strings.Join(in.Categories, ", "))
+		suggestion.Text(category, in.Categories), strings.Join(in.Categories, ", "))
 }
 
 func checkSlug(e *Entry) error {

@@ -21,10 +21,14 @@ func httpPolicy() []policyRule {
 	return []policyRule{
 		{"An empty parameter", "is ignored, because forms send empty fields."},
 		{"A repeated parameter", "counts once, with the first value that is not empty."},
-		{"An unknown parameter", "is ignored."},
+		{"An unknown parameter",
+			"is ignored. If the response is JSON, the header `X-Unknown-Parameters` names it with the nearest known " +
+				"one, such as `verifed (did you mean verified?)`. With `strict=1` the request is answered with 400 " +
+				"instead. Unknown parameters change neither the body nor its `ETag`. A shared cache must have the " +
+				"whole query string in its key."},
 		{"Encoding",
 			"a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or contains NUL, is " +
-				"answered with 400. A name that does not decode is ignored. A path that does not decode, or contains " +
+				"answered with 400. A name that does not decode is unknown. A path that does not decode, or contains " +
 				"NUL, is answered with 404."},
 		{"An invalid value",
 			fmt.Sprintf(
@@ -45,7 +49,8 @@ func httpPolicy() []policyRule {
 			"are GET, HEAD and OPTIONS; for /v1/submit they are POST and OPTIONS. A request with the current `ETag` " +
 				"in `If-None-Match` is answered with 304."},
 		{"A path that ends in .json",
-			"is a file of the snapshot: `/v1/services.json` is the file of `/v1/services`. Parameters are ignored."},
+			"is a file of the snapshot: `/v1/services.json` is the file of `/v1/services`. Its only parameters are " +
+				"`snapshot` and `strict`."},
 		{"Complete downloads",
 			"`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` contains all of it, and " +
 				"`/packs/<hour>.zip` contains older rows of the logs. These files support range requests and do not " +
@@ -159,6 +164,11 @@ var apiHeaders = schema.Object[*apiHeader]{
 		Schema: &schema.Schema{Type: "string", Pattern: site.SnapshotPattern}}},
 	{Name: "X-Snapshot-Warning",
 		Value: &apiHeader{Description: "stale if a newer snapshot may exist that cannot be read now.",
+			Schema: &schema.Schema{Type: "string"}}},
+	{Name: site.HeaderUnknown,
+		Value: &apiHeader{
+			Description: "Unknown parameters of the request, which were ignored, each with the nearest known one; at " +
+				"most eight. Absent if there are none.",
 			Schema: &schema.Schema{Type: "string"}}},
 	{Name: headerLink,
 		Value: &apiHeader{

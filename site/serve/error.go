@@ -28,6 +28,7 @@ var errMethod = &methodError{allowed: allowed}
 // errorOf is the only function that converts an error to a status and a response.
 func errorOf(err error) site.Error {
 	var param *site.ParamError
+	var unknown *site.UnknownError
 	var unready *notReadyError
 	var method *methodError
 	if e, ok := submitError(err); ok {
@@ -39,6 +40,9 @@ func errorOf(err error) site.Error {
 			Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
 			Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}},
 		}
+	case errors.As(err, &unknown):
+		return site.Error{Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
+			Fields: unknown.Fields()}
 	case errors.Is(err, site.ErrNotFound):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
 			Message: "nothing was found at this path"}

@@ -23,7 +23,7 @@ var (
 	headerVary    = []string{"Accept-Encoding"}
 	headerExpose  = []string{
 		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
-			"X-Snapshot-Warning"}
+			"X-Snapshot-Warning, " + site.HeaderUnknown}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerForever = []string{"public, max-age=31536000, immutable"}
 	headerNoStore = []string{"no-store"}

@@ -224,6 +224,9 @@ func (h *handler) get(w *responseWriter, r *http.Request) {
 	if q.Snapshot == "" && h.source.Err() != nil {
 		header["X-Snapshot-Warning"] = headerStale
 	}
+	if len(q.Unknown.Params) > 0 {
+		header[site.HeaderUnknown] = []string{q.Unknown.String()}
+	}
 	if err == nil {
 		err = h.respond(w, r, v, snap, q)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/listing"
+	"tollbook/site/suggestion"
 )
 
 // DefaultFile is read if it exists. A file that a flag or variable names must exist.
@@ -140,7 +140,7 @@ func Read(path string, data []byte) (Configuration, error) {
 		name := withoutNumbers(key)
 		if !slices.Contains(keys(), name) {
 			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name,
-				listing.Suggestion(name, keys()))
+				suggestion.Text(name, keys()))
 		}
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {

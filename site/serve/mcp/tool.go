@@ -128,7 +128,9 @@ func argumentsOf(t *tool) ([]argument, error) {
 		list = append(list, argument{name: route.Params[i].Name, param: &route.Params[i], about: route.Params[i].About})
 	}
 	for i := range site.Common {
-		list = append(list, argument{name: site.Common[i].Name, param: &site.Common[i], about: snapshotAbout})
+		if p := &site.Common[i]; p.Kind == site.KindSnapshot {
+			list = append(list, argument{name: p.Name, param: p, about: snapshotAbout})
+		}
 	}
 	return list, nil
 }

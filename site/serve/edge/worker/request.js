@@ -24,7 +24,7 @@ function parseRequest(rawPath, rawQuery) {
   const q = parsePath(rawPath);
   const values = parseValues(q.route, rawQuery);
   q.snapshot = values.get("snapshot") ?? "";
-  values.delete("snapshot");
+  for (const p of TABLE.common) values.delete(p.name);
   if (values.size > 0) {
     q.bare = false;
     q.values = values;
