@@ -66,6 +66,7 @@ type CompactAssessment struct {
 	PriceMaxUSD        *Decimal          `json:"price_max_usd"` // the lowest is min_price_usd of the row
 	CategoryPercentile *float64          `json:"category_percentile"`
 	Uptime30d          *float64          `json:"uptime_30d"`
+	Checks30d          int64             `json:"checks_30d"`      // counted checks behind uptime_30d
 	ResponseP95MS      *int              `json:"response_p95_ms"` // over 7 days
 	LastSuccessAt      *Time             `json:"last_success_at"`
 	VolumeUSD30d       *Decimal          `json:"volume_usd_30d"`
@@ -90,6 +91,8 @@ type RowEndpoint struct {
 	// the lowest counted price by network; absent if all are PriceUSD
 	PricesUSD map[string]string `json:"prices_usd,omitempty"`
 	Testnet   bool              `json:"testnet"` // every price is on a test network
+	// a standard client can sign a payment, and no known fact says that the money would be lost; see Terms
+	Payable bool `json:"payable"`
 }
 
 // The bytes between the parts of an encoded ServiceRow. They occur nowhere else in it, because quotes in strings are
@@ -159,6 +162,7 @@ var Columns = []Column{
 	{"signable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Signable }},
 	{"prices_usd", ColumnPrices, func(r *ServiceRow) any { return r.Assessment.PricesUSD }},
 	{"uptime_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Uptime30d }},
+	{"checks_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Checks30d }},
 	{"response_p95_ms", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.ResponseP95MS }},
 	{"last_success_at", ColumnText, func(r *ServiceRow) any { return r.Assessment.LastSuccessAt }},
 	{"volume_usd_30d", ColumnMoney, func(r *ServiceRow) any { return text(r.Assessment.VolumeUSD30d) }},
