@@ -1,6 +1,3 @@
-// Package search finds services by words of their names. It folds a name and splits it into words, names the shards
-// that the name belongs to, and matches the rows of a shard with a query. It must never know where shards are stored or
-// how a page is cut.
 package search
 
 import (
