@@ -63,8 +63,9 @@ func newMCPCommand() *cobra.Command {
 		Short: "Serve the current snapshot to AI agents (Model Context Protocol)",
 		Long: `Mcp offers the current snapshot to agents as tools of the Model Context Protocol: search services, get
 one service, get what to know before paying an address or a recipient, changes, facilitators, networks, categories,
-coverage, health. A tool returns what the API returns for the same request, with the same parameters, limits and
-errors. It needs no database and uses a new snapshot as "tollbook serve" does.
+coverage, health. A tool asks the API with the same parameters, limits and errors. Its result is short enough for a
+model, at most 4 kB for 10 rows; with detail=full it is what the API returns. It needs no database and uses a new
+snapshot as "tollbook serve" does.
 
 By default it speaks on stdin and stdout, for a client that starts it:
 

@@ -101,7 +101,7 @@ func TestMCPFollowsThePublication(t *testing.T) {
 	byHTTP := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: address})
 	before := published(t, a.data)
 	for _, s := range []*sdk.ClientSession{byPipe, byHTTP} {
-		data, snapshot := callTool(t, s, "search_services", map[string]any{"per_page": 2, "q": "service"})
+		data, snapshot := callTool(t, s, "search_services", map[string]any{"per_page": 2, "q": "service", "detail": "full"})
 		if snapshot != before || !strings.Contains(data, `"total":12`) || strings.Contains(data, "\u202e") ||
 			!strings.Contains(data, "One\uFFFD call") {
 			t.Errorf("snapshot %s, want %s: %s", snapshot, before, data)

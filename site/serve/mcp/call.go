@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -38,7 +39,7 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 		if a.code != http.StatusOK {
 			return refused(a), nil
 		}
-		result, err := t.result(a, understandsStructure(req.Session))
+		result, err := t.result(a, t.isCompact(values), understandsStructure(req.Session))
 		if err != nil {
 			r.logger.Error("tool failed", "tool", t.name, "err", err)
 			return refused(failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
@@ -78,6 +79,13 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 			if wrong := a.check(value); wrong != "" {
 				return nil, invalid(a.name, wrong)
 			}
+		}
+		if a.param == &paramDetail && value != "" && !slices.Contains(a.param.Values, value) {
+			return nil, invalid(a.name, fmt.Sprintf("must be one of %s; got %.60q", strings.Join(a.param.Values, ", "),
+				value))
+		}
+		if value == "" && a.name == paramPerPage && a.param != nil {
+			value = a.param.Default
 		}
 		values[a.name] = value
 	}
@@ -156,17 +164,69 @@ func refused(a *answer) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(data)}}}
 }
 
-// result returns the result for a response of the API: its JSON and a summary. Clients without structured content get
-// the JSON as text.
-func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
+// isCompact reports whether a call gets the compact form of the response.
+func (t *tool) isCompact(values map[string]string) bool {
+	return compacts[t.route] != nil && t.read == nil && values[paramDetail.Name] != detailFull && values[t.embeds] == ""
+}
+
+// result returns the result for a response of the API: its JSON, compact or not, and a summary. Clients without
+// structured content get the JSON as text.
+func (t *tool) result(a *answer, compact, structured bool) (*sdk.CallToolResult, error) {
 	body := bytes.TrimSpace(a.body.Bytes())
 	data, replaced := replaceInvisible(body)
-	brief, err := t.brief(body)
+	notes := a.notes(replaced)
+	if !compact {
+		return t.assemble(a, body, data, notes, sizes[0], structured)
+	}
+	for i, limit := range sizes {
+		view, err := compacts[t.route](data, limit)
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := json.Marshal(view)
+		if err != nil {
+			return nil, fmt.Errorf("encode the compact response: %w", err)
+		}
+		result, err := t.assemble(a, body, encoded, notes, limit, structured)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := json.Marshal(result)
+		if err != nil {
+			return nil, fmt.Errorf("encode the result: %w", err)
+		}
+		most := maxBytes(view)
+		if !structured {
+			most *= 2 // it contains the JSON as text
+		}
+		if len(whole) <= most || i == len(sizes)-1 {
+			return result, nil
+		}
+	}
+	return nil, errors.New("there are no sizes") // unreachable
+}
+
+// assemble returns a result with this JSON.
+func (t *tool) assemble(a *answer, body, data []byte, notes string, limit size, structured bool) (*sdk.CallToolResult,
+	error) {
+	brief, err := t.brief(body, limit)
 	if err != nil {
 		return nil, err
 	}
+	result := &sdk.CallToolResult{
+		Meta:              sdk.Meta{metaSnapshot: a.header.Get("X-Snapshot")},
+		Content:           []sdk.Content{&sdk.TextContent{Text: brief + notes}},
+		StructuredContent: json.RawMessage(data),
+	}
+	if !structured {
+		result.Content = append(result.Content, &sdk.TextContent{Text: string(data)})
+	}
+	return result, nil
+}
+
+// notes returns the end of a summary: what was replaced, and how to request more rows.
+func (a *answer) notes(replaced int) string {
 	var b strings.Builder
-	b.WriteString(brief)
 	if replaced > 0 {
 		fmt.Fprintf(&b, "Invisible characters, replaced by U+FFFD in the data: %d.\n", replaced)
 	}
@@ -179,23 +239,15 @@ func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	} else {
 		fmt.Fprintf(&b, "Snapshot %s.\n", snapshot)
 	}
-	result := &sdk.CallToolResult{
-		Meta:              sdk.Meta{metaSnapshot: snapshot},
-		Content:           []sdk.Content{&sdk.TextContent{Text: b.String()}},
-		StructuredContent: json.RawMessage(data),
-	}
-	if !structured {
-		result.Content = append(result.Content, &sdk.TextContent{Text: string(data)})
-	}
-	return result, nil
+	return b.String()
 }
 
 // brief returns the summary of a response.
-func (t *tool) brief(data []byte) (string, error) {
+func (t *tool) brief(data []byte, limit size) (string, error) {
 	if t.read != nil {
 		return briefHealth(data)
 	}
-	return brief(t.route, data)
+	return brief(t.route, data, limit)
 }
 
 // nextPage returns the page in a Link header.

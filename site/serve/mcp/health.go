@@ -64,7 +64,7 @@ func briefHealth(data []byte) (string, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return "", fmt.Errorf("parse health: %w", err)
 	}
-	stats, err := brief("stats", []byte(`{"data":`+string(v.Data.Stats)+`}`))
+	stats, err := brief("stats", []byte(`{"data":`+string(v.Data.Stats)+`}`), sizes[0])
 	if err != nil {
 		return "", err
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
-	"tollbook/site/schema"
 )
 
 // tool is a request that agents can make: a route of the table under its own name. The route defines the arguments and
@@ -21,8 +21,9 @@ type tool struct {
 	route string // name of the route
 	// name of the argument whose hashed normal form is the variable segment of the path; "" for none
 	hashed string
+	// name of the argument that embeds members in the rows, so that the result is not compact; "" for none
+	embeds string
 	read   func(context.Context, reader, map[string]string) *answer
-	body   any // body of the result, as in site.Responses; nil for the route's own
 
 	arguments []argument // filled by describe
 }
@@ -31,19 +32,16 @@ type tool struct {
 var tools = []tool{
 	{
 		name: "search_services", title: "Search services", route: "services",
-		about: "Lists paid services with price, status, networks and uptime; filtered, sorted and paginated. " +
-			"Request few rows (per_page) and use filters: list_networks and list_categories return their values.",
+		about: "Lists paid services with price, networks, status, uptime and risk.",
 	},
 	{
 		name: "get_service", title: "One service", route: "service",
-		about: "Returns one service by its slug: endpoints with prices and recipients, uptime, conformance and " +
-			"risk. Other tools return slugs.",
+		about: "Returns one service by its slug: endpoints with prices and recipients, uptime, conformance, risk.",
 	},
 	{
 		name: "lookup_address", title: "Look up a URL before paying", route: "lookup-url", hashed: "url",
 		about: "Returns what to know before paying at a URL: its service, the current price, the recipient, " +
-			"whether a standard client could sign a payment, the risk and the last change. A URL that is not " +
-			"listed gets not_found.",
+			"whether a standard client could sign a payment, the risk and the last change.",
 	},
 	{
 		name: "lookup_recipient", title: "Look up a recipient before paying", route: "lookup-pay-to",
@@ -54,18 +52,17 @@ var tools = []tool{
 		about: "Lists changes of services, newest first: prices, payment schemas and recipients.",
 	},
 	{
-		name: "list_facilitators", title: "Facilitators", route: "facilitators",
+		name: "list_facilitators", title: "Facilitators", route: "facilitators", embeds: "include",
 		about: "Lists facilitators, which settle payments, by the volume measured on chain, which is a lower bound.",
 	},
 	{
 		name: "get_facilitator", title: "One facilitator", route: "facilitator",
-		about: "Returns one facilitator by its id: networks, accounts, the last 90 days, and the listed services " +
-			"whose payments it settles.",
+		about: "Returns one facilitator by its id: volumes, accounts, and the listed services whose payments it " +
+			"settles.",
 	},
 	{
 		name: "list_networks", title: "Networks", route: "networks",
-		about: "Lists the networks on which listed services accept payment, with the abbreviations for the filter " +
-			"of search_services.",
+		about: "Lists the networks on which listed services accept payment.",
 	},
 	{
 		name: "list_categories", title: "Categories", route: "tags",
@@ -76,20 +73,32 @@ var tools = []tool{
 		about: "Returns what is measured on chain and up to when, and what is not known.",
 	},
 	{
-		name: "health", title: "Health of the directory", route: "stats", read: readHealth, body: Health{},
+		name: "health", title: "Health of the directory", route: "stats", read: readHealth,
 		about: "Returns the current snapshot, its age, and the directory's statistics.",
 	},
 }
 
 // snapshotAbout is the description of the argument snapshot.
-const snapshotAbout = "Id of the snapshot to read, from _meta of a previous result, so that several requests see " +
-	"the same facts. The default is the newest snapshot."
+const snapshotAbout = "Id of the snapshot to read, from _meta of a result; by default the newest"
+
+// paramDetail is the argument of each tool whose result has a compact form. The API does not have it.
+var paramDetail = site.Param{Name: "detail", Kind: site.KindChoice, Values: []string{detailCompact, detailFull},
+	Default: detailCompact, About: "full: every member that the API has"}
+
+// Values of the argument detail.
+const (
+	detailCompact = "compact"
+	detailFull    = "full"
+)
+
+// paramPerPage is the parameter that limits the rows of a list. The API's default is larger than that of the tools.
+const paramPerPage = "per_page"
 
 // argument is one argument of a tool.
 type argument struct {
 	name     string
 	required bool           // it is part of the path
-	param    *site.Param    // query parameter; nil for an argument in the path
+	param    *site.Param    // query parameter, or paramDetail; nil for an argument in the path
 	valid    *regexp.Regexp // pattern of a value in the path; nil for any value
 	max      int            // maximum length of a value in the path, in bytes
 	about    string         // description
@@ -124,8 +133,14 @@ func argumentsOf(t *tool) ([]argument, error) {
 		list = append(list, argument{name: segment.Name, required: true, valid: valid, max: segment.MaxLength,
 			about: segment.About})
 	}
-	for i := range route.Params {
-		list = append(list, argument{name: route.Params[i].Name, param: &route.Params[i], about: route.Params[i].About})
+	for _, p := range route.Params { // a copy
+		if p.Name == paramPerPage {
+			p.Default = strconv.Itoa(minRows)
+		}
+		list = append(list, argument{name: p.Name, param: &p, about: p.About})
+	}
+	if compacts[t.route] != nil {
+		list = append(list, argument{name: paramDetail.Name, param: &paramDetail, about: paramDetail.About})
 	}
 	for i := range site.Common {
 		if p := &site.Common[i]; p.Kind == site.KindSnapshot {
@@ -135,7 +150,9 @@ func argumentsOf(t *tool) ([]argument, error) {
 	return list, nil
 }
 
-// describe returns the description of the tool for clients.
+// describe returns the description of the tool for clients. It has no schema of the result: the protocol does not need
+// one for structured content, and the schemas of all tools have 70 kB, which each client would read before its first
+// call. The OpenAPI document, which is a resource, describes every member.
 func (t *tool) describe() (*sdk.Tool, error) {
 	var err error
 	if t.arguments, err = argumentsOf(t); err != nil {
@@ -153,18 +170,9 @@ func (t *tool) describe() (*sdk.Tool, error) {
 	if len(required) > 0 {
 		input["required"] = required
 	}
-	body := t.body
-	if body == nil {
-		body = site.Responses[t.route]
-	}
-	output, err := schema.BodySchema(body)
-	if err != nil {
-		return nil, err
-	}
 	return &sdk.Tool{
-		Name: t.name, Title: t.title, Description: t.about + " " + untrusted, InputSchema: input, OutputSchema: output,
-		Annotations: &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: true, IdempotentHint: true,
-			DestructiveHint: new(false), OpenWorldHint: new(false)},
+		Name: t.name, Title: t.title, Description: t.about + " " + untrusted, InputSchema: input,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 	}, nil
 }
 
@@ -186,8 +194,7 @@ func (a *argument) schema() map[string]any {
 		s["enum"] = p.Values
 	case site.KindSet:
 		s["type"], s["items"], s["uniqueItems"] = "array", map[string]any{"type": "string", "enum": p.Values}, true
-	case site.KindSnapshot:
-		s["pattern"] = site.SnapshotPattern
+	case site.KindSnapshot: // the description says where an id comes from
 	default:
 		s["maxLength"] = site.MaxText
 	}

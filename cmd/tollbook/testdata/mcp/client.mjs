@@ -1,6 +1,6 @@
 // A client made of the official SDK: node client.mjs http URL | stdio COMMAND ARGUMENT...
-// It lists what there is, calls tools, and prints all of it as one line of JSON. The SDK holds each answer to the schema
-// that the tool gave, and throws where it does not fit.
+// It lists what there is, calls tools, and prints all of it as one line of JSON. The SDK throws for an answer that the
+// protocol does not allow.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";

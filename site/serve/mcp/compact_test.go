@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestCut checks that a text has at most so many bytes of JSON, is valid and ends with an ellipsis if it is shortened.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"", 5, ""},
+		{"abc", 5, "abc"},
+		{"abcde", 5, "abcde"},
+		{"abcdef", 5, "ab…"},
+		{"ééééé", 8, "éé…"},
+		{"<<<", 12, "<…"},
+		{"a\n\nb", 5, "a b"},
+		{`""""`, 8, `""""`},
+		{`"""""`, 8, `""…`},
+		{"\u202e\u200bab", 5, "ab"},
+	} {
+		got := cut(tt.in, tt.limit)
+		data, err := json.Marshal(got)
+		if got != tt.want || err != nil || len(data)-2 > tt.limit {
+			t.Errorf("cut(%q, %d) = %q of %d bytes, want %q", tt.in, tt.limit, got, len(data)-2, tt.want)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("a <b> &\u2028 \"\\\" é 😀 \xff", 9)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		limit = min(max(limit, 3), 200)
+		got := cut(s, limit)
+		data, err := json.Marshal(got)
+		if err != nil || len(data)-2 > limit || !utf8.ValidString(got) {
+			t.Errorf("cut(%q, %d) = %q, %s, %v", s, limit, got, data, err)
+		}
+	})
+}
+
+// TestHostileTextsStaySmall checks the size of results in which each text that a stranger chooses is as long as can be
+// and each byte of it needs six in JSON.
+func TestHostileTextsStaySmall(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("<", 400)
+	slug := strings.Repeat("a", 80)
+	list := func(row string, n int) string {
+		return strings.Join(strings.Split(strings.Repeat(row+"\n", n), "\n")[:n], ",")
+	}
+	networks := list(`"`+strings.Repeat("x", 8)+":"+strings.Repeat("y", 32)+`"`, 40)
+	row := fmt.Sprintf(`{"slug":%q,"name":%q,"description":%q,"category":%q,"status":"degraded",`+
+		`"min_price_usd":0.000000000000000001,"networks":[%s],"uptime_24h":99.99,"risk_level":"danger",`+
+		`"risk_reason":%q,"created_at":"2026-11-20T00:00:00.000Z"}`, slug, long, long, long, networks, long)
+	price := fmt.Sprintf(`{"network":%q,"asset_name":%q,"price":%q,"price_usd":"0.1","pay_to":%q}`, long, long, long,
+		long)
+	endpoint := fmt.Sprintf(`{"method":%q,"path":%q,"description":%q,"networks":[%s],"pricing":[%s]}`, long, long, long,
+		networks, list(price, 8))
+	flag := fmt.Sprintf(`{"level":"danger","code":"x","title":%q,"evidence":%q}`, long, long)
+	service := fmt.Sprintf(`{"slug":%q,"name":%q,"description":%q,"base_url":%q,"category":%q,"networks":[%s],`+
+		`"endpoints":[%s],"assessment":{"risk":{"level":"danger","flags":[%s]},"compliance":{"grade_reason":%q}}}`,
+		slug, long, long, long, long, networks, list(endpoint, 12), list(flag, 20), long)
+	change := fmt.Sprintf(`{"slug":%q,"name":%q,"type":"schema_changed","observed_at":"2026-11-20T00:00:00.000Z",`+
+		`"summary":{"schemaAdded":[%s]}}`, slug, long, list(fmt.Sprintf("%q", long), 50))
+	for _, tt := range []struct {
+		tool, args, body string
+		most             int
+	}{
+		{"search_services", `{}`, `{"data":[` + list(row, 10) +
+			`],"meta":{"total":10000,"page":1,"per_page":10,"total_pages":1000}}`, 4096},
+		{"search_services", `{}`, `{"data":[` + list(row, 100) + `],"meta":{"total":100}}`, 40960},
+		{"get_service", `{"slug":"a"}`, `{"data":` + service + `}`, 4096},
+		{"list_changes", `{}`, `{"data":[` + list(change, 10) + `],"meta":{"total":10}}`, 4096},
+	} {
+		s, err := New(Options{Reader: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Snapshot", "20261120T123000Z-70a77d")
+			_, _ = io.WriteString(w, tt.body)
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body := post(t, listen(t, NewHandler(s, nil)), fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tt.tool, tt.args),
+			nil)
+		if len(body) > tt.most || !strings.Contains(body, `"structuredContent":`) || !strings.Contains(body, slug) {
+			t.Errorf("%s: %d bytes, want at most %d:\n%.3000s", tt.tool, len(body), tt.most, body)
+		}
+	}
+}
