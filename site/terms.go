@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The full text of services is stored as terms: for each term, the services that contain it and how much. v1/terms.json
-// lists the files of terms, so that a query reads only the files of its own words.
+// The full text of services is stored by term. The line of a term lists the services that have it. v1/terms.json lists
+// the files of terms, so that a query reads only the files of its own words.
 
 const (
 	// TermsFile is the key of the TermIndex.

@@ -11,29 +11,28 @@
 // terms of each service with a Weigher. Find reads those weights. It computes with integers alone, so that the same
 // steps in JavaScript (search.js, with the tables of Tables) give the same result:
 //
-//  1. Fold the query. Split it into runs of letters and digits. Split a run further where Han, Kana
-//     and Hangul begin or end. Drop stop words. Cut a run of Han, Kana or Hangul into pairs of neighbouring characters,
-//     the last character alone; each pair is a word and its own stem. Cut any other run to 32 characters; it is a word,
-//     and Stem returns its stem.
-//  2. From left to right, divide the words into units. At each word take the longest phrase of Concepts whose stems
-//     follow each other there and whose concept's term some service has. Behind the first word of a phrase, a word
-//     follows "to" in the query if and only if it does in the phrase ("to " and the stem, in the tables). It is a unit with one posting, read as a
-//     synonym. A phrase whose concept no service has is skipped, and the next shorter one is tried. Without a phrase the
-//     word is a unit: its posting is that of its stem, read as exact.
+//  1. Fold the query. Split it into runs of letters and digits. Split a run further where Han, Kana and Hangul begin
+//     or end. Drop stop words. Cut a run of Han, Kana or Hangul into pairs of neighbouring characters, the last
+//     character alone. Each pair is a word and its own stem. Cut any other run to 32 characters. It is a word, and Stem
+//     returns its stem.
+//  2. From left to right, divide the words into units. At each word take the longest phrase whose stems follow each
+//     other there and whose concept's term some service has. It is a unit with one posting, read as a synonym. Behind
+//     the first word of a phrase, a word follows "to" in the query if and only if it does in the phrase ("to " and the
+//     stem, in the tables). Without such a phrase the word is a unit. Its posting is that of its stem, read as exact.
 //  3. If no service has the stem of the last word, and the word has two characters or more, it is read as a prefix. Its
-//     postings are those of all words' terms that begin with it; of Stem(w) for each word w that completes a suffix of
-//     SuffixRules of which 1 to all but one letters end the prefix; and of each concept that has a phrase of one word
-//     whose stem begins with the prefix, if the prefix has three characters or more.
+//     postings are those of all words' terms that begin with it. If letters at its end begin a suffix of SuffixRules
+//     (not all of the suffix), complete the suffix: the posting of the new word's stem is one more. If it has three
+//     characters or more, so are those of all concepts with a phrase of one word whose stem begins with it.
 //  4. A word without a posting is unknown. If it has five letters or more, all in a-z, read the vocabulary and replace
 //     the word by the best word that one edit makes of it: two neighbouring letters exchanged, a letter removed,
-//     replaced or inserted. The number of an edited word is that of its stem in the vocabulary, or 1 if the vocabulary
-//     does not have it and a phrase begins with it; words with 0 and stop words are left out. The best begins with the
-//     same letter, if any does; of those has the largest number; of those is the first by the alphabet. If a word was
-//     replaced, repeat steps 2 and 3 with the new words, once.
+//     replaced or inserted. The number of an edited word is that of its stem in the vocabulary. It is 1 if the
+//     vocabulary does not have the stem and a phrase begins with it. Words with 0 and stop words are left out. The best
+//     word begins with the same letter, if any does. Of those it has the largest number, then it is the first by the
+//     alphabet. If a word was replaced, repeat steps 2 and 3 with the new words, once.
 //  5. Drop units without a posting, and units whose first posting is that of a unit before. The IDF of a unit is the
 //     largest of its postings'. A service's score for a unit is the largest of weight × IDF over the postings with the
 //     service. Its score is the sum over the units.
-//  6. A service is a hit if the IDFs of the units that it has are at least half of the IDFs of all units. Hits are sorted
-//     by score, the highest first, then by place. Relevance is score × 1000 / (100 × the IDFs of all units), rounded
-//     down.
+//  6. A service is a hit if the IDFs of the units that it has are at least half of the IDFs of all units. Hits are
+//     sorted by score, the highest first, then by place. Relevance is score × 1000 / (100 × the IDFs of all units),
+//     rounded down.
 package search

@@ -81,8 +81,8 @@ type Hit struct {
 	Score int // the sum of weight × IDF over the query's units
 }
 
-// Found is the result of a search.
-type Found struct {
+// Result is what a query matches.
+type Result struct {
 	Readings []site.Reading
 	Hits     []Hit // the highest score first; equal scores by place
 	// Ceiling is the score of a service that has the whole weight of each unit. No score is higher.
@@ -91,12 +91,12 @@ type Found struct {
 }
 
 // Matches reports whether a text contains a term of the query.
-func (f *Found) Matches(text string) bool {
+func (f *Result) Matches(text string) bool {
 	return slices.ContainsFunc(Terms(text), func(t string) bool { return f.terms[t] })
 }
 
 // Relevance returns a score in thousandths of the ceiling.
-func (f *Found) Relevance(score int) int {
+func (f *Result) Relevance(score int) int {
 	if f.Ceiling == 0 {
 		return 0
 	}
@@ -119,7 +119,7 @@ func (u *unit) idf() (idf int) {
 }
 
 // Find searches for a text that a reader typed. The package comment describes the steps.
-func Find(index *site.TermIndex, text string, from Source) (*Found, error) {
+func Find(index *site.TermIndex, text string, from Source) (*Result, error) {
 	words, ignored := split(Fold(text))
 	r := reader{index: index, from: from}
 	units, err := r.read(words)
@@ -135,7 +135,7 @@ func Find(index *site.TermIndex, text string, from Source) (*Found, error) {
 			return nil, err
 		}
 	}
-	f := &Found{Readings: []site.Reading{}, Hits: []Hit{}, terms: map[string]bool{}}
+	f := &Result{Readings: []site.Reading{}, Hits: []Hit{}, terms: map[string]bool{}}
 	f.Readings = append(f.Readings, readings...)
 	for _, u := range units {
 		f.Readings = append(f.Readings, u.reading)
@@ -148,7 +148,7 @@ func Find(index *site.TermIndex, text string, from Source) (*Found, error) {
 }
 
 // score computes the hits of the units.
-func (f *Found) score(units []unit, services int) {
+func (f *Result) score(units []unit, services int) {
 	scores, matched := make([]int, services), make([]int, services)
 	best := make([]int, services)
 	total := 0

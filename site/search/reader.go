@@ -115,8 +115,8 @@ func (r *reader) readPrefix(prefix string) (list []*Posting, err error) {
 	return list, nil
 }
 
-// otherCompletions returns terms that a prefix may mean besides those in the file of its first letters, sorted: the
-// frequent words that begin with it, the stems of what it becomes if a suffix at its end is completed, and concepts.
+// otherCompletions returns further terms that a prefix may mean, sorted. They are frequent words that begin with it,
+// stems of what it becomes if a suffix at its end is completed, and concepts with a phrase of one word.
 func (r *reader) otherCompletions(prefix string) (terms []string) {
 	for name := range r.index.Shards {
 		if len(name) > 2 && strings.HasPrefix(name, prefix) && isWord(name) {

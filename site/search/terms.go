@@ -115,15 +115,15 @@ func cut(word string) string {
 }
 
 // phrasesAt returns the phrases of concepts that begin at the word i, the longest first.
-func phrasesAt(words []word, i int) (found []phrase) {
+func phrasesAt(words []word, i int) (list []phrase) {
 	for _, p := range phrases[words[i].stem] {
 		if len(p.stems) <= len(words)-i && !slices.ContainsFunc(indexes(len(p.stems)), func(k int) bool {
 			return !words[i+k].is(p.stems[k], k > 0)
 		}) {
-			found = append(found, p)
+			list = append(list, p)
 		}
 	}
-	return found
+	return list
 }
 
 // is reports whether a word is that of a phrase. The first word of a phrase may follow any other.
@@ -174,8 +174,8 @@ func termsOf(text string) (terms []string) {
 	words, _ := split(Fold(text))
 	for i, w := range words {
 		terms = append(terms, w.stem)
-		if found := phrasesAt(words, i); len(found) > 0 {
-			terms = append(terms, found[0].term)
+		if longest := phrasesAt(words, i); len(longest) > 0 {
+			terms = append(terms, longest[0].term)
 		}
 	}
 	return terms

@@ -20,12 +20,13 @@ func fields(d *Document) [fieldCount][]string {
 	return [fieldCount][]string{{d.Name}, d.Tags, {d.Category}, {d.Description}, d.Paths, d.Descriptions}
 }
 
-// field is a part of a document. A field's weight multiplies how often it has a term. length is the typical number of
-// terms of the field, and slope says how much a longer field is worth less: by nothing for 0, in proportion to its
-// length for 1. Typical lengths are constants, so that a service's weights do not depend on what others write.
+// field is a part of a document. Typical lengths are constants, so that a service's weights do not depend on what
+// others write.
 type field struct {
-	name                  string
-	weight, length, slope float64
+	name   string
+	weight float64 // multiplies how often the field has a term
+	length float64 // the typical number of terms
+	slope  float64 // 0 if a longer field is worth as much, 1 if it is worth less in proportion to its length
 }
 
 const fieldCount = 6
