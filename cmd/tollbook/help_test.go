@@ -139,6 +139,14 @@ func TestCommandLineErrors(t *testing.T) {
 			"--publish-to tollbook-data/public: builds are published to this folder already"},
 		{"up --visit-limit 0s", "--visit-limit 0s: use 1s or more"},
 		{"up --rpc base=nonsense", "give a URL that begins with https:// or http://"},
+		{"show", "SLUG is missing; see tollbook show --help"},
+		{"show acme --directory directory.example", "give a URL such as https://directory.example"},
+		{"show acme --directory https://directory.example?key=1", "give a URL such as https://directory.example"},
+		{"show acme --directory https://directory.example --data x", "give --directory or --data, not both"},
+		{"check acme.example", "check needs a URL such as https://api.acme.example/quote"},
+		{"check https://acme.example --price cheap", `--price "cheap": give an amount in US dollars such as 0.01`},
+		{"check https://acme.example --pay-to=", `--pay-to "": give the address of a recipient`},
+		{"check https://acme.example --method POST", "--method has no effect without --ask"},
 		{"build --expand some", `--expand "some": use all or none`},
 		{"build --every 0s", "--every 0s: use 1s or more"},
 		{"build --site-base-url tollbook.example",
@@ -166,7 +174,8 @@ func TestCommandLineErrors(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
-		{"", "Available Commands:"},
+		{"", "Find and check services:"},
+		{"", "Run a directory:"},
 		{"services", "EXIT STATUS"},
 		{"help build", "--expand"},
 		{"demo --help", "Ctrl-C stops"},

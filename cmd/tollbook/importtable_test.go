@@ -36,7 +36,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"golang.org/x/sync"},
 	},
 	"cmd/tollbook/completion": {
-		ours:    []string{"cmd/tollbook/usage", "output", "output/archive", "site", "site/x402"},
+		ours: []string{"cmd/tollbook/directory", "cmd/tollbook/usage", "output/archive", "site", "site/display",
+			"site/x402"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
 	"cmd/tollbook/database": {ours: []string{"site/postgres", "site/postgres/migration", "site/postgres/private"}},
@@ -140,6 +141,30 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output",
 			"output/objects",
 		},
+	},
+	"cmd/tollbook/directory": {
+		ours: []string{"cmd/tollbook/redact", "cmd/tollbook/usage", "cmd/tollbook/version", "output", "site",
+			"site/display", "site/serve", "site/x402"},
+	},
+	"cmd/tollbook/reader": {
+		ours: []string{
+			"cmd/tollbook/cli",
+			"cmd/tollbook/directory",
+			"cmd/tollbook/redact",
+			"cmd/tollbook/settings",
+			"cmd/tollbook/usage",
+			"cmd/tollbook/version",
+			"crawl/probe",
+			"render/command",
+			"site",
+			"site/display",
+			"site/encode",
+			"site/invisible",
+			"site/lookup",
+			"site/suggestion",
+			"site/x402",
+		},
+		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text"},
 	},
 	"cmd/tollbook/doctor": {
 		ours: []string{

@@ -15,6 +15,7 @@ import (
 	"tollbook/cmd/tollbook/completion"
 	"tollbook/cmd/tollbook/decisions"
 	"tollbook/cmd/tollbook/migration"
+	"tollbook/cmd/tollbook/reader"
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
@@ -22,9 +23,9 @@ import (
 	"tollbook/cmd/tollbook/version"
 )
 
-// exitStatus returns 2 for an error of the command line and for a lint without a result, else 1.
+// exitStatus returns 2 for an error of the command line and for a lint or check without a result, else 1.
 func exitStatus(err error) int {
-	if errors.As(err, new(usage.Error)) || errors.Is(err, errUnread) {
+	if errors.As(err, new(usage.Error)) || errors.Is(err, errUnread) || errors.Is(err, reader.ErrUnknown) {
 		return 2
 	}
 	return 1
@@ -56,7 +57,8 @@ EXIT STATUS
 0 for success, 1 for a failure, 2 for an error in the command line or the configuration.`,
 		Example: `  tollbook demo                          try it offline, with sample services
   tollbook services apply services.toml
-  tollbook up                            run a whole directory`,
+  tollbook up                            run a whole directory
+  tollbook show acme-quotes --directory https://directory.example`,
 		Version:           version.Line(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -69,6 +71,7 @@ EXIT STATUS
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
 		newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
 		decisions.NewExport(), decisions.NewImport(), migration.New(), newConfigCommand(c), newCompletionCommand())
+	addReaderCommands(cmd)
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() || strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
@@ -90,6 +93,25 @@ EXIT STATUS
 		return usage.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	return cmd
+}
+
+// Groups of commands in the help.
+const (
+	readerGroup   = "reader"
+	operatorGroup = "operator"
+)
+
+// addReaderCommands adds the commands for the users of a directory, and shows them before the operator's.
+func addReaderCommands(root *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: readerGroup, Title: "Find and check services:"},
+		&cobra.Group{ID: operatorGroup, Title: "Run a directory:"})
+	for _, c := range root.Commands() {
+		c.GroupID = operatorGroup
+	}
+	for _, c := range reader.New() {
+		c.GroupID = readerGroup
+		root.AddCommand(c)
+	}
 }
 
 func newCompletionCommand() *cobra.Command {

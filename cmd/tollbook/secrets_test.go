@@ -129,6 +129,7 @@ rpc = ["http://`+url.UserPassword("me", secrets["user of a node"]).String()+"@"+
 // commandLines are the arguments of every command. %DIR is the folder of the test, %URL a URL with a secret.
 var commandLines = map[string][]string{
 	"build":               {"--data", "%DIR/data"},
+	"check":               {"%URL", "--ask", "--crawl-allow-private", "127.0.0.1", "--directory", "%URL"},
 	"completion":          {"bash"},
 	"config":              {"--json"},
 	"crawl":               {"--once", "--data", "%DIR/data"},
@@ -167,6 +168,7 @@ var commandLines = map[string][]string{
 	"services retire":     {"nobody", "--data", "%DIR/data"},
 	"services show":       {"nobody", "--data", "%DIR/data"},
 	"services verify":     {"--all", "--data", "%DIR/data"},
+	"show":                {"nobody", "--directory", "%URL"},
 	"submissions approve": {"--verified", "--yes", "--data", "%DIR/data"},
 	"submissions list":    {"--data", "%DIR/data"},
 	"submissions reject":  {"00000000-0000-4000-8000-000000000000", "--reason", "No.", "--data", "%DIR/data"},
@@ -408,6 +410,8 @@ func TestSecretsInAddresses(t *testing.T) {
 	} {
 		for _, args := range [][]string{
 			{"verify", address}, {"ready", address}, {"lint", address}, {"lint", "--json", address},
+			{"show", "nobody", "--directory", address}, {"check", "--ask", "--data", dir, address},
+			{"check", "--ask", "--directory", address, address},
 			{"serve", "--serve-listen", "127.0.0.1:-1", "--from", address}, {"mcp", "--from", address},
 			{"publish", "--publish-to", address}, {"prune", "--publish-to", address},
 			{"rollback", "20261120T000000Z-0123ab", "--publish-to", address},

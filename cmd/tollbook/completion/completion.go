@@ -1,21 +1,24 @@
 // Package completion says what a shell offers when somebody presses Tab, beyond the names of commands and flags. It
-// reads the published folder alone: it must never wait for a database, a bucket or a chain.
+// reads the published folder, or for at most a second the directory that a user named: it must never wait for a
+// database, a bucket or a chain.
 package completion
 
 import (
-	"encoding/json"
+	"context"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"tollbook/cmd/tollbook/directory"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/x402"
 )
 
@@ -40,6 +43,7 @@ var argumentValues = map[string]func(cmd *cobra.Command) []string{
 	"tollbook services retire": slugs,
 	"tollbook services verify": slugs,
 	"tollbook services show":   slugs,
+	"tollbook show":            slugs,
 }
 
 // Register adds completions to cmd and all commands below it. configure gives the flags of a command their values from
@@ -62,8 +66,19 @@ func Register(cmd *cobra.Command, configure func(*cobra.Command) error) {
 			registerValues(cmd, name, values)
 		}
 	}
-	if cmd.Flags().Lookup("network") != nil {
+	isReader := cmd.Flags().Lookup("directory") != nil
+	if cmd.Flags().Lookup("network") != nil && !isReader {
 		registerValues(cmd, "network", networkNames())
+	}
+	for name, values := range directoryValues {
+		if cmd.Flags().Lookup(name) != nil && isReader {
+			_ = cmd.RegisterFlagCompletionFunc(name, func(
+				cmd *cobra.Command, _ []string, _ string,
+			) ([]string, cobra.ShellCompDirective) {
+				_ = configure(cmd)
+				return values(cmd), cobra.ShellCompDirectiveNoFileComp
+			})
+		}
 	}
 	if cmd.Flags().Lookup("data") != nil {
 		_ = cmd.MarkFlagDirname("data")
@@ -97,27 +112,59 @@ func publicFolder(cmd *cobra.Command) string {
 	return filepath.Join(data, "public")
 }
 
-// slugs returns the services of the current snapshot.
+// wait is how long a directory may take to answer.
+const wait = time.Second
+
+// read returns what do reads from the directory of the command: the one of its flag --directory, if it has that and
+// --data is not on the command line, else the one in the folder. It returns nothing if that fails, because a shell
+// would show an error in the middle of a command line.
+func read[T any](cmd *cobra.Command, do func(context.Context, *directory.Reader) ([]T, error)) []T {
+	url := ""
+	if f := cmd.Flags().Lookup("directory"); f != nil && !cmd.Flags().Changed("data") {
+		url = f.Value.String()
+	}
+	r, err := directory.Open(directory.Options{URL: url, Public: publicFolder(cmd)})
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), wait)
+	defer cancel()
+	list, err := do(ctx, r)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// isSafe reports whether a shell inserts a value as it is. A directory may send any text.
+func isSafe(value string) bool {
+	return value != "" && strings.IndexFunc(value, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" ._-", r)
+	}) < 0
+}
+
+// slugs returns the services of the directory.
 func slugs(cmd *cobra.Command) []string {
-	source, err := output.OpenSource(publicFolder(cmd), slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil
-	}
-	defer source.Close()
-	snap, err := source.Current()
-	if err != nil {
-		return nil
-	}
-	defer snap.Release()
-	data, err := snap.ReadFile(site.IndexFile)
-	if err != nil {
-		return nil
-	}
-	var index site.Index
-	if err := json.Unmarshal(data, &index); err != nil {
-		return nil
-	}
-	return index.Slugs
+	return read(cmd, func(ctx context.Context, r *directory.Reader) ([]string, error) { return r.Slugs(ctx) })
+}
+
+// directoryValues return the values of flags from the directory, by the flag's name.
+var directoryValues = map[string]func(cmd *cobra.Command) []string{
+	"category": func(cmd *cobra.Command) []string {
+		list := read(cmd, func(ctx context.Context, r *directory.Reader) ([]string, error) { return r.Categories(ctx) })
+		return slices.DeleteFunc(list, func(s string) bool { return !isSafe(s) })
+	},
+	"network": func(cmd *cobra.Command) (names []string) {
+		for _, n := range read(cmd, func(ctx context.Context, r *directory.Reader) ([]site.Network, error) {
+			return r.Networks(ctx)
+		}) {
+			if isSafe(n.Abbreviation) { // bash splits a CAIP-2 id at its colon
+				names = append(names, n.Abbreviation+"\t"+display.Name(n.Name))
+			}
+		}
+		return names
+	},
 }
 
 // snapshots returns the ids of the snapshots in the folder, the newest first.

@@ -9,7 +9,8 @@ import (
 
 // sectionIntros say what each section of the configuration file is for.
 var sectionIntros = []struct{ name, about string }{
-	{"", "This key comes before the first section of the file. Every command that reads or writes a directory uses it"},
+	{"", "These keys come before the first section of the file. Commands that find and check services use both, others " +
+		"`data`"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"services", "A file of services that is applied at each start: up"},
@@ -75,10 +76,10 @@ a variable, a variable over the file. ´tollbook config´ prints every setting i
 ## Names
 
 One rule gives every setting three names. The key ´per_day´ of section ´[synthesis]´ is the flag ´--synthesis-per-day´
-and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. The key ´data´ has no section: it is ´--data´ and ´TOLLBOOK_DATA´.
-Every command refuses an unknown key or ´TOLLBOOK_´ variable and suggests the nearest name. Commas separate the values
-of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the configuration file are
-relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
+and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. The keys ´data´ and ´directory´ have no section: ´data´ is ´--data´ and
+´TOLLBOOK_DATA´. Every command refuses an unknown key or ´TOLLBOOK_´ variable and suggests the nearest name. Commas
+separate the values of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the
+configuration file are relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
 
 Options of single commands, such as ´--once´ or ´--json´, are not settings; ´--help´ lists them. Commands that run
 beside a server (´demo´, ´mcp´, ´index´, ´edge´) have their own ´--listen´, ´--metrics´ or ´--rate-limit´, so that two
@@ -101,7 +102,7 @@ func Documentation() string {
 	for _, s := range sectionIntros {
 		heading := "[" + s.name + "]"
 		if s.name == "" {
-			heading = "The data folder"
+			heading = "Which directory"
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| key | flag | variable | default | meaning |\n"+
 			"| --- | --- | --- | --- | --- |\n", heading, s.about)

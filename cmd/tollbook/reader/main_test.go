@@ -1,0 +1,9 @@
+package reader
+
+import (
+	"testing"
+
+	"tollbook/site/postgres/postgrestest"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }

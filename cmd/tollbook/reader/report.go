@@ -1,0 +1,130 @@
+package reader
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tollbook/cmd/tollbook/directory"
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+// report is the result of check and the form of its JSON: fields are added, never renamed.
+type report struct {
+	URL      string          `json:"url"` // normal form
+	Verdict  string          `json:"verdict"`
+	Findings []finding       `json:"findings"`
+	Observed json.RawMessage `json:"observed"` // null if the URL is not listed
+	Answer   *answer         `json:"answer"`   // null without --ask
+
+	record *record
+}
+
+// has reports whether a finding is about something and has a result.
+func (r *report) has(about, result string) bool {
+	return slices.ContainsFunc(r.Findings, func(f finding) bool { return f.About == about && f.Result == result })
+}
+
+// labels are the results of findings for people.
+var labels = map[string]string{
+	resultSame: "as observed", resultDiffers: "DIFFERS", resultDanger: "DANGER", resultUnknown: "unknown",
+	resultNote: "note",
+}
+
+// text returns the report for people.
+func (r *report) text() string {
+	var p page
+	p.wrap("", r.URL)
+	if k := r.record; k != nil {
+		p.wrap("", fmt.Sprintf("%s: %s (%s, risk %s)", own(k.Service.Slug), display.Name(k.Service.Name),
+			display.Status(k.Service.Status), display.Line(k.Service.Risk, display.MaxCode)))
+	}
+	p.line("")
+	for _, f := range r.Findings {
+		label := labels[f.Result]
+		if f.Result == resultSame || f.Result == resultDiffers {
+			p.value(label, f.About+": "+f.Text)
+			continue
+		}
+		p.value(label, f.Text)
+	}
+	if r.Verdict == verdictListed {
+		for i, o := range r.record.options {
+			if i == endpointLines {
+				p.value("observed", fmt.Sprintf("%d more", len(r.record.options)-i))
+				break
+			}
+			p.value("observed", o.Method+" "+o.String()+sinceText(o.since))
+		}
+	}
+	p.line("")
+	p.wrap("", r.conclusion())
+	return plain(p.String())
+}
+
+// conclusion returns the verdict in a sentence.
+func (r *report) conclusion() string {
+	switch r.Verdict {
+	case resultSame:
+		return "Same as observed."
+	case verdictListed:
+		return "Listed and not in danger. Nothing was compared: give --pay-to, --network and --price, or --ask."
+	case resultDiffers:
+		return "Do not pay before you know why it differs."
+	case resultDanger:
+		return "Do not pay."
+	}
+	if r.record == nil {
+		return "No verdict: the directory knows nothing about this URL."
+	}
+	return "No verdict: the URL could not be compared."
+}
+
+// failure returns the error of a verdict other than same and listed.
+func (r *report) failure() error {
+	switch r.Verdict {
+	case resultDiffers:
+		return fmt.Errorf("%s differs from what the directory observed", r.URL)
+	case resultDanger:
+		return fmt.Errorf("%s: a payment is advised against", r.URL)
+	case resultUnknown:
+		return fmt.Errorf("%s: %w", r.URL, ErrUnknown)
+	}
+	return nil
+}
+
+// findRecipients returns which listed services are paid at recipients that were not observed at the URL.
+func findRecipients(ctx context.Context, r *directory.Reader, c claim, a *answer) (list findings) {
+	seen := map[string]bool{}
+	look := func(network, payTo string) {
+		normal := site.NormalRecipient(network, payTo)
+		if network == "" || !isAddress(payTo) || strings.Contains(payTo, "/") || seen[normal] || len(seen) == maxNames {
+			return
+		}
+		seen[normal] = true
+		recipient, err := directory.GetData[site.RecipientLookup](ctx, r,
+			"/v1/lookup/pay-to/"+network+"/"+payTo+".json")
+		if err != nil || len(recipient.Services) == 0 {
+			return // a note only: nothing is record
+		}
+		names := make([]string, min(len(recipient.Services), maxNames))
+		for i := range names {
+			names[i] = own(recipient.Services[i].Slug)
+		}
+		list.add(aboutRecipient, resultNote, "%s is the recipient of %s: %s", own(payTo),
+			display.Plural(int64(recipient.ServiceCount), "listed service", "listed services"),
+			strings.Join(names, ", "))
+	}
+	if c.PayTo != "" {
+		look(c.Network, c.PayTo)
+	}
+	if a != nil {
+		for _, o := range a.Options {
+			look(o.Network, o.PayTo)
+		}
+	}
+	return list
+}

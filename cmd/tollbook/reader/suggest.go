@@ -1,0 +1,44 @@
+package reader
+
+import (
+	"fmt"
+	"strings"
+
+	"tollbook/cmd/tollbook/directory"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/site"
+	"tollbook/site/suggestion"
+)
+
+// suggested is the maximum number of names in a suggestion.
+const suggested = 3
+
+// suggest returns the end of an error about an unknown name: the names that contain it, else the one that is the fewest
+// edits away, else what to do instead.
+func suggest(name string, names []string, otherwise string) string {
+	lower := strings.ToLower(name)
+	var list []string
+	for _, n := range names {
+		if lower != "" && strings.Contains(strings.ToLower(n), lower) && len(list) < suggested {
+			list = append(list, fmt.Sprintf("%q", own(n)))
+		}
+	}
+	if len(list) > 0 {
+		return "; did you mean " + strings.Join(list, " or ") + "?"
+	}
+	if s := suggestion.Text(lower, names); s != "" {
+		return s
+	}
+	return "; " + otherwise
+}
+
+// noNetwork returns the error for a name that means no network of the directory.
+func noNetwork(name string, list []site.Network) error {
+	var names, common []string
+	for i := range list {
+		names = append(names, directory.NetworkValue(list[i]))
+		common = append(common, strings.ToLower(list[i].Name))
+	}
+	return usage.Errorf("--network %q: there is no such network%s", own(name), suggest(name, append(common, names...),
+		"the directory has "+own(strings.Join(names, " "))))
+}
