@@ -12,7 +12,6 @@ import (
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
-	"tollbook/site/encode"
 	"tollbook/site/postgres"
 )
 
@@ -50,8 +49,9 @@ type job struct {
 	files   []file
 	listing site.Listing
 	rows    [][]byte // of the catalogue
-	digest  string   // of the inputs of the rendered files; "" if the build has no Program
-	copied  bool     // the rendered files were copied from the previous snapshot
+	row     encodedRow
+	digest  string // of the inputs of the rendered files; "" if the build has no Program
+	copied  bool   // the rendered files were copied from the previous snapshot
 	done    chan struct{}
 }
 
@@ -66,6 +66,7 @@ type services struct {
 	last      *lastGood
 	lookups   *lookups
 	catalogue *catalogue
+	rows      *rowWriter
 	totals    map[string]int // of lists; receives the number of changes of each service
 	to        tree
 	progress  func(done, total int) // may be nil
@@ -169,6 +170,9 @@ func (s *services) add(j *job) error {
 	if err := s.catalogue.addRows(j.rows); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
+	if err := s.rows.addRow(j.row); err != nil {
+		return fmt.Errorf("write rows: %w", err)
+	}
 	err := guard(func() error {
 		s.count(j)
 		if s.last.has(j.listing.Item.Slug) {
@@ -215,7 +219,9 @@ func (s *services) run(j *job) error {
 			return s.aside.lose(slug)
 		}
 		j.files = files
-		return nil
+		var err error
+		j.row, err = encodeRow(newServiceRow(&j.listing, s.last.readRow(slug)))
+		return err
 	}
 	if s.aside.has(slug) {
 		return nil // its facts could not be read
@@ -235,7 +241,7 @@ func (s *services) runService(j *job) error {
 	if j.rows, err = s.catalogue.rowsOf(j.place, l); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
-	if _, err := encode.Row(&l.Item); err != nil {
+	if j.row, err = encodeRow(newServiceRow(l, nil)); err != nil {
 		return fmt.Errorf("write row: %w", err)
 	}
 	put := func(name string, data []byte) error {

@@ -106,17 +106,21 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 	return x, err
 }
 
-// writeServices writes the files of services and the catalogue, and collects the rows of look-ups. It counts each
+// writeServices writes the files of services, their rows and the catalogue, and collects the rows of look-ups. It counts each
 // service's log of changes in totals.
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
 	w.catalogue.add = to.Add
 	totals[bare("discovery", "").ListKey()] = w.catalogue.total
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
-		last: w.last, lookups: w.lookups, catalogue: w.catalogue, totals: totals, to: to, progress: w.progress,
+		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
+		totals: totals, to: to, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err
+	}
+	if err := s.rows.end(); err != nil {
+		return fmt.Errorf("write columns: %w", err)
 	}
 	if err := w.catalogue.end(); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)

@@ -1,5 +1,7 @@
 package site
 
+import "strconv"
+
 // One is the body of a response with one object.
 type One[T any] struct {
 	Data T `json:"data"`
@@ -116,6 +118,11 @@ var Files = []File{
 	{"search", "/" + SearchFile, SearchIndex{}, "Index of the search shards, with the number of rows in each."},
 	{"search-shard", "/" + searchFolder + "{letters}.json", List[ServiceListItem, TotalMeta]{},
 		"Services whose name has a word that starts with these letters, by slug."},
+	{"rows", "/" + rowsFolder + "{number}.json", List[ServiceRow, TotalMeta]{},
+		"A block of " + strconv.Itoa(RowsPerBlock) + " services, in the order of the slugs in the index."},
+	{"column", "/" + columnsFolder + "{column}.json", One[[]any]{},
+		"One member of all services, in the order of the slugs in the index. The parameters in " + RoutesFile +
+			" name the column that they compare."},
 	{"feed", "/" + FeedFile, Feed{}, "The newest change records as a JSON Feed; /feed.xml contains the same in Atom."},
 	{"service-feed", "/services/{slug}/changes.json", Feed{},
 		"A service's newest change records as a JSON Feed; changes.xml in the same folder contains the same in Atom."},
@@ -151,6 +158,8 @@ var Segments = []Segment{
 		"a tilde and two hexadecimal digits"},
 	{"shard", "^[0-9a-f]{2}$", 2, "First two digits of a hash"},
 	{"type", "^[a-z_]+$", 32, "Type of change records"},
+	{"column", "^[a-z0-9_]+$", 32, "Name of a column"},
+	{"number", "^(0|[1-9][0-9]*)$", 18, "Number of a block of rows of services, from 0"},
 	{"block", "^(0|[1-9][0-9]*)$", 18, "Number of a block of 100 rows, from 0"},
 }
 

@@ -47,6 +47,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 		return x
 	}
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
+	x.Segments["number"], x.Segments["column"] = "0", "grade"
 	for _, p := range endpoints(index) {
 		address, err := lookup.NormalURL(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {

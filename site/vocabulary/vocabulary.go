@@ -34,10 +34,14 @@ func FieldOf(typeName, name string) (Field, bool) {
 func TypeAbout(typeName string) string { return types[typeName] }
 
 var types = map[string]string{
-	"ServiceListItem": "A service in a list.",
-	"ServiceDetail":   "A service with endpoints, prices, uptime and assessment.",
-	"Endpoint":        "One paid endpoint of a service.",
-	"PricingEntry":    "The current price of an endpoint for one payment option.",
+	"ServiceListItem":   "A service in a list.",
+	"ServiceRow":        "A service in a list, with what search and recommendations read of it.",
+	"AssessedItem":      "A service in a list.",
+	"CompactAssessment": "What a choice between services needs of their assessments. A null is unknown.",
+	"RowEndpoint":       "One paid endpoint of a service, in short.",
+	"ServiceDetail":     "A service with endpoints, prices, uptime and assessment.",
+	"Endpoint":          "One paid endpoint of a service.",
+	"PricingEntry":      "The current price of an endpoint for one payment option.",
 	"PayToDivergence": "An endpoint that pays a different recipient than the service's other endpoints on the " +
 		"same network.",
 	"PayToChange":       "One change of a payment recipient.",

@@ -1,0 +1,233 @@
+package build
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tollbook/site"
+	"tollbook/site/display"
+	"tollbook/site/encode"
+)
+
+// rowWriter writes blocks of rows and columns. Blocks are written as soon as they are full; columns are small and are
+// kept until the end.
+type rowWriter struct {
+	block   int      // number of the next block
+	rows    [][]byte // of the next block
+	columns [][]byte // values of each of site.Columns, separated by commas
+	total   int      // services of the directory
+	add     addFunc
+}
+
+func newRowWriter(total int, add addFunc) *rowWriter {
+	return &rowWriter{total: total, columns: make([][]byte, len(site.Columns)), add: add}
+}
+
+// encodedRow is a row and its values in site.Columns.
+type encodedRow struct {
+	row    []byte
+	values [][]byte
+}
+
+// encodeRow encodes a row and its values.
+func encodeRow(r *site.ServiceRow) (e encodedRow, err error) {
+	if e.row, err = encode.Row(r); err != nil {
+		return e, fmt.Errorf("encode row: %w", err)
+	}
+	e.values = make([][]byte, len(site.Columns))
+	for i := range site.Columns {
+		if e.values[i], err = encode.Row(site.Columns[i].Value(r)); err != nil {
+			return e, fmt.Errorf("encode column %s: %w", site.Columns[i].Name, err)
+		}
+	}
+	return e, nil
+}
+
+// addRow adds the row of the next service. Services must be added in the order of slugs.
+func (w *rowWriter) addRow(e encodedRow) error {
+	for i, v := range e.values {
+		if len(w.columns[i]) > 0 {
+			w.columns[i] = append(w.columns[i], ',')
+		}
+		w.columns[i] = append(w.columns[i], v...)
+	}
+	if w.rows = append(w.rows, e.row); len(w.rows) == site.RowsPerBlock {
+		return w.writeBlock()
+	}
+	return nil
+}
+
+// end writes the last block and all columns.
+func (w *rowWriter) end() error {
+	if len(w.rows) > 0 {
+		if err := w.writeBlock(); err != nil {
+			return err
+		}
+	}
+	for i, values := range w.columns {
+		key := site.ColumnKey(site.Columns[i].Name)
+		err := addFile(key, w.add, func(b []byte) ([]byte, error) {
+			return append(append(append(b, `{"data":[`...), values...), "]}\n"...), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeBlock writes the next block.
+func (w *rowWriter) writeBlock() error {
+	err := addList(site.RowsKey(w.block), encode.Framing{}, w.rows, site.TotalMeta{Total: int64(w.total)}, w.add)
+	w.block, w.rows = w.block+1, w.rows[:0]
+	return err
+}
+
+// newServiceRow returns the row of a service. A service that is set aside has only a detail: then last is its row in
+// the previous snapshot, or nil if that snapshot has none, and what a detail does not contain is unknown.
+func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
+	row := &site.ServiceRow{ServiceListItem: l.Item}
+	if last != nil {
+		row.Assessment, row.Endpoints = last.Assessment, last.Endpoints
+		return row
+	}
+	row.Assessment, row.Endpoints = newCompactAssessment(l), []site.RowEndpoint{}
+	short := shortNetworks(&l.Detail)
+	for i := range l.Detail.Endpoints[:min(len(l.Detail.Endpoints), site.MaxRowEndpoints)] {
+		row.Endpoints = append(row.Endpoints, newRowEndpoint(&l.Detail.Endpoints[i], short))
+	}
+	return row
+}
+
+// newCompactAssessment returns the compact form of a service's assessment.
+func newCompactAssessment(l *site.Listing) site.CompactAssessment {
+	d, a := &l.Detail, &l.Detail.Assessment
+	c := site.CompactAssessment{
+		Grade: a.Compliance.Grade, FailedChecks: []string{}, RiskLevel: a.Risk.Level,
+		PaymentReady: d.PaymentReady, PricesUSD: map[string]string{}, PriceMaxUSD: a.Economics.PriceMaxUSD,
+		CategoryPercentile: a.Economics.CategoryPercentile, Uptime30d: d.Uptime.D30,
+		ResponseP95MS: a.Reliability.ResponseP95MS, LastSuccessAt: d.LastSuccessAt,
+		VolumeUSD30d: a.Traction.VolumeUSD30d, TxCount30d: a.Traction.TxCount30d,
+		UniqueBuyers30d: a.Traction.UniqueBuyers30d, CapabilityTags: []string{}, Source: d.Source,
+		Protocols: []string{}, Methods: []string{},
+	}
+	for _, check := range a.Compliance.Checks {
+		if !check.Pass {
+			c.FailedChecks = append(c.FailedChecks, check.ID)
+		}
+	}
+	if a.Synthesis != nil {
+		c.CapabilityTags = append(c.CapabilityTags, a.Synthesis.CapabilityTags.Value...)
+	}
+	short := shortNetworks(d)
+	for i := range d.Endpoints {
+		c.Methods = append(c.Methods, d.Endpoints[i].Method)
+		addLowest(c.PricesUSD, d.Endpoints[i].Pricing, short)
+	}
+	c.Methods = sortSet(c.Methods)
+	if l.ServiceFiles != nil { // else the service is set aside
+		c.Signable = new(slices.ContainsFunc(l.Terms, func(t site.Terms) bool { return t.Signable }))
+		c.Protocols = listProtocols(l.Evidence.Endpoints)
+	}
+	return c
+}
+
+// listProtocols returns the payment protocols that the graded responses of active endpoints show: x402 with the version
+// of the terms, and the other protocols of which they show signs.
+func listProtocols(endpoints []site.EndpointEvidence) []string {
+	list := []string{}
+	for i := range endpoints {
+		e := &endpoints[i]
+		if !e.IsActive {
+			continue
+		}
+		list = append(list, e.Protocols...)
+		if e.Captured != nil {
+			list = append(list, "x402")
+			if v := fmt.Sprintf("x402-v%d", e.Captured.X402Version); slices.Contains(site.Protocols, v) {
+				list = append(list, v)
+			}
+		}
+	}
+	return sortSet(list)
+}
+
+// newRowEndpoint returns what a row says of an endpoint.
+func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint {
+	r := site.RowEndpoint{Method: e.Method, Path: e.Path, Networks: e.Networks, Testnet: len(e.Pricing) > 0}
+	if e.Description != nil {
+		r.Description = new(display.Line(*e.Description, site.MaxRowDescription))
+	}
+	for _, p := range e.Pricing {
+		r.Testnet = r.Testnet && p.Testnet
+	}
+	if e.MinPriceUSD == nil {
+		return r
+	}
+	lowest := string(*e.MinPriceUSD)
+	r.PriceUSD = &lowest
+	by := map[string]string{}
+	addLowest(by, e.Pricing, short)
+	for _, usd := range by {
+		if usd != lowest {
+			r.PricesUSD = by
+		}
+	}
+	return r
+}
+
+// addLowest adds the lowest counted price on each network.
+func addLowest(by map[string]string, pricing []site.PricingEntry, short map[string]string) {
+	for i := range pricing {
+		p := &pricing[i]
+		usd, ok := p.CountedUSD()
+		if !ok {
+			continue
+		}
+		network := p.Network
+		if s, ok := short[network]; ok {
+			network = s
+		}
+		if old, ok := by[network]; !ok || usd.Compare(site.Decimal(old)) < 0 {
+			by[network] = string(usd)
+		}
+	}
+}
+
+// shortNetworks returns the names of a service's networks in lists, by CAIP-2 id.
+func shortNetworks(d *site.ServiceDetail) map[string]string {
+	short := make(map[string]string, len(d.Networks))
+	for i, id := range d.NetworksCAIP2 {
+		short[id] = d.Networks[i]
+	}
+	return short
+}
+
+// sortSet sorts a list and removes duplicates.
+func sortSet(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// readRow returns the row of a service in the previous snapshot, or nil.
+func (g *lastGood) readRow(slug string) *site.ServiceRow {
+	place, ok := slices.BinarySearch(g.index.Slugs, slug)
+	if !ok {
+		return nil
+	}
+	data, err := g.build.ReadPrevious(site.RowsKey(place / site.RowsPerBlock))
+	if err != nil {
+		return nil
+	}
+	rows, _, err := encode.Framing{}.Split(data)
+	at := place % site.RowsPerBlock
+	if err != nil || at >= len(rows) {
+		return nil
+	}
+	row := &site.ServiceRow{}
+	if json.Unmarshal(rows[at], row) != nil || row.Slug != slug {
+		return nil
+	}
+	return row
+}
