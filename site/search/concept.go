@@ -61,7 +61,8 @@ var Concepts = []Concept{
 	// The web and documents.
 	{"web search", []string{"search web", "internet search", "search internet", "search engine", "google search",
 		"serp", "bing", "online search", "search api", "websearch"}},
-	{"web scraping", []string{"scrape", "crawl", "crawler", "web data extraction", "extract website", "fetch page",
+	{"web scraping", []string{"scrape web page", "scrape page", "scrape website", "scrape", "crawl", "crawler",
+		"web data extraction", "extract website", "fetch page",
 		"fetch web page", "page content", "site content"}},
 	{"article extraction", []string{"page to markdown", "url to markdown", "html to markdown", "clean markdown",
 		"markdown", "article text", "readable text", "page text", "page text extraction", "text extraction",
@@ -90,7 +91,7 @@ var Concepts = []Concept{
 	// People, firms, messages.
 	{"social media", []string{"social data", "social profile", "social post", "instagram", "tiktok", "facebook",
 		"reddit", "farcaster", "bluesky", "social search", "social network", "social api", "social scraping"}},
-	{"tweets", []string{"twitter", "twitter data", "twitter search"}},
+	{"tweets", []string{"x post", "post x", "x profile", "twitter", "twitter data", "twitter search"}},
 	{"youtube", []string{"youtube video", "yt", "video metadata"}},
 	{"contact enrichment", []string{"linkedin", "professional profile", "people search", "person search",
 		"lead generation", "contact data", "company enrichment", "data enrichment", "enrichment", "enrich",

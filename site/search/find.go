@@ -103,11 +103,11 @@ func (f *Result) Relevance(score int) int {
 	return score * 1000 / f.Ceiling
 }
 
-// unit is one or several words of a query that are read together. The service's weight for it is the largest of the
-// postings'.
+// unit is one or several words of a query that are read together.
 type unit struct {
 	reading  site.Reading
-	postings []*Posting
+	postings []*Posting // a service's weight is the largest of these
+	words    []*Posting // of a concept: the words that name it
 }
 
 // idf returns the largest IDF of the postings.
@@ -147,40 +147,78 @@ func Find(index *site.TermIndex, text string, from Source) (*Result, error) {
 	return f, nil
 }
 
+// wordShare divides what the words of a concept add to its score. A service that uses the same words as the query comes
+// before one that uses other words for the same thing.
+const wordShare = 4
+
 // score computes the hits of the units.
 func (f *Result) score(units []unit, services int) {
-	scores, matched := make([]int, services), make([]int, services)
-	best := make([]int, services)
-	total := 0
+	t := counter{scores: make([]int, services), matched: make([]int, services), concept: make([]bool, services),
+		best: make([]int, services), words: make([]int, services), named: make([]int, services)}
 	seen := map[*Posting]bool{}
-	for _, u := range units {
-		idf := u.idf()
+	for i := range units {
+		u := &units[i]
 		if seen[u.postings[0]] { // a word that is repeated
 			continue
 		}
 		seen[u.postings[0]] = true
-		total += idf
-		clear(best)
-		for _, p := range u.postings {
+		t.add(u)
+		for _, p := range slices.Concat(u.postings, u.words) {
 			f.terms[p.term] = true
-			for k, place := range p.at {
-				best[place] = max(best[place], p.idf*int(p.weights[k]))
-			}
-		}
-		for place, score := range best {
-			if score > 0 {
-				scores[place] += score
-				matched[place] += idf
-			}
 		}
 	}
-	f.Ceiling = 100 * total
-	for place, score := range scores {
-		if score > 0 && 2*matched[place] >= total {
+	f.Ceiling = 100 * t.ceiling
+	for place, score := range t.scores {
+		if score > 0 && (t.concept[place] || t.matched[place] >= t.total) {
 			f.Hits = append(f.Hits, Hit{place, score})
 		}
 	}
 	slices.SortFunc(f.Hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Place, b.Place))
 	})
+}
+
+// counter sums what each service, by its place, has of the units.
+type counter struct {
+	scores  []int
+	matched []int  // twice the IDF of each unit that the service has, once if it has only words of a concept
+	concept []bool // the service has a concept of the query
+	total   int    // of the units' IDFs
+	ceiling int    // total, and the share of words
+
+	best, words, named []int // of the present unit: weight × IDF of it and of its words; the IDFs of its words
+}
+
+// add adds a unit.
+func (t *counter) add(u *unit) {
+	clear(t.best)
+	clear(t.words)
+	clear(t.named)
+	for _, p := range u.postings {
+		for k, place := range p.at {
+			t.best[place] = max(t.best[place], p.idf*int(p.weights[k]))
+		}
+	}
+	all := 0
+	for _, p := range u.words {
+		all += p.idf
+		for k, place := range p.at {
+			t.words[place] += p.idf * int(p.weights[k])
+			t.named[place] += p.idf
+		}
+	}
+	idf := u.idf()
+	t.total += idf
+	t.ceiling += idf + all/wordShare
+	for place := range t.scores {
+		switch {
+		case t.best[place] > 0:
+			t.scores[place] += t.best[place] + t.words[place]/wordShare
+			t.matched[place] += 2 * idf
+			t.concept[place] = t.concept[place] || len(u.words) > 0
+		case t.named[place] > 0 && 2*t.named[place] >= all:
+			t.scores[place] += t.words[place] / wordShare
+			t.matched[place] += idf
+		}
+	}
 }

@@ -37,9 +37,13 @@ next:
 				return nil, err
 			}
 			if posting != nil {
-				units = append(units, unit{
-					site.Reading{Words: join(words[i : i+len(p.stems)]), As: site.ReadSynonym, To: conceptName(p.term)},
-					[]*Posting{posting}})
+				u := unit{postings: []*Posting{posting}}
+				u.reading = site.Reading{Words: join(words[i : i+len(p.stems)]), As: site.ReadSynonym,
+					To: conceptName(p.term)}
+				if u.words, err = r.wordPostings(words[i : i+len(p.stems)]); err != nil {
+					return nil, err
+				}
+				units = append(units, u)
 				i += len(p.stems)
 				continue next
 			}
@@ -52,6 +56,20 @@ next:
 		i++
 	}
 	return units, nil
+}
+
+// wordPostings returns the postings of the words that some service has.
+func (r *reader) wordPostings(words []word) (list []*Posting, err error) {
+	for _, w := range words {
+		posting, err := r.posting(w.stem)
+		if err != nil {
+			return nil, err
+		}
+		if posting != nil {
+			list = append(list, posting)
+		}
+	}
+	return list, nil
 }
 
 func join(words []word) string {

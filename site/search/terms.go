@@ -117,27 +117,9 @@ func cut(word string) string {
 // phrasesAt returns the phrases of concepts that begin at the word i, the longest first.
 func phrasesAt(words []word, i int) (list []phrase) {
 	for _, p := range phrases[words[i].stem] {
-		if len(p.stems) <= len(words)-i && !slices.ContainsFunc(indexes(len(p.stems)), func(k int) bool {
-			return !words[i+k].is(p.stems[k], k > 0)
-		}) {
+		if n := len(p.stems); n <= len(words)-i && slices.EqualFunc(words[i+1:i+n], p.stems[1:], sameInner) {
 			list = append(list, p)
 		}
-	}
-	return list
-}
-
-// is reports whether a word is that of a phrase. The first word of a phrase may follow any other.
-func (w *word) is(stem string, inner bool) bool {
-	if inner && w.to {
-		return stem == behindTo+w.stem
-	}
-	return stem == w.stem
-}
-
-func indexes(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
 	}
 	return list
 }
@@ -172,13 +154,45 @@ var (
 
 func termsOf(text string) (terms []string) {
 	words, _ := split(Fold(text))
-	for i, w := range words {
+	for _, w := range words {
 		terms = append(terms, w.stem)
-		if longest := phrasesAt(words, i); len(longest) > 0 {
-			terms = append(terms, longest[0].term)
+	}
+	for i := 0; i < len(words); {
+		if list := phrasesAt(words, i); len(list) > 0 {
+			terms = append(terms, list[0].term)
+			i += len(list[0].stems)
+			continue
 		}
+		if term := spreadPhraseAt(words, i); term != "" {
+			terms = append(terms, term)
+		}
+		i++
 	}
 	return terms
+}
+
+// spreadPhraseAt returns the concept of the longest phrase that begins at the word i and has one other word inside, as
+// image generation has in "image and video generation". It returns "" if there is none.
+func spreadPhraseAt(words []word, i int) string {
+	for _, p := range phrases[words[i].stem] {
+		n := len(p.stems)
+		for skip := 1; skip < n && n < len(words)-i; skip++ {
+			rest := words[i+skip+1:]
+			if slices.EqualFunc(words[i+1:i+skip], p.stems[1:skip], sameInner) &&
+				slices.EqualFunc(rest[:n-skip], p.stems[skip:], sameInner) {
+				return p.term
+			}
+		}
+	}
+	return ""
+}
+
+// sameInner reports whether a word is that of a phrase behind its first one.
+func sameInner(w word, stem string) bool {
+	if w.to {
+		return stem == behindTo+w.stem
+	}
+	return stem == w.stem
 }
 
 // isWord reports whether a term is the stem of a word and not a concept.

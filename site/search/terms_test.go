@@ -48,10 +48,12 @@ func TestStem(t *testing.T) {
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		"":                                   nil,
-		"The one of an":                      nil,
-		"Real-time speech to text.":          {"real", "tim", "speech", "concept-speech-to-text", "text"},
-		"Text to speech":                     {"text", "concept-text-to-speech", "speech"},
+		"":                          nil,
+		"The one of an":             nil,
+		"Real-time speech to text.": {"real", "tim", "speech", "text", "concept-speech-to-text"},
+		"Text to speech":            {"text", "speech", "concept-text-to-speech"},
+		"Image and video generation": {"imag", "video", "generat", "concept-image-generation",
+			"concept-video-generation"},
 		"OpenVPS":                            {"openvp", "open", "vps", "concept-virtual-server"},
 		"HTTPServer":                         {"httpserv", "http", "serv"},
 		"/api/v1/ai-translate":               {"api", "v1", "ai", "translat", "concept-translation"},
