@@ -95,7 +95,11 @@ func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
 	row.Assessment, row.Endpoints = newCompactAssessment(l), []site.RowEndpoint{}
 	short := shortNetworks(&l.Detail)
 	for i := range l.Detail.Endpoints[:min(len(l.Detail.Endpoints), site.MaxRowEndpoints)] {
-		row.Endpoints = append(row.Endpoints, newRowEndpoint(&l.Detail.Endpoints[i], short))
+		e := newRowEndpoint(&l.Detail.Endpoints[i], short)
+		if i < len(l.Terms) { // else the service is set aside
+			e.Payable = l.Terms[i].Payable && l.Terms[i].Signable
+		}
+		row.Endpoints = append(row.Endpoints, e)
 	}
 	return row
 }
@@ -107,8 +111,9 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 		Grade: a.Compliance.Grade, FailedChecks: []string{}, RiskLevel: a.Risk.Level,
 		PaymentReady: d.PaymentReady, PricesUSD: map[string]string{}, PriceMaxUSD: a.Economics.PriceMaxUSD,
 		CategoryPercentile: a.Economics.CategoryPercentile, Uptime30d: d.Uptime.D30,
-		ResponseP95MS: a.Reliability.ResponseP95MS, LastSuccessAt: d.LastSuccessAt,
-		VolumeUSD30d: a.Traction.VolumeUSD30d, TxCount30d: a.Traction.TxCount30d,
+		Checks30d: d.Uptime.Coverage.D30.CheckCount, ResponseP95MS: a.Reliability.ResponseP95MS,
+		LastSuccessAt: d.LastSuccessAt,
+		VolumeUSD30d:  a.Traction.VolumeUSD30d, TxCount30d: a.Traction.TxCount30d,
 		UniqueBuyers30d: a.Traction.UniqueBuyers30d, CapabilityTags: []string{}, Source: d.Source,
 		Protocols: []string{}, Methods: []string{},
 	}
@@ -169,8 +174,8 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	r.PriceUSD = &lowest
 	by := map[string]string{}
 	addLowest(by, e.Pricing, short)
-	for _, usd := range by {
-		if usd != lowest {
+	for _, network := range e.Networks {
+		if by[network] != lowest { // another price, or none that counts
 			r.PricesUSD = by
 		}
 	}

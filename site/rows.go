@@ -88,7 +88,7 @@ type RowEndpoint struct {
 	Description *string  `json:"description"`
 	Networks    []string `json:"networks"`
 	PriceUSD    *string  `json:"price_usd"` // the lowest counted price
-	// the lowest counted price by network; absent if all are PriceUSD
+	// the lowest counted price by network; absent if it is PriceUSD on each of Networks
 	PricesUSD map[string]string `json:"prices_usd,omitempty"`
 	Testnet   bool              `json:"testnet"` // every price is on a test network
 	// a standard client can sign a payment, and no known fact says that the money would be lost; see Terms

@@ -297,9 +297,13 @@ var serviceFields = map[string]Field{
 	"RowEndpoint.description":   {About: "The first characters of its description, on one line"},
 	"RowEndpoint.price_usd":     {About: "Lowest counted price in US dollars; null without one"},
 	"RowEndpoint.prices_usd": {
-		About: "The lowest counted price in US dollars by network; absent if it is the same on all of them",
+		About: "The lowest counted price in US dollars by network; absent if each of its networks has price_usd",
 	},
-	"RowEndpoint.testnet":     {About: "Whether every price is on a test network"},
+	"RowEndpoint.testnet": {About: "Whether every price is on a test network"},
+	"payable": {
+		About: "Whether a standard client could pay it, and no known fact says that the money would be lost",
+	},
+	"checks_30d":              {About: "Number of counted checks of 30 days"},
 	"ServiceRow.endpoints":    {About: "The first 25 active endpoints"},
 	"ServiceRow.assessment":   {About: "What a choice between services needs of the service's assessment"},
 	"AssessedItem.assessment": {About: "The compact assessment; only with include=assessment"},
