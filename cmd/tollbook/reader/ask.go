@@ -22,7 +22,7 @@ const gap = time.Second
 
 // ask requests a URL as the crawler does: through the guard, without paying.
 func (o *checkOptions) ask(ctx context.Context, address string, record *record) *answer {
-	p := probe.New(probe.Options{Guard: &o.guard, UserAgent: version.UserAgent(""), Pace: pace})
+	p := probe.New(probe.Options{Guard: &o.guard, Routes: o.routes, UserAgent: version.UserAgent(""), Pace: pace})
 	defer p.Close()
 	r := p.Probe(ctx, probe.Target{URL: address, Method: o.method(record)})
 	a := &answer{Verdict: string(r.Verdict), Reason: own(r.Reason), Method: r.Method, Options: []option{}}

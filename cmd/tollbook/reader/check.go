@@ -28,7 +28,8 @@ type checkOptions struct {
 	Ask                           bool
 	AllowPrivate                  []string
 
-	guard probe.Guard // resolver and dialer; for tests
+	guard  probe.Guard
+	routes []probe.Route // hosts that this process serves; for tests
 }
 
 // AddFlags adds the flags of check.
@@ -171,7 +172,7 @@ func (o *checkOptions) check(ctx context.Context, r *directory.Reader, address, 
 	}
 	out.Findings = compare(record, claim, answer)
 	if out.Verdict = verdictOf(out.Findings, record); out.has(aboutRecipient, resultDiffers) || record == nil {
-		out.Findings = append(out.Findings, findRecipients(ctx, r, claim, answer)...)
+		out.Findings = append(out.Findings, out.findRecipients(ctx, r, claim)...)
 	}
 	return out, nil
 }
@@ -184,7 +185,7 @@ func (o *checkOptions) network(ctx context.Context, r *directory.Reader) (string
 	}
 	n, _ := directory.FindNetwork(list, o.Network)
 	if n.CAIP2 == "" {
-		return "", noNetwork(o.Network, list)
+		return "", noNetwork(o.Network, n, list)
 	}
 	return n.CAIP2, nil
 }

@@ -185,6 +185,9 @@ func (f *findings) addAnswer(record *record, c claim, a *answer) {
 	for _, o := range rows {
 		f.addLive(record, o)
 	}
+	if !slices.ContainsFunc(rows, func(o option) bool { return o.Unusable == nil }) {
+		f.add(aboutAnswer, resultUnknown, "asked now, the URL names no option that can be paid")
+	}
 	if c.PayTo != "" && !slices.ContainsFunc(rows, func(o option) bool { return isSameAddress(o.PayTo, c.PayTo) }) {
 		f.add(aboutRecipient, resultDiffers, "asked now, the URL names another recipient than %s", own(c.PayTo))
 	}

@@ -43,7 +43,11 @@ func (r *report) text() string {
 			display.Status(k.Service.Status), display.Line(k.Service.Risk, display.MaxCode)))
 	}
 	p.line("")
-	for _, f := range r.Findings {
+	for i, f := range r.Findings {
+		if i == endpointLines {
+			p.value("more", fmt.Sprintf("%d findings; --json prints all", len(r.Findings)-i))
+			break
+		}
 		label := labels[f.Result]
 		if f.Result == resultSame || f.Result == resultDiffers {
 			p.value(label, f.About+": "+f.Text)
@@ -96,19 +100,22 @@ func (r *report) failure() error {
 	return nil
 }
 
-// findRecipients returns which listed services are paid at recipients that were not observed at the URL.
-func findRecipients(ctx context.Context, r *directory.Reader, c claim, a *answer) (list findings) {
-	seen := map[string]bool{}
+// findRecipients returns which listed services are paid at recipients that were not observed at the URL. A recipient
+// that the directory does not know is left out.
+func (r *report) findRecipients(ctx context.Context, from *directory.Reader, c claim) (list findings) {
+	seen := []string{}
 	look := func(network, payTo string) {
-		normal := site.NormalRecipient(network, payTo)
-		if network == "" || !isAddress(payTo) || strings.Contains(payTo, "/") || seen[normal] || len(seen) == maxNames {
+		isSeen := func(other string) bool { return isSameAddress(other, payTo) }
+		if network == "" || !isAddress(payTo) || strings.Contains(payTo, "/") || len(seen) == maxNames ||
+			slices.ContainsFunc(seen, isSeen) ||
+			r.record != nil && len(keep(r.record.options, func(o option) bool { return isSeen(o.PayTo) })) > 0 {
 			return
 		}
-		seen[normal] = true
-		recipient, err := directory.GetData[site.RecipientLookup](ctx, r,
+		seen = append(seen, payTo)
+		recipient, err := directory.GetData[site.RecipientLookup](ctx, from,
 			"/v1/lookup/pay-to/"+network+"/"+payTo+".json")
 		if err != nil || len(recipient.Services) == 0 {
-			return // a note only: nothing is record
+			return
 		}
 		names := make([]string, min(len(recipient.Services), maxNames))
 		for i := range names {
@@ -121,8 +128,8 @@ func findRecipients(ctx context.Context, r *directory.Reader, c claim, a *answer
 	if c.PayTo != "" {
 		look(c.Network, c.PayTo)
 	}
-	if a != nil {
-		for _, o := range a.Options {
+	if r.Answer != nil {
+		for _, o := range r.Answer.Options {
 			look(o.Network, o.PayTo)
 		}
 	}

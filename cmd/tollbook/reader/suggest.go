@@ -32,13 +32,18 @@ func suggest(name string, names []string, otherwise string) string {
 	return "; " + otherwise
 }
 
-// noNetwork returns the error for a name that means no network of the directory.
-func noNetwork(name string, list []site.Network) error {
+// noNetwork returns the error for a name that means no network of the directory. elsewhere is the network that the
+// name means in other directories; zero for none.
+func noNetwork(name string, elsewhere site.Network, list []site.Network) error {
 	var names, common []string
 	for i := range list {
 		names = append(names, directory.NetworkValue(list[i]))
 		common = append(common, strings.ToLower(list[i].Name))
 	}
-	return usage.Errorf("--network %q: there is no such network%s", own(name), suggest(name, append(common, names...),
-		"the directory has "+own(strings.Join(names, " "))))
+	has := "the directory has " + own(strings.Join(names, " "))
+	if elsewhere.CAIP2 != "" {
+		return usage.Errorf("--network %q: no listed service accepts payment on %s; %s", own(name), elsewhere.Name, has)
+	}
+	return usage.Errorf("--network %q: there is no such network%s", own(name),
+		suggest(name, append(common, names...), has))
 }
