@@ -101,7 +101,8 @@ func TestMCPFollowsThePublication(t *testing.T) {
 	byHTTP := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: address})
 	before := published(t, a.data)
 	for _, s := range []*sdk.ClientSession{byPipe, byHTTP} {
-		data, snapshot := callTool(t, s, "search_services", map[string]any{"per_page": 2, "q": "service", "detail": "full"})
+		data, snapshot := callTool(t, s, "search_services", map[string]any{"per_page": 2, "q": "service",
+			"detail": "full"})
 		if snapshot != before || !strings.Contains(data, `"total":12`) || strings.Contains(data, "\u202e") ||
 			!strings.Contains(data, "One\uFFFD call") {
 			t.Errorf("snapshot %s, want %s: %s", snapshot, before, data)
@@ -277,15 +278,23 @@ func TestMCPNodeClient(t *testing.T) {
 		var said struct {
 			Server, LLMs             string
 			Tools, Resources         []string
+			Templates, Slugs         []string
+			Evidence, Prompt         string
 			Search, Service, Address result
 			Refused, Unknown         result
 		}
 		if err := json.Unmarshal(out, &said); err != nil {
 			t.Fatalf("%s: %v\n%.1000s", args[0], err, out)
 		}
-		if said.Server != "tollbook" || len(said.Tools) != 11 || len(said.Resources) != 3 ||
+		if said.Server != "tollbook" || len(said.Tools) != 12 || len(said.Resources) != 3 ||
 			!strings.HasPrefix(said.LLMs, "# ") {
 			t.Errorf("%s: %s, tools %q, resources %q", args[0], said.Server, said.Tools, said.Resources)
+		}
+		if len(said.Templates) != 2 || fmt.Sprint(said.Slugs) != "[service-0007]" ||
+			!strings.Contains(said.Evidence, `"slug":"service-0007"`) ||
+			!strings.Contains(said.Prompt, `q="speech to text", network="Base", max_price_usd=0.01`) {
+			t.Errorf("%s: templates %q, slugs %q, evidence %s, prompt %s", args[0], said.Templates, said.Slugs,
+				said.Evidence, said.Prompt)
 		}
 		if !strings.Contains(string(said.Search.StructuredContent), `"per_page":3`) ||
 			!strings.Contains(string(said.Service.StructuredContent), `"slug":"service-0007"`) ||

@@ -26,6 +26,8 @@ var briefs = map[string]func(*strings.Builder, []byte, size) error{
 	"networks":      briefOf(briefNetworks),
 	"tags":          briefOf(briefTags),
 	"stats":         briefOf(briefStats),
+
+	comparisonRoute: briefOf(briefComparison),
 }
 
 // brief returns a summary of a response for an agent: plain text, in which texts of strangers are quoted and shortened,
@@ -156,6 +158,16 @@ func briefService(b *strings.Builder, v *site.One[site.ServiceDetail], limit siz
 			b.WriteString(", from " + display.Dollars(*e.MinPriceUSD))
 		}
 		b.WriteString(briefNames(e.Networks, limit))
+	})
+}
+
+func briefComparison(b *strings.Builder, v *site.One[[]site.ServiceDetail], limit size) {
+	fmt.Fprintf(b, "%s compared.\n", display.Plural(int64(len(v.Data)), "service", "services"))
+	briefList(b, v.Data, limit, func(s *site.ServiceDetail) {
+		item := s.Item()
+		fmt.Fprintf(b, "%s: %s (%s%s%s, grade %s%s)", s.Slug, quote(s.Name, limit.name), briefRisk(&item),
+			display.Status(s.Status), briefPrice(&item), term(s.Assessment.Compliance.Grade),
+			briefNames(s.Networks, limit))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,9 +36,13 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 		if read == nil {
 			read = t.ask
 		}
+		wrong = t.resolve(ctx, r, values)
+		if wrong != nil {
+			return refused(wrong), nil
+		}
 		a := read(ctx, r, values)
 		if a.code != http.StatusOK {
-			return refused(a), nil
+			return refused(t.explain(ctx, r, values, a)), nil
 		}
 		result, err := t.result(a, t.isCompact(values), understandsStructure(req.Session))
 		if err != nil {
@@ -72,7 +77,7 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 		a := &t.arguments[i]
 		value, ok := text(decoded[a.name])
 		if !ok {
-			return nil, invalid(a.name, "must be a string or a number: "+a.about)
+			return nil, invalid(a.name, "must be a string, a number or true or false: "+a.about)
 		}
 		delete(decoded, a.name)
 		if a.required {
@@ -96,7 +101,8 @@ func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 		}
 		return nil, failed(site.Error{
 			Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter,
-			Message: fmt.Sprintf("%s has no argument %.60q; it has: %s", t.name, unknown[0], strings.Join(names, ", ")),
+			Message: fmt.Sprintf("%s has no argument %s%s", t.name, quoted(unknown[0]),
+				hint(unknown[0], names, "it has: "+strings.Join(names, ", "))),
 		})
 	}
 	return values, nil
@@ -109,8 +115,10 @@ func text(v any) (string, bool) {
 		return "", true
 	case string:
 		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
 	case json.Number:
-		return v.String(), true
+		return decimal(v), true
 	case []any:
 		list := make([]string, len(v))
 		for i := range v {
@@ -124,6 +132,18 @@ func text(v any) (string, bool) {
 	default:
 		return "", false
 	}
+}
+
+// decimal returns a number without an exponent, as the API reads it.
+func decimal(n json.Number) string {
+	if !strings.ContainsAny(n.String(), "eE") {
+		return n.String()
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return n.String() // the API refuses it
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 // ask sends the request of a call.
@@ -166,7 +186,7 @@ func refused(a *answer) *sdk.CallToolResult {
 
 // isCompact reports whether a call gets the compact form of the response.
 func (t *tool) isCompact(values map[string]string) bool {
-	return compacts[t.route] != nil && t.read == nil && values[paramDetail.Name] != detailFull && values[t.embeds] == ""
+	return compacts[t.route] != nil && values[paramDetail.Name] != detailFull && values[t.embeds] == ""
 }
 
 // result returns the result for a response of the API: its JSON, compact or not, and a summary. Clients without
@@ -244,7 +264,7 @@ func (a *answer) notes(replaced int) string {
 
 // brief returns the summary of a response.
 func (t *tool) brief(data []byte, limit size) (string, error) {
-	if t.read != nil {
+	if t.route == healthRoute {
 		return briefHealth(data)
 	}
 	return brief(t.route, data, limit)

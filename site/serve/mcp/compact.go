@@ -37,6 +37,8 @@ var compacts = map[string]func([]byte, size) (any, error){
 	"facilitator":  compactOf(compactFacilitator),
 	"networks":     compactOf(compactNetworks),
 	"coverage":     compactOf(compactCoverage),
+
+	comparisonRoute: compactOf(compactComparison),
 }
 
 // compactOf decodes a body of type T and returns its compact form.

@@ -66,14 +66,9 @@ func calls(t *testing.T, w *world) []toolCall {
 			"/v1/services?snapshot=20261120T000000Z-000000"},
 		{"get_service", values{"slug": "lanternfish-chat"}, "/v1/services/lanternfish-chat"},
 		{"get_service", values{"slug": "evil"}, "/v1/services/evil"},
-		{"get_service", values{"slug": "nobody"}, "/v1/services/nobody"},
 		{"lookup_address", values{"url": address + "?x=1#y"}, "/v1/lookup/url/" + site.Hash(normal)},
-		{"lookup_address", values{"url": "https://nobody.example/"},
-			"/v1/lookup/url/" + site.Hash("https://nobody.example/")},
 		{"lookup_recipient", values{"caip2": *price.NetworkCAIP2, "address": price.PayTo},
 			"/v1/lookup/pay-to/" + *price.NetworkCAIP2 + "/" + price.PayTo},
-		{"lookup_recipient", values{"caip2": "eip155:8453", "address": "a/../../../v1/services"},
-			"/v1/lookup/pay-to/eip155:8453/a%2F..%2F..%2F..%2Fv1%2Fservices"},
 		{"list_changes", nil, "/v1/changes?per_page=10"},
 		{"list_changes", values{"service": "firefly-embeddings", "type": "price_changed", "days": 30, "per_page": 3},
 			"/v1/changes?service=firefly-embeddings&type=price_changed&days=30&per_page=3"},
@@ -134,6 +129,10 @@ func TestAgentsOfADirectory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	t.Run("tools answer as the reader", func(t *testing.T) { testToolsAnswerAsTheReader(t, w) })
+	t.Run("names are resolved", func(t *testing.T) { testNames(t, w) })
+	t.Run("services are compared", func(t *testing.T) { testComparison(t, w) })
+	t.Run("services are resources", func(t *testing.T) { testServiceResources(t, w) })
+	t.Run("prompt", func(t *testing.T) { testPrompt(t, w) })
 	t.Run("results are compact", func(t *testing.T) { testCompactResults(t, w) })
 	t.Run("hostile words are quoted", func(t *testing.T) { testHostileWordsAreQuoted(t, w) })
 	t.Run("resources are files", func(t *testing.T) { testResources(t, w) })

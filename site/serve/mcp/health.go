@@ -32,6 +32,9 @@ type Readiness = struct {
 	SetAside   []string  `json:"set_aside,omitempty"`
 }
 
+// healthRoute is the route of the tool health.
+const healthRoute = "stats"
+
 // readHealth joins two responses for one snapshot, byte for byte.
 func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 	ready := r.ask(ctx, "/readyz", "")
@@ -44,7 +47,7 @@ func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
 			Message: "internal error"})
 	}
-	stats := r.ask(ctx, site.ByName("stats").Pattern, "snapshot="+state.Snapshot)
+	stats := r.ask(ctx, site.ByName(healthRoute).Pattern, "snapshot="+state.Snapshot)
 	if stats.code != http.StatusOK {
 		return stats
 	}
@@ -64,7 +67,7 @@ func briefHealth(data []byte) (string, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return "", fmt.Errorf("parse health: %w", err)
 	}
-	stats, err := brief("stats", []byte(`{"data":`+string(v.Data.Stats)+`}`), sizes[0])
+	stats, err := brief(healthRoute, []byte(`{"data":`+string(v.Data.Stats)+`}`), sizes[0])
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,9 @@ type tool struct {
 	hashed string
 	// name of the argument that embeds members in the rows, so that the result is not compact; "" for none
 	embeds string
-	read   func(context.Context, reader, map[string]string) *answer
+	// replaces the request to the route, and extra its arguments
+	read  func(context.Context, reader, map[string]string) *answer
+	extra []argument
 
 	arguments []argument // filled by describe
 }
@@ -37,6 +40,12 @@ var tools = []tool{
 	{
 		name: "get_service", title: "One service", route: "service",
 		about: "Returns one service by its slug: endpoints with prices and recipients, uptime, conformance, risk.",
+	},
+	{
+		name: "compare_services", title: "Compare services", route: comparisonRoute, read: readComparison,
+		extra: []argument{argumentSlugs, argumentSnapshot},
+		about: "Compares services side by side: prices, uptime, response times, conformance, risk, settlements, and " +
+			"in what each is best.",
 	},
 	{
 		name: "lookup_address", title: "Look up a URL before paying", route: "lookup-url", hashed: "url",
@@ -73,13 +82,17 @@ var tools = []tool{
 		about: "Returns what is measured on chain and up to when, and what is not known.",
 	},
 	{
-		name: "health", title: "Health of the directory", route: "stats", read: readHealth,
+		name: "health", title: "Health of the directory", route: healthRoute, read: readHealth,
 		about: "Returns the current snapshot, its age, and the directory's statistics.",
 	},
 }
 
-// snapshotAbout is the description of the argument snapshot.
-const snapshotAbout = "Id of the snapshot to read, from _meta of a result; by default the newest"
+// argumentSnapshot is the parameter snapshot, which every request of the API has.
+var argumentSnapshot = func() argument {
+	i := slices.IndexFunc(site.Common, func(p site.Param) bool { return p.Kind == site.KindSnapshot })
+	return argument{name: site.Common[i].Name, param: &site.Common[i],
+		about: "Id of a snapshot, from _meta of a result"}
+}()
 
 // paramDetail is the argument of each tool whose result has a compact form. The API does not have it.
 var paramDetail = site.Param{Name: "detail", Kind: site.KindChoice, Values: []string{detailCompact, detailFull},
@@ -101,6 +114,7 @@ type argument struct {
 	param    *site.Param    // query parameter, or paramDetail; nil for an argument in the path
 	valid    *regexp.Regexp // pattern of a value in the path; nil for any value
 	max      int            // maximum length of a value in the path, in bytes
+	list     bool           // several values
 	about    string         // description
 }
 
@@ -111,11 +125,14 @@ var variable = regexp.MustCompile(`\{([a-z0-9]+)\}`)
 
 // argumentsOf returns the arguments of a tool: the variable segments of its route's path, and its parameters.
 func argumentsOf(t *tool) ([]argument, error) {
+	list := slices.Clone(t.extra)
+	if compacts[t.route] != nil {
+		list = append(list, argument{name: paramDetail.Name, param: &paramDetail, about: paramDetail.About})
+	}
 	if t.read != nil {
-		return nil, nil
+		return list, nil
 	}
 	route := site.ByName(t.route)
-	var list []argument
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
 			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
@@ -137,17 +154,31 @@ func argumentsOf(t *tool) ([]argument, error) {
 		if p.Name == paramPerPage {
 			p.Default = strconv.Itoa(minRows)
 		}
-		list = append(list, argument{name: p.Name, param: &p, about: p.About})
+		list = append(list, argument{name: p.Name, param: &p, about: aboutParam(&p)})
 	}
-	if compacts[t.route] != nil {
-		list = append(list, argument{name: paramDetail.Name, param: &paramDetail, about: paramDetail.About})
+	return append(list, argumentSnapshot), nil
+}
+
+// aboutParam returns the description of a parameter. That of a filter is short: agents pay for each byte, and know a
+// filter by its name, its type and its values.
+func aboutParam(p *site.Param) string {
+	if about, ok := aboutFilters[p.Name]; ok {
+		return about
 	}
-	for i := range site.Common {
-		if p := &site.Common[i]; p.Kind == site.KindSnapshot {
-			list = append(list, argument{name: p.Name, param: p, about: snapshotAbout})
-		}
+	if p.Column != "" {
+		return ""
 	}
-	return list, nil
+	return p.About
+}
+
+// aboutFilters are the descriptions of filters whose names do not say everything.
+var aboutFilters = map[string]string{
+	argumentNetwork:  "Name, abbreviation or CAIP-2 id",
+	argumentCategory: "As list_categories returns it",
+	"signable":       "A standard client could sign a payment",
+	"source":         "submitted, imported or imported:<origin>",
+	"method":         "HTTP method of an endpoint",
+	"max_price_usd":  "For one request",
 }
 
 // describe returns the description of the tool for clients. It has no schema of the result: the protocol does not need
@@ -178,9 +209,16 @@ func (t *tool) describe() (*sdk.Tool, error) {
 
 // schema returns the JSON Schema of an argument. It is only a hint for clients; the API validates requests.
 func (a *argument) schema() map[string]any {
-	s := map[string]any{"type": "string", "description": a.about}
+	s := map[string]any{"type": "string"}
+	if a.about != "" {
+		s["description"] = a.about
+	}
 	p := a.param
 	if p == nil {
+		if a.list {
+			s["type"], s["items"] = "array", map[string]any{"type": "string"}
+			return s
+		}
 		s["minLength"], s["maxLength"] = 1, a.max
 		if a.valid != nil {
 			s["pattern"] = a.valid.String()
@@ -194,6 +232,13 @@ func (a *argument) schema() map[string]any {
 		s["enum"] = p.Values
 	case site.KindSet:
 		s["type"], s["items"], s["uniqueItems"] = "array", map[string]any{"type": "string", "enum": p.Values}, true
+	case site.KindBoolean:
+		s["type"] = "boolean"
+	case site.KindDecimal:
+		s["type"], s["minimum"] = "number", 0
+		if p.Max > 0 {
+			s["maximum"] = p.Max
+		}
 	case site.KindSnapshot: // the description says where an id comes from
 	default:
 		s["maxLength"] = site.MaxText

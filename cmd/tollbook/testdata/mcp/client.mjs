@@ -15,6 +15,12 @@ const said = { server: client.getServerVersion().name, instructions: client.getI
 said.tools = (await client.listTools()).tools.map((t) => t.name);
 said.resources = (await client.listResources()).resources.map((r) => r.uri);
 said.llms = (await client.readResource({ uri: "tollbook:///llms.txt" })).contents[0].text;
+said.templates = (await client.listResourceTemplates()).resourceTemplates.map((t) => t.uriTemplate);
+said.slugs = (await client.complete({ ref: { type: "ref/resource", uri: said.templates[0] },
+  argument: { name: "slug", value: "service-0007" } })).completion.values;
+said.evidence = (await client.readResource({ uri: "tollbook://services/service-0007/evidence" })).contents[0].text;
+said.prompt = (await client.getPrompt({ name: "choose_service",
+  arguments: { need: "speech to text", network: "Base", max_price_usd: "0.01" } })).messages[0].content.text;
 const call = (name, args) => client.callTool({ name, arguments: args });
 said.search = await call("search_services", { per_page: 3, sort: "cheapest" });
 said.service = await call("get_service", { slug: "service-0007" });
