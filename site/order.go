@@ -19,10 +19,10 @@ var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
 // Order is an order of services by a column. Nulls are last, and ties are broken by slug.
 type Order struct {
-	Name       string
-	Column     string
-	Descending bool
-	Within     string // parameter with the entry of a column of prices; without it the lowest counts
+	Name       string `json:"name"`
+	Column     string `json:"column"`
+	Descending bool   `json:"descending,omitempty"`
+	Within     string `json:"within,omitempty"` // parameter with the entry of a column of prices; without it the lowest counts
 }
 
 // ColumnOrders are the orders that a scan knows: the four orders, which are also stored as files, and those that are

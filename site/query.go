@@ -91,7 +91,7 @@ func parsePath(escaped string) (Query, error) {
 }
 
 // parseValues parses the query string: the parameters of a route (nil for a file) and the common ones. It also returns
-// the names of unknown parameters with a value, at most one more than maxUnknown. A name that does not decode is
+// the names of unknown parameters with a value, at most one more than MaxUnknown. A name that does not decode is
 // returned as it is.
 func parseValues(route *Route, rawQuery string) (values map[string]string, unknown []string, err error) {
 	if rawQuery == "" {
@@ -115,7 +115,7 @@ func parseValues(route *Route, rawQuery string) (values map[string]string, unkno
 			name = rawName
 		}
 		p := findParam(route, name)
-		if p == nil && name != "" && len(unknown) <= maxUnknown && !slices.Contains(unknown, name) {
+		if p == nil && name != "" && len(unknown) <= MaxUnknown && !slices.Contains(unknown, name) {
 			unknown = append(unknown, name)
 		}
 		if p == nil || values[name] != "" {

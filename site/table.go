@@ -23,8 +23,9 @@ type Alias struct {
 
 // TableLimits are the limits that apply to requests.
 type TableLimits struct {
-	MaxQuery    int `json:"max_query"` // maximum length of a query string in bytes
-	MaxText     int `json:"max_text"`  // maximum length of a text parameter in characters
+	MaxQuery    int `json:"max_query"`  // maximum length of a query string in bytes
+	MaxText     int `json:"max_text"`   // maximum length of a text parameter in characters
+	MaxDigits   int `json:"max_digits"` // maximum number of digits of a decimal parameter before and after the point
 	PageSize    int `json:"page_size"`
 	MaxPageSize int `json:"max_page_size"` // rows in each file that pages are cut from
 	BlockSize   int `json:"block_size"`    // rows in a full block of a log
@@ -61,8 +62,9 @@ func Table() RouteTable {
 		APIVersion: APIVersion,
 		Aliases:    []Alias{{From: "/api/v1/", To: "/v1/"}},
 		Index:      IndexFile,
-		Limits: TableLimits{MaxQuery: maxQuery, MaxText: MaxText, PageSize: PageSize, MaxPageSize: MaxPageSize,
-			BlockSize: BlockSize},
+		Limits: TableLimits{MaxQuery: maxQuery, MaxText: MaxText, MaxDigits: maxDigits, PageSize: PageSize,
+			MaxPageSize: MaxPageSize,
+			BlockSize:   BlockSize},
 		Segments: Segments, Rules: Rules, Common: Common, Routes: slices.Clone(Routes),
 	}
 	for i := range t.Routes {

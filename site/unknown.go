@@ -9,21 +9,22 @@ import (
 // HeaderUnknown is the header that names the unknown parameters of a request.
 const HeaderUnknown = "X-Unknown-Parameters"
 
+// Limits of UnknownParams.
 const (
-	maxUnknown     = 8  // names in UnknownParams
-	maxUnknownName = 40 // bytes of such a name, before escaping
+	MaxUnknown     = 8  // names
+	MaxUnknownName = 40 // bytes of a name, before escaping
 )
 
 // UnknownParams are the parameters of a request that its path does not have.
 type UnknownParams struct {
-	Params []UnknownParam // at most maxUnknown, in the order of the request
+	Params []UnknownParam // at most MaxUnknown, in the order of the request
 	More   bool           // there were others
 }
 
 // UnknownParam is a parameter of a request that its path does not have.
 type UnknownParam struct {
 	// Name is safe in a header and in a text: bytes outside [A-Za-z0-9._-] are percent-encoded, and a name of more than
-	// maxUnknownName bytes is cut and ends in "...".
+	// MaxUnknownName bytes is cut and ends in "...".
 	Name    string
 	Nearest string // the parameter of the path that was probably meant, or ""
 }
@@ -43,10 +44,10 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 	for i := range Common {
 		params = append(params, Common[i].Name)
 	}
-	list := UnknownParams{More: len(names) > maxUnknown}
-	for _, name := range names[:min(len(names), maxUnknown)] {
+	list := UnknownParams{More: len(names) > MaxUnknown}
+	for _, name := range names[:min(len(names), MaxUnknown)] {
 		p := UnknownParam{Name: escapeName(name)}
-		if len(name) <= maxUnknownName {
+		if len(name) <= MaxUnknownName {
 			p.Nearest = suggestion.Nearest(lower(name), params)
 		}
 		list.Params = append(list.Params, p)
@@ -58,7 +59,7 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 func escapeName(name string) string {
 	const upperDigits = "0123456789ABCDEF"
 	var b strings.Builder
-	for i := range min(len(name), maxUnknownName) {
+	for i := range min(len(name), MaxUnknownName) {
 		c := name[i]
 		if isPlain(c) {
 			b.WriteByte(c)
@@ -68,7 +69,7 @@ func escapeName(name string) string {
 		b.WriteByte(upperDigits[c>>4])
 		b.WriteByte(upperDigits[c&15])
 	}
-	if len(name) > maxUnknownName {
+	if len(name) > MaxUnknownName {
 		b.WriteString("...")
 	}
 	return b.String()
@@ -76,7 +77,7 @@ func escapeName(name string) string {
 
 // String returns the value of HeaderUnknown, such as "verifed (did you mean verified?), utm_source", or "" for none.
 func (u UnknownParams) String() string {
-	parts := make([]string, 0, maxUnknown+1)
+	parts := make([]string, 0, MaxUnknown+1)
 	for _, p := range u.Params {
 		if p.Nearest != "" {
 			p.Name += " (did you mean " + p.Nearest + "?)"

@@ -331,6 +331,7 @@ var logFields = map[string]Field{
 	"index":           {About: "Path of the index of lists and slugs"},
 	"limits":          {About: "Limits that apply to requests"},
 	"max_query":       {About: "Maximum length of a query string in bytes"},
+	"max_digits":      {About: "Maximum number of digits of a decimal parameter before and after the point"},
 	"max_text":        {About: "Maximum length of a text parameter in characters"},
 	"page_size":       {About: "Default number of rows on a page"},
 	"max_page_size":   {About: "Rows in each file that pages are cut from"},

@@ -27,7 +27,7 @@ const MaxFunction = 10 << 10
 func (o CloudFront) Function() ([]byte, error) {
 	var routes [][]any
 	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Rule != site.RuleLookup {
+		if r := &site.Routes[i]; hasFiles(r) {
 			routes = append(routes, o.route(r))
 		}
 	}
@@ -39,10 +39,19 @@ func (o CloudFront) Function() ([]byte, error) {
 	for _, ext := range slices.Sorted(maps.Keys(site.ContentTypes())) {
 		extensions = append(extensions, ext[1:])
 	}
+	var names []string
+	for i := range site.Common {
+		names = append(names, site.Common[i].Name)
+	}
+	commonNames, err := json.Marshal(names)
+	if err != nil {
+		return nil, fmt.Errorf("write function: %w", err)
+	}
 	program, err := fillIn(struct {
 		CloudFront
-		Routes, Extensions string
-	}{o, strings.ReplaceAll(string(table), `],["^`, "],\n"+`["^`), strings.Join(extensions, "|")}, "cloudfront.js")
+		Routes, Extensions, Common, Serves string
+	}{o, strings.ReplaceAll(string(table), `],["^`, "],\n"+`["^`), strings.Join(extensions, "|"),
+		string(commonNames), common()}, "cloudfront.js")
 	if err == nil && len(program) > MaxFunction {
 		err = fmt.Errorf("write function: it has %d bytes, of which CloudFront takes %d", len(program), MaxFunction)
 	}
@@ -72,8 +81,7 @@ func (o CloudFront) route(r *site.Route) []any {
 		head, _, _ = strings.Cut(r.Pattern, "{")
 	}
 	serves := r.Rule == site.RuleLog || r.Param("offset") != nil || paged && !o.Lists
-	for i := range r.Params {
-		p := &r.Params[i]
+	for _, p := range fileParams(r) {
 		if serves {
 			break
 		}
@@ -87,8 +95,6 @@ func (o CloudFront) route(r *site.Route) []any {
 func (o CloudFront) param(p *site.Param) []any {
 	may := valid(p)
 	switch {
-	case p.Rule != "":
-		may = "(?!)"
 	case p.Kind == site.KindSet:
 		one := "(?:" + strings.Join(p.Values, "|") + ")"
 		may = one + "(?:," + one + ")*"

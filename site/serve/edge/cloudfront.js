@@ -8,7 +8,8 @@
 // {"RateBasedStatement": {"Limit": «.RateLimit», "EvaluationWindowSec": 60, "AggregateKeyType": "IP"}}
 //
 // Limits:
-// - serve answers cut windows, q, logs, look-ups and earlier snapshots.
+// - serve answers cut windows, searches, recommendations, filters and orders without files, logs, look-ups, earlier
+//   snapshots and requests for JSON with unknown parameters.
 «if .Lists»// - Pages of lists come from the bucket, without Link and without an empty list past the end.
 «else»// - serve answers pages of lists, since only serve sets Link.
 «end»// - The bucket's responses lack X-Snapshot and the contract's error bodies. Add nosniff, CORS and
@@ -18,15 +19,28 @@
 import cf from 'cloudfront';
 var ROUTES = «.Routes»;
 var FILE = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+\.(?:«.Extensions»)$/;
+var COMMON = «.Common»;
+var SERVES = /^(?:«.Serves»)/;
 var PLAIN = /^[A-Za-z0-9._,-]*$/;
+
+// hasOther returns whether a query has a value of a parameter that is neither common nor in a list: serve applies its
+// rule, or names it as unknown.
+function hasOther(query, params) {
+  for (var name in query) {
+    var known = name === '' || COMMON.indexOf(name) >= 0 || params.some(function (p) { return p[0] === name; });
+    if (query[name].multiValue || query[name].value !== '' && !known) return true;
+  }
+  return false;
+}
 
 // keyOf returns the key of the file for a request, or '' for a request to serve.
 function keyOf(path, query) {
   if (path.indexOf('/api/v1/') === 0) path = path.slice(4);
   for (var name in query) {
-    if (/[%+]/.test(name) || name === 'snapshot' && (query[name].multiValue || query[name].value !== '')) return '';
+    if (/[%+]/.test(name) || SERVES.test(name + '=' + query[name].value)) return '';
   }
   if (FILE.test(path) && path.indexOf('/v1/lookup/') !== 0) {
+    if (/\.json$/.test(path) && hasOther(query, [])) return '';
     return ROUTES.some(function (r) {
       if (r[4]) return new RegExp(r[0] + '\\.json$').test(path);
       return r[6] !== '' && path.indexOf(r[6]) === 0 && path.slice(-r[1].length) !== r[1];
@@ -35,7 +49,7 @@ function keyOf(path, query) {
   for (var i = 0; i < ROUTES.length; i++) {
     var r = ROUTES[i];
     if (!new RegExp(r[0] + '$').test(path)) continue;
-    if (r[3]) return '';
+    if (r[3] || r[1] === '.json' && hasOther(query, r[2])) return '';
     var bare = true, key = '', trim = '', sets = {};
     for (var j = 0; j < r[2].length; j++) {
       var p = r[2][j], sent = query[p[0]], v = '';

@@ -13,6 +13,7 @@ import (
 	"text/template"
 
 	"tollbook/site"
+	"tollbook/site/search"
 	"tollbook/site/serve"
 )
 
@@ -56,7 +57,7 @@ type Cloudflare struct {
 
 // workerParts lists the files of the worker in the order in which they are joined.
 var workerParts = []string{
-	"worker/entry.js", "worker/request.js", "worker/response.js", "worker/rules.js",
+	"worker/entry.js", "worker/request.js", "worker/unknown.js", "worker/response.js", "worker/rules.js",
 	"worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
 }
 
@@ -71,6 +72,9 @@ type contract struct {
 	MaxSlug        int                   `json:"maxSlug"`
 	MaxFacilitator int                   `json:"maxFacilitator"`
 	WindowDays     map[string]int        `json:"windowDays"`
+	HeaderUnknown  string                `json:"headerUnknown"`
+	MaxUnknown     int                   `json:"maxUnknown"`
+	MaxUnknownName int                   `json:"maxUnknownName"`
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
 	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
@@ -81,7 +85,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
-		Prefix, Table, Contract, Types string
+		Prefix, Table, Contract, Types, Search, Script string
 	}{Cloudflare: o}
 	var err error
 	fill := func(to *string, v any) {
@@ -102,10 +106,13 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
 	fill(&data.Types, site.ContentTypes())
+	fill(&data.Search, search.NewScriptTables())
+	data.Script = string(search.Script)
 	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile,
 		LookupFile: site.LookupFile,
 		MaxSlug:    site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
+		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
 		ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})
 	if err != nil {

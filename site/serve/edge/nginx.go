@@ -64,6 +64,8 @@ type nginxData struct {
 	Root, Plain, Snapshot, Policy, Expose, Extensions, CharsetTypes, GzipTypes, PageIs string
 
 	MaxQuery   int
+	Common     string   // pattern of a value of a common parameter that only serve can answer
+	Unknown    []string // for each route with JSON: the pattern of requests with a parameter that nginx does not know
 	Aliases    []site.Alias
 	Routes     []nginxRoute
 	Unnamed    []string
@@ -93,6 +95,8 @@ func (o Nginx) Config() ([]byte, error) {
 	for i := range site.Routes {
 		d.addRoute(&site.Routes[i])
 	}
+	d.Unknown = append(d.Unknown, unknown("file", `[^ ]*\.json`, nil))
+	d.Common = common()
 	d.successors()
 	d.types()
 	if err := d.errors(m); err != nil {
@@ -104,9 +108,47 @@ func (o Nginx) Config() ([]byte, error) {
 // walksByPage reports whether each page of a route's list is a file with its number in its name.
 func walksByPage(r *site.Route) bool { return r.Param("page") != nil && r.Rule != site.RuleLog }
 
+// unknown returns the pattern of a route's requests with a value of a parameter that is not one of these. Those are
+// parameters that only serve can answer by their rules, and unknown ones, which serve names in a header.
+func unknown(route, path string, params []string) string {
+	for i := range site.Common {
+		params = append(params, site.Common[i].Name)
+	}
+	return quote(`~^` + route + ` ` + path + ` (?:.*&)?(?!(?:` + strings.Join(params, "|") + `)=)[^&=]+=[^&]`)
+}
+
+// common returns the pattern of a common parameter with a value that only serve can answer.
+func common() string {
+	var list []string
+	for i := range site.Common {
+		p := &site.Common[i]
+		pattern := p.Name + "=[^&]"
+		if p.Kind == site.KindChoice { // invalid values
+			pattern = p.Name + "=(?!(?:" + strings.Join(p.Values, "|") + ")(?:&|$))[^&]"
+		}
+		list = append(list, pattern)
+	}
+	return strings.Join(list, "|")
+}
+
+// hasFiles reports whether some requests of a route are files. The other rules compute every response.
+func hasFiles(r *site.Route) bool {
+	return slices.Contains([]site.Rule{site.RuleLiteral, site.RuleWindow, site.RuleLog, site.RuleTrim}, r.Rule)
+}
+
+// fileParams returns the parameters of a route that are in the keys of files.
+func fileParams(r *site.Route) (params []*site.Param) {
+	for i := range r.Params {
+		if p := &r.Params[i]; p.Rule == "" || len(p.RuleValues) > 0 {
+			params = append(params, p)
+		}
+	}
+	return params
+}
+
 // addRoute adds the maps of a route, unless serve gets all its requests.
 func (d *nginxData) addRoute(r *site.Route) {
-	if r.Rule == site.RuleLookup {
+	if !hasFiles(r) {
 		return
 	}
 	pattern, match := "^"+regexp.QuoteMeta(r.Pattern), quote(r.Pattern)
@@ -131,6 +173,13 @@ func (d *nginxData) addRoute(r *site.Route) {
 		d.addKey(r)
 	}
 	d.Routes = append(d.Routes, route)
+	if r.Ext == ".json" {
+		var names []string
+		for _, p := range fileParams(r) {
+			names = append(names, p.Name)
+		}
+		d.Unknown = append(d.Unknown, unknown(r.Name, "[^ ]*", names))
+	}
 }
 
 // addKey adds the maps of a route's parameters, and the key that consists of them.
@@ -138,8 +187,7 @@ func (d *nginxData) addKey(r *site.Route) {
 	key := nginxKey{Name: variable(r.Name), Ext: r.Ext}
 	next := nginxPaged{Name: r.Name}
 	var names []string
-	for i := range r.Params {
-		p := &r.Params[i]
+	for _, p := range fileParams(r) {
 		names = append(names, p.Name)
 		part := d.param(p, "", func(v string) string { return "/" + p.Name + "=" + v }, p.Trim)
 		key.Full += part
@@ -158,9 +206,7 @@ func (d *nginxData) addKey(r *site.Route) {
 			continue
 		}
 		next.NextFile += part
-		if p.Rule == "" {
-			next.NextQuery += d.linkParam(p)
-		}
+		next.NextQuery += d.linkParam(p)
 	}
 	key.Params = strings.Join(names, "|")
 	if walksByPage(r) {
@@ -189,7 +235,6 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 	capture := "${tollbook_v_" + variable(p.Name) + "}"
 	named := func(pattern string) string { return "(?<tollbook_v_" + variable(p.Name) + ">" + pattern + ")" }
 	switch {
-	case p.Rule != "": // serve applies that rule
 	case p.Kind == site.KindSet:
 		for _, set := range p.Sets() {
 			for _, order := range permutations(strings.Split(set, ",")) {
@@ -250,7 +295,7 @@ func (d *nginxData) use(on, name string, lines []string) string {
 func valid(p *site.Param) string {
 	switch {
 	case p.Kind == site.KindChoice:
-		return strings.Join(p.Values, "|")
+		return strings.Join(fileValues(p), "|")
 	case p.Kind == site.KindInteger && p.Trim: // keys do not contain it, so a missing file would not reveal a bad value
 		var all []string
 		for n := p.Min; n <= p.Max; n++ {
@@ -261,6 +306,11 @@ func valid(p *site.Param) string {
 		return `[1-9][0-9]{0,9}`
 	}
 	return fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, site.MaxText)
+}
+
+// fileValues returns the values of a parameter that are in the keys of files.
+func fileValues(p *site.Param) []string {
+	return slices.DeleteFunc(slices.Clone(p.Values), func(v string) bool { return slices.Contains(p.RuleValues, v) })
 }
 
 // largest returns the value of a trimmed parameter in a key.

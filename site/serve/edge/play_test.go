@@ -39,7 +39,8 @@ func (a response) without(names ...string) response {
 // time are left out.
 var comparedHeaders = []string{
 	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "Accept-Ranges",
-	"Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
+	"Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Unknown-Parameters", "X-Content-Type-Options",
+	"Content-Security-Policy", "Allow",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods",
 	"Access-Control-Allow-Headers", "Access-Control-Max-Age",
 }

@@ -43,6 +43,8 @@ func (w *world) script(t *testing.T) []call {
 			get(path + "/")
 			get(path + route.Ext)
 			get(path + "?utm_source=x&_=1")
+			get(path + "?strict=1")
+			get(path + "?strict=1&utm_source=x&utm_source=y")
 			if len(route.Params) == 0 {
 				continue
 			}
@@ -239,6 +241,15 @@ func (w *world) odd() (list []call) {
 		"/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
 		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193),
 		"/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
+		"/v1/stats?strict=2", "/v1/stats?strict=&x=", "/v1/stats?strict=1&strict=x", "/v1/stats?strict=x&strict=1",
+		"/v1/stats?verifed=true", "/v1/services?verifed=true&CATEGORY=AI&categry=x&per_page=3",
+		"/v1/services?strict=1&verifed=true&per_page=3", "/v1/services.json?page=3&strict=1",
+		"/feed.xml?page=3&strict=1",
+		"/v1/stats?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1", "/v1/stats?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1&strict=1",
+		"/v1/stats?%=1&%ff=1&%0a=1&%C3%A9t%C3%A9=1&a%20b=1&a+b=1&<x>=1", "/v1/stats?" + strings.Repeat("n", 40) + "=1",
+		"/v1/stats?" + strings.Repeat("%C3%A9", 21) + "=1&" + strings.Repeat("n", 41) + "=1&strict=1",
+		"/v1/stats?snapshots=x", "/v1/stats?Snapshot=x", "/v1/stats?stric=1", "/v1/stats?=1", "/v1/nope?x=1",
+		"/v1/services/nope?pages=2", "/v1/services/nope?pages=2&strict=1", "/services?utm_source=x&strict=1",
 		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html",
 		"/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
 		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json",

@@ -35,6 +35,7 @@
 const TABLE = «.Table»;
 const CONTRACT = «.Contract»;
 const TYPES = «.Types»;
+const SEARCH = «.Search»;
 const PREFIX = «.Prefix»;
 
 const CHECKPOINT_MS = 5000;
@@ -43,6 +44,7 @@ const MEMORY = 24 << 20; // bytes of unpacked files in memory
 const OPEN_ZIPS = 3; // of snapshots, and the same number of packs
 const GZIP_ABOVE = 1 << 10;
 
+«.Script»
 export default {
   async fetch(request, env, ctx) {
     const url = request.url.split("#", 1)[0];

@@ -18,11 +18,15 @@ const isAPI = (r) =>
     ? ["v1", "api", "discovery"].includes(first(r.path))
     : ["v1", "api", "discovery"].includes(first(r.rawPath));
 
-// A query is a valid request: { route, slug, item, bare, file, snapshot, values }. values maps the parameters of its
-// route to their canonical values.
+// A query is a valid request: { route, slug, item, bare, file, snapshot, unknown, values }.
+// Its values are canonical, by the names of the route's parameters. A path with JSON ignores its unknown parameters.
 function parseRequest(rawPath, rawQuery) {
   const q = parsePath(rawPath);
-  const values = parseValues(q.route, rawQuery);
+  const [values, unknown] = parseValues(q.route, rawQuery);
+  if ((q.file || q.route.ext).endsWith(".json")) {
+    q.unknown = unknownParams(q.route, unknown);
+    if (unknown.length > 0 && values.get("strict") === "1") throw unknownError(q.unknown);
+  }
   q.snapshot = values.get("snapshot") ?? "";
   for (const p of TABLE.common) values.delete(p.name);
   if (values.size > 0) {
@@ -33,7 +37,8 @@ function parseRequest(rawPath, rawQuery) {
 }
 
 function newQuery(fields) {
-  return { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", values: new Map(), ...fields };
+  const q = { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", unknown: [], values: new Map() };
+  return Object.assign(q, fields);
 }
 
 function parsePath(raw) {
@@ -112,9 +117,11 @@ function paramOf(route, name) {
   return route?.params.find((p) => p.name === name) ?? TABLE.common.find((p) => p.name === name);
 }
 
+// parseValues returns the values of known parameters, and the names of unknown ones that have a value.
 function parseValues(route, rawQuery) {
   const values = new Map();
-  if (!rawQuery) return values;
+  const unknown = [];
+  if (!rawQuery) return [values, unknown];
   if (encode(rawQuery).length > TABLE.limits.max_query) {
     const field = route && route.params.length > 0 ? route.params[0].name : TABLE.common[0].name;
     throw invalid(field, `the query string must have at most ${TABLE.limits.max_query} bytes`);
@@ -122,23 +129,34 @@ function parseValues(route, rawQuery) {
   for (const pair of rawQuery.split("&")) {
     const eq = pair.indexOf("=");
     const rawValue = eq < 0 ? "" : pair.slice(eq + 1);
-    const name = unescape(eq < 0 ? pair : pair.slice(0, eq), true);
-    const p = typeof name === "string" ? paramOf(route, name) : undefined;
-    if (!p || rawValue === "" || values.has(name)) continue;
+    if (rawValue === "") continue;
+    let name = unescape(pair.slice(0, eq), true);
+    if (typeof name !== "string") name = pair.slice(0, eq);
+    const p = paramOf(route, name);
+    if (!p && name !== "" && unknown.length <= CONTRACT.maxUnknown && !unknown.includes(name)) unknown.push(name);
+    if (!p || values.has(name)) continue;
     let value = unescape(rawValue, true);
     if (typeof value !== "string" || value.includes("\0"))
       throw invalid(name, `must be percent-encoded UTF-8; got ${quoteShort(rawValue)}`);
     value = check(p, value);
     if (value !== "") values.set(name, value);
   }
-  return values;
+  return [values, unknown];
 }
 
 function check(p, v) {
   switch (p.kind) {
     case "choice":
-      if (!p.values.includes(v)) throw invalid(p.name, `must be one of ${p.values.join(", ")}; got ${quoteShort(v)}`);
+      if (!p.values.includes(v)) {
+        const elsewhere = p.elsewhere?.[v] ? `; ${p.elsewhere[v]} accepts it` : "";
+        throw invalid(p.name, `must be one of ${p.values.join(", ")}; got ${quoteShort(v)}${elsewhere}`);
+      }
       return v;
+    case "boolean":
+      if (v !== "true" && v !== "false") throw invalid(p.name, `must be true or false; got ${quoteShort(v)}`);
+      return v;
+    case "decimal":
+      return checkDecimal(p, v);
     case "integer": {
       const [min, max] = [p.min ?? 0, p.max ?? 0];
       if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max)
@@ -164,6 +182,20 @@ function check(p, v) {
   if (n > TABLE.limits.max_text)
     throw invalid(p.name, `must have at most ${TABLE.limits.max_text} characters; got ${n}`);
   return v;
+}
+
+function checkDecimal(p, v) {
+  const d = search.canonical(v);
+  if (p.max && d !== null && search.decimals(d, String(p.max)) > 0)
+    throw invalid(p.name, `must be a number from 0 to ${p.max}; got ${quoteShort(v)}`);
+  const most = TABLE.limits.max_digits;
+  if (d === null || v.split(".").some((digits) => digits.length > most))
+    throw invalid(
+      p.name,
+      `must be a number such as 0.01, from 0 and with at most ${most} digits before and after the point; ` +
+        `got ${quoteShort(v)}`,
+    );
+  return d;
 }
 
 function builtOf(id) {
@@ -272,7 +304,11 @@ const needsTrim = (q) =>
   q.route !== null && q.route.params.some((p) => p.trim && text(q, p.name) !== largest(p) && applies(q, p));
 
 function ruleOf(q) {
-  return q.route.params.find((p) => p.rule && q.values.get(p.name))?.rule ?? q.route.rule;
+  const applies = (p) => {
+    const v = q.values.get(p.name);
+    return p.rule && v && (!p.rule_values || p.rule_values.includes(v));
+  };
+  return q.route.params.find(applies)?.rule ?? q.route.rule;
 }
 
 // requestOf returns the request whose key is key, as [query, path], or [null, ""] for a file of no route.

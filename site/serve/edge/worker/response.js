@@ -17,6 +17,7 @@ async function get(r) {
   r.headers.set("Vary", "Accept-Encoding");
   r.headers.set("X-Snapshot", snap.id);
   if (!q?.snapshot && state.stale) r.headers.set("X-Snapshot-Warning", "stale");
+  if (q && q.unknown.length > 0) r.headers.set(CONTRACT.headerUnknown, unknownText(q.unknown));
   try {
     if (parseError) throw parseError;
     return await respond(r, snap, q);
@@ -79,7 +80,7 @@ async function byRule(r, snap, q, key) {
   let cut;
   switch (ruleOf(q)) {
     case "search":
-      cut = await search(r, snap, q);
+      cut = await searchNames(r, snap, q);
       break;
     case "lookup":
       cut = await lookup(r, snap, q);

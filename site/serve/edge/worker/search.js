@@ -1,44 +1,8 @@
 // ---- search ----
 
-function fold(s) {
-  if (/^[\0-\x7f]*$/.test(s)) return s.toLowerCase();
-  let out = "";
-  for (const c of s.normalize("NFKD")) {
-    if (!/\p{M}/u.test(c)) out += c === "ς" ? "σ" : c.toLowerCase();
-  }
-  return out;
-}
-
-const UNSPACED = /^(?:ー|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])$/u;
-
-// wordsAndRuns returns all words of a folded text, and its runs: the words that are not part of a longer word.
-function wordsAndRuns(folded) {
-  const words = [];
-  const runs = [];
-  let [start, begins, before] = [-1, [], false];
-  const end = (at) => {
-    if (start >= 0) runs.push(folded.slice(start, at));
-    for (const b of begins) words.push(folded.slice(b, at));
-    [start, begins, before] = [-1, [], false];
-  };
-  let i = 0;
-  for (const c of folded) {
-    if (!/^[\p{L}\p{N}]$/u.test(c)) end(i);
-    else {
-      const is = c.codePointAt(0) >= 0x1100 && UNSPACED.test(c);
-      if (start < 0 || is || before) begins.push(i);
-      if (start < 0) start = i;
-      before = is;
-    }
-    i += c.length;
-  }
-  end(folded.length);
-  return [words, runs];
-}
-
-async function search(r, snap, q) {
+async function searchNames(r, snap, q) {
   const index = await memoize(snap, "search", async () => JSON.parse(await readText(r, snap, CONTRACT.searchFile)));
-  const [all, runs] = wordsAndRuns(fold(text(q, "q")));
+  const [all, runs] = search.wordsAndRuns(search.fold(text(q, "q")));
   let [letters, ok] = ["", all.length > 0];
   for (const word of all) {
     const shard = [...word].slice(0, 2).join("");
@@ -55,7 +19,7 @@ async function search(r, snap, q) {
     if (rows.length !== index.shards[letters]) throw damaged(`${key} has ${rows.length} rows`);
     for (const row of rows) {
       const item = JSON.parse(row);
-      const [words] = wordsAndRuns(fold(item.name));
+      const [words] = search.wordsAndRuns(search.fold(item.name));
       if (passes(q, item) && runs.every((run) => words.some((w) => w.startsWith(run)))) {
         matching.push({ row, item, price: /"min_price_usd":([0-9.]+)/.exec(row)?.[1] ?? null });
       }
@@ -79,15 +43,7 @@ function passes(q, item) {
   );
 }
 
-const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-const nullsLast = (a, b, compare) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : compare(a, b));
-
-// decimals compares two exact decimal numbers in canonical form.
-function decimals(a, b) {
-  const [aw, af = ""] = a.split(".");
-  const [bw, bf = ""] = b.split(".");
-  return order(aw.length, bw.length) || order(aw, bw) || order(af, bf);
-}
+const { order, nullsLast, decimals } = search;
 
 function compareBy(by) {
   const compare = {

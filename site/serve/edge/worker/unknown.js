@@ -1,0 +1,69 @@
+
+// ---- unknown parameters ----
+
+// unknownParams returns the name and the nearest parameter of each unknown parameter.
+function unknownParams(route, names) {
+  const params = [...(route?.params ?? []), ...TABLE.common].map((p) => p.name);
+  const list = names.slice(0, CONTRACT.maxUnknown).map((name) => {
+    const bytes = encode(name);
+    const isLong = bytes.length > CONTRACT.maxUnknownName;
+    return {
+      name: escapeName(bytes.subarray(0, CONTRACT.maxUnknownName)) + (isLong ? "..." : ""),
+      nearest: isLong ? "" : nearest(encode(name.replace(/[A-Z]/g, (c) => c.toLowerCase())), params),
+    };
+  });
+  if (names.length > CONTRACT.maxUnknown) list.more = true;
+  return list;
+}
+
+// escapeName percent-encodes bytes outside [A-Za-z0-9._-].
+function escapeName(bytes) {
+  let out = "";
+  for (const c of bytes) {
+    const one = String.fromCharCode(c);
+    out += /[A-Za-z0-9._-]/.test(one) ? one : "%" + c.toString(16).toUpperCase().padStart(2, "0");
+  }
+  return out;
+}
+
+// nearest returns the name that is the fewest edits away, or "" if that is too far.
+function nearest(bytes, names) {
+  let best = "";
+  let edits = Math.min(bytes.length, Math.max(2, Math.floor(bytes.length / 3)) + 1);
+  for (const name of names) {
+    const d = editDistance(bytes, encode(name));
+    if (d < edits) [best, edits] = [name, d];
+  }
+  return best;
+}
+
+function editDistance(a, b) {
+  const row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 0; i < a.length; i++) {
+    let diagonal = row[0];
+    row[0] = i + 1;
+    for (let j = 0; j < b.length; j++) {
+      const replace = diagonal + (a[i] === b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = Math.min(replace, row[j] + 1, row[j + 1] + 1);
+    }
+  }
+  return row[b.length];
+}
+
+// unknownText returns the value of the header that names unknown parameters.
+function unknownText(unknown) {
+  const parts = unknown.map((p) => p.name + (p.nearest && ` (did you mean ${p.nearest}?)`));
+  if (unknown.more) parts.push("and more");
+  return parts.join(", ");
+}
+
+const unknownError = (unknown) =>
+  new ReaderError({
+    ...CONTRACT.errors.invalid,
+    message: "unknown parameters: " + unknownText(unknown),
+    fields: unknown.map((p) => ({
+      field: p.name,
+      message: "is not a parameter of this path" + (p.nearest && `; did you mean ${p.nearest}?`),
+    })),
+  });
