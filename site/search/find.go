@@ -155,13 +155,13 @@ const wordShare = 4
 func (f *Result) score(units []unit, services int) {
 	t := counter{scores: make([]int, services), matched: make([]int, services), concept: make([]bool, services),
 		best: make([]int, services), words: make([]int, services), named: make([]int, services)}
-	seen := map[*Posting]bool{}
+	seen := map[string]bool{} // first terms
 	for i := range units {
 		u := &units[i]
-		if seen[u.postings[0]] { // a word that is repeated
+		if seen[u.postings[0].term] { // a word that is repeated
 			continue
 		}
-		seen[u.postings[0]] = true
+		seen[u.postings[0].term] = true
 		t.add(u)
 		for _, p := range slices.Concat(u.postings, u.words) {
 			f.terms[p.term] = true

@@ -126,7 +126,7 @@ func (r *reader) readPrefix(prefix string) (list []*Posting, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if posting != nil && !slices.Contains(list, posting) {
+		if posting != nil && !slices.ContainsFunc(list, func(p *Posting) bool { return p.term == term }) {
 			list = append(list, posting)
 		}
 	}

@@ -1,27 +1,34 @@
 package search
 
 import (
-	_ "embed" // search.js
+	_ "embed" // search.js and columns.js
+	"slices"
 
 	"tollbook/site"
 )
 
-// Script is the JavaScript of the reading half of packages columns and search. It declares the constant search and
-// needs Tables.
-//
 //go:embed search.js
-var Script []byte
+var queryScript []byte
+
+//go:embed columns.js
+var columnScript []byte
+
+// Script is the JavaScript of the reading half of packages columns and search. It declares the constants search and
+// columns, and needs ScriptTables.
+var Script = slices.Concat(queryScript, columnScript)
 
 // ScriptTables are the tables that Script reads snapshots by.
 type ScriptTables struct {
 	Columns      map[string]site.ColumnType `json:"columns"` // types by name
 	Orders       []site.Order               `json:"orders"`
 	RowsPerBlock int                        `json:"rows_per_block"`
+	Text         Tables                     `json:"text"`
 }
 
 // NewScriptTables returns the tables of Script.
 func NewScriptTables() ScriptTables {
-	t := ScriptTables{Columns: map[string]site.ColumnType{}, Orders: site.ColumnOrders, RowsPerBlock: site.RowsPerBlock}
+	t := ScriptTables{Columns: map[string]site.ColumnType{}, Orders: site.ColumnOrders,
+		RowsPerBlock: site.RowsPerBlock, Text: NewTables()}
 	for _, c := range site.Columns {
 		t.Columns[c.Name] = c.Type
 	}

@@ -1,9 +1,8 @@
-// The reading half of packages site/columns and site/search, for the worker and for the script of a page. It must pick,
-// order and write the same as they do. tables comes from Go (search.Tables), files are read by a function of the caller:
-// load(key, parse) returns a promise of parse(text) for a file of the snapshot.
+// Reads queries over files of terms, in the steps that the comment of package search describes, for the worker and for
+// the script of a page. Its tables come from Go (search.NewScriptTables). It knows neither where files are stored nor
+// what a page is.
 const search = (() => {
 	"use strict";
-	const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 	// ---- words ----
 
@@ -15,7 +14,8 @@ const search = (() => {
 		return out;
 	};
 
-	const unspaced = /^(?:ー|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])$/u;
+	const unspaced = /^[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u;
+	const isUnspaced = (c) => c.codePointAt(0) >= 0x1100 && unspaced.test(c);
 
 	// wordsAndRuns returns all words of a folded text, and its runs: the words that are not part of a longer word.
 	const wordsAndRuns = (folded) => {
@@ -29,7 +29,7 @@ const search = (() => {
 		for (const c of folded) {
 			if (!/^[\p{L}\p{N}]$/u.test(c)) end(i);
 			else {
-				const is = c.codePointAt(0) >= 0x1100 && unspaced.test(c);
+				const is = isUnspaced(c);
 				if (start < 0 || is || before) begins.push(i);
 				if (start < 0) start = i;
 				before = is;
@@ -46,119 +46,253 @@ const search = (() => {
 		return runs.length > 0 && runs.every((run) => words.some((w) => w.startsWith(run)));
 	};
 
-	// ---- columns ----
+	// ---- terms ----
 
-	// canonical returns the canonical form of plain decimal digits, or null.
-	const canonical = (s) => {
-		const m = /^0*([0-9]+)(?:\.([0-9]*))?$/.exec(s);
-		if (!m) return null;
-		const part = (m[2] ?? "").replace(/0+$/, "");
-		return part ? m[1] + "." + part : m[1];
-	};
+	// newText returns the functions that divide texts into terms by the tables.
+	const newText = (tables) => {
+		const stop = new Set(tables.stop), phrases = new Map();
+		for (const p of tables.phrases) phrases.set(p.stems[0], [...(phrases.get(p.stems[0]) ?? []), p]);
 
-	// decimals compares two decimals in canonical form.
-	const decimals = (a, b) => {
-		const [aw, af = ""] = a.split("."), [bw, bf = ""] = b.split(".");
-		return order(aw.length, bw.length) || order(aw, bw) || order(af, bf);
-	};
-	const nullsLast = (a, b, compare) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : compare(a, b));
-
-	// The values at a place by the type of its column, as [network, text] pairs; false for another form.
-	const one = (type, text = (v) => v) => (v) => v === null ? [] : typeof v === type && [["", text(v)]];
-	const forms = {
-		text: one("string"), words: one("string"), boolean: one("boolean", String),
-		number: one("number", (v) => canonical(String(v))), money: one("string", canonical),
-		set: (v) => v === null ? [] : Array.isArray(v) && v.map((s) => ["", s]),
-		prices: (v) => Object.entries(v ?? {}).map(([network, price]) => [network, canonical(price)]),
-	};
-
-	// parseColumn reads the file of a column of n services. Place i has the codes from starts[i] up to starts[i+1]; a code
-	// is an index of values, which are distinct and ascending. keys are the networks of the codes of prices.
-	const parseColumn = (type, file, n) => {
-		const { data } = JSON.parse(file);
-		if (!Array.isArray(data) || data.length !== n) throw new Error(`a column has ${data?.length} values, not ${n}`);
-		const all = data.map((v) => forms[type](v));
-		const total = all.reduce((sum, list) => sum + list.length, 0);
-		const c = { compare: ["number", "money", "prices"].includes(type) ? decimals : order, values: [], keys: [],
-			starts: new Int32Array(n + 1), codes: new Int32Array(total) };
-		c.values = [...new Set(all.flatMap((list) => list.map(([, v]) => v)))].sort(c.compare);
-		if (all.includes(false) || c.values.some((v) => typeof v !== "string")) throw new Error(`a column is not ${type}`);
-		const code = new Map(c.values.map((v, i) => [v, i]));
-		let at = 0;
-		all.forEach((list, place) => {
-			for (const [network, v] of list) {
-				c.codes[at++] = code.get(v);
-				if (type === "prices") c.keys.push(network);
-			}
-			c.starts[place + 1] = at;
-		});
-		return c;
-	};
-
-	// codesAt returns the codes at a place; of prices, only those on a network, unless network is "".
-	const codesAt = (c, place, network) => {
-		const list = [];
-		for (let i = c.starts[place]; i < c.starts[place + 1]; i++)
-			if (network === "" || c.keys.length === 0 || c.keys[i] === network) list.push(c.codes[i]);
-		return list;
-	};
-	const valuesAt = (c, place, network = "") => codesAt(c, place, network).map((code) => c.values[code]);
-	const valueAt = (c, place, network = "") => {
-		const codes = codesAt(c, place, network);
-		return codes.length > 0 ? c.values[Math.min(...codes)] : null;
-	};
-
-	// passing returns for each value of a column whether it passes the filter p.
-	const passing = (c, p, value) => {
-		const rank = (v) => p.values.indexOf(v);
-		const passes = {
-			is: (v) => v === value,
-			has: (v) => v === value,
-			at_most: (v) => c.compare(v, value) <= 0,
-			at_least: p.kind === "choice" ? (v) => rank(v) >= 0 && rank(v) <= rank(value) : (v) => c.compare(v, value) >= 0,
-			words: (v) => beginsAll(value, v),
-		}[p.compare];
-		return c.values.map(passes);
-	};
-
-	// newReader returns the functions that read a snapshot of n services. A request is { params, value }: the parameters
-	// of its route, and a function from the name of a parameter to its effective value.
-	const newReader = (tables, n, load) => {
-		const column = (name) =>
-			load(`v1/columns/${name}.json`, (file) => parseColumn(tables.columns[name], file, n));
-
-		// filter returns the places that pass every filter of a request that names a column, in their order.
-		const filter = async (request, places) => {
-			for (const p of request.params) {
-				const value = p.column ? request.value(p.name) : "";
-				if (value === "") continue;
-				const c = await column(p.column), passes = passing(c, p, value);
-				const network = p.within ? request.value(p.within) : "";
-				places = places.filter((place) => codesAt(c, place, network).some((code) => passes[code]));
-			}
-			return places;
+		const apply = (word, rule) => {
+			let stem = word.slice(0, -rule.suffix.length);
+			if (!word.endsWith(rule.suffix) || stem.length < rule.min) return null;
+			if (rule.vowel && !/[aeiouy]/.test(stem)) return null;
+			stem += rule.with;
+			return rule.undouble && /([^aeiouylsz])\1$/.test(stem) ? stem.slice(0, -1) : stem;
+		};
+		// stem returns the part of a word that its plural, its verb and its other forms share.
+		const stem = (word) => {
+			if (/[^a-z]/.test(word)) return word;
+			if (Object.hasOwn(tables.exceptions, word)) return tables.exceptions[word];
+			for (const step of tables.rules)
+				for (const rule of step) {
+					const shorter = apply(word, rule);
+					if (shorter === null) continue;
+					word = shorter;
+					break;
+				}
+			return word;
 		};
 
-		// sort returns places in an order: nulls are last, ties are in the order of slugs.
-		const sort = async (request, places, name) => {
-			const by = tables.orders.find((o) => o.name === name);
-			const c = await column(by.column), network = by.within ? request.value(by.within) : "";
-			const key = (place) => {
-				const codes = codesAt(c, place, network);
-				return codes.length === 0 ? Infinity : by.descending ? -Math.min(...codes) : Math.min(...codes);
-			};
-			const keys = new Map(places.map((place) => [place, key(place)]));
-			return [...places].sort((a, b) => order(keys.get(a), keys.get(b)) || a - b);
+		// split returns the words of a folded text without stop words, and the stop words.
+		const split = (folded) => {
+			const words = [], ignored = [], runs = wordsAndRuns(folded)[1];
+			runs.forEach((run, i) => {
+				const to = i > 0 && runs[i - 1] === "to", parts = [];
+				for (const c of run) {
+					const is = isUnspaced(c);
+					if (parts.length === 0 || parts[parts.length - 1].is !== is) parts.push({ is, letters: [] });
+					parts[parts.length - 1].letters.push(c);
+				}
+				for (const { is, letters } of parts) {
+					const typed = letters.slice(0, tables.max_term).join("");
+					if (stop.has(letters.join(""))) ignored.push(letters.join(""));
+					else if (!is) words.push({ typed, stem: stem(typed), to });
+					else letters.forEach((_, k) => {
+						const pair = letters.slice(k, k + 2).join("");
+						words.push({ typed: pair, stem: pair, to: false });
+					});
+				}
+			});
+			return [words, ignored];
 		};
 
-		// rows returns the parts of the rows at places, as JSON: the members of a row of /v1/services without braces, the
-		// assessment and the endpoints.
-		const rows = (places) => Promise.all(places.map(async (place) => {
-			const block = Math.floor(place / tables.rows_per_block);
-			const lines = await load(`v1/rows/${block}.json`, (file) => splitRows(file, n - block * tables.rows_per_block));
-			return lines[place % tables.rows_per_block];
-		}));
+		// phrasesAt returns the phrases of concepts that begin at the word i, the longest first. skip is the place of a
+		// word that is not part of the phrase, counted from i.
+		const same = (w, s) => w !== undefined && s === (w.to ? "to " : "") + w.stem;
+		const phrasesAt = (words, i) => (phrases.get(words[i].stem) ?? []).filter((p) =>
+			p.stems.every((s, k) => k === 0 || same(words[i + k], s)));
+		const spreadPhraseAt = (words, i) => (phrases.get(words[i].stem) ?? []).find((p) => p.stems.some((_, skip) =>
+			skip > 0 && p.stems.every((s, k) => k === 0 || same(words[i + k + (k >= skip ? 1 : 0)], s))));
+
+		// terms returns the terms of a text: stems of its words, and concepts of its phrases.
+		const termsOf = (text) => {
+			const words = split(fold(text))[0], list = words.map((w) => w.stem);
+			for (let i = 0; i < words.length;) {
+				const [longest] = phrasesAt(words, i), found = longest ?? spreadPhraseAt(words, i);
+				if (found) list.push(found.term);
+				i += longest ? longest.stems.length : 1;
+			}
+			return list;
+		};
+		const terms = (text) => {
+			const list = termsOf(text);
+			const parts = text.replace(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ");
+			return parts === text ? list : [...list, ...termsOf(parts).filter((t) => !list.includes(t))];
+		};
+		return { stem, split, phrases, phrasesAt, terms, stop };
 	};
 
-	return { fold, wordsAndRuns, canonical, decimals, nullsLast, order };
+	// ---- readings of a query ----
+
+	const isTermLetter = (c) => c !== undefined && /[a-z0-9]/.test(c);
+	// termShard returns the name of the file of several terms that a term without the mark of concepts belongs to.
+	const termShard = (term) => {
+		if (!isTermLetter(term[0])) return "_" + (term.codePointAt(0) & 0xff).toString(16).padStart(2, "0");
+		return isTermLetter(term[1]) ? term.slice(0, 2) : term[0];
+	};
+
+	// parseTerms reads a file of terms of n services: their IDFs, places and weights.
+	const parseTerms = (lines, n) => {
+		const shard = new Map();
+		for (const line of lines) {
+			const { term, idf, gaps, weights } = JSON.parse(line), at = [];
+			let place = 0, isGood = idf >= 1 && gaps.length === weights.length && !shard.has(term);
+			gaps.forEach((gap, i) => {
+				at.push(place += gap);
+				isGood &&= place < n && gap >= (i > 0 ? 1 : 0) && weights[i] >= 1 && weights[i] <= 100;
+			});
+			if (!isGood) throw new Error(`the term ${term} has a wrong place or weight`);
+			shard.set(term, { term, idf, at, weights });
+		}
+		return shard;
+	};
+
+	// edits returns every word that one edit makes of a word of the letters a-z.
+	const edits = (w) => {
+		const all = [];
+		for (let i = 0; i <= w.length; i++) {
+			if (i + 1 < w.length) all.push(w.slice(0, i) + w[i + 1] + w[i] + w.slice(i + 2));
+			if (i < w.length) all.push(w.slice(0, i) + w.slice(i + 1));
+			for (const c of "abcdefghijklmnopqrstuvwxyz") {
+				if (i < w.length) all.push(w.slice(0, i) + c + w.slice(i + 1));
+				all.push(w.slice(0, i) + c + w.slice(i));
+			}
+		}
+		return all;
+	};
+
+	// newFind returns a function that reads a query and finds what matches it. index is the data of v1/terms.json, and
+	// shard and vocabulary read the other files.
+	const newFind = (text, tables, index, shard, vocabulary) => {
+		const withoutMark = (term) => term.startsWith(tables.concept) ? term.slice(tables.concept.length) : term;
+		const posting = async (term) => {
+			const own = term.length > 2 && !/[^a-z0-9-]/.test(term) && Object.hasOwn(index.shards, term);
+			const name = own ? term : termShard(withoutMark(term));
+			return Object.hasOwn(index.shards, name) ? (await shard(name)).get(term) : undefined;
+		};
+		const postings = async (terms) => (await Promise.all(terms.map(posting))).filter((p) => p);
+		const isWord = (term) => !term.includes("-");
+
+		const readPrefix = async (prefix) => {
+			if ([...prefix].length < 2) return [];
+			const list = [], name = termShard(prefix), more = new Set();
+			if (Object.hasOwn(index.shards, name))
+				for (const p of (await shard(name)).values())
+					if (p.term.startsWith(prefix) && isWord(p.term)) list.push(p);
+			for (const name in index.shards)
+				if (name.length > 2 && name.startsWith(prefix) && isWord(name)) more.add(name);
+			for (const rule of tables.rules.flat())
+				for (let n = 1; n < rule.suffix.length; n++)
+					if (prefix.endsWith(rule.suffix.slice(0, n)))
+						more.add(text.stem(prefix.slice(0, -n) + rule.suffix));
+			for (const [first, all] of text.phrases)
+				if (prefix.length > 2 && first.startsWith(prefix))
+					for (const p of all) if (p.stems.length === 1) more.add(p.term);
+			for (const p of await postings([...more].sort())) if (!list.some((q) => q.term === p.term)) list.push(p);
+			return list;
+		};
+
+		const readWord = async (w, last) => {
+			const p = await posting(w.stem);
+			const list = p ? [p] : last ? await readPrefix(w.typed) : [];
+			const as = p ? "exact" : list.length > 0 ? "prefix" : "unknown";
+			return { reading: { words: w.typed, as }, postings: list, words: [] };
+		};
+
+		// readUnits divides words into units: the longest phrase whose concept some service has, or one word.
+		const readUnits = async (words) => {
+			const units = [];
+			for (let i = 0; i < words.length;) {
+				const phrases = text.phrasesAt(words, i);
+				const found = await Promise.all(phrases.map((p) => posting(p.term)));
+				const k = found.findIndex((p) => p), part = words.slice(i, i + (phrases[k]?.stems.length ?? 1));
+				if (k < 0) units.push(await readWord(words[i], i === words.length - 1));
+				else units.push({
+					reading: { words: part.map((w) => w.typed).join(" "), as: "synonym",
+						to: withoutMark(phrases[k].term).replaceAll("-", " ") },
+					postings: [found[k]], words: await postings(part.map((w) => w.stem)),
+				});
+				i += part.length;
+			}
+			return units;
+		};
+
+		// nearest returns the word that one edit makes of an unknown one, "" if there is none.
+		const nearest = (unknown, services) => {
+			let best = { to: "" };
+			for (const to of edits(unknown)) {
+				const stem = text.stem(to), same = to[0] === unknown[0];
+				const n = Object.hasOwn(services, stem) ? services[stem] : text.phrases.has(stem) ? 1 : 0;
+				if (n === 0 || text.stop.has(to)) continue;
+				const isBetter = same !== best.same ? same : n !== best.n ? n > best.n : to < best.to;
+				if (best.to === "" || isBetter) best = { to, same, n };
+			}
+			return best.to;
+		};
+
+		// score adds what each service has of a unit to counts.
+		const score = (t, u) => {
+			const best = new Float64Array(t.n), shares = new Float64Array(t.n), named = new Float64Array(t.n);
+			for (const p of u.postings)
+				p.at.forEach((at, k) => { best[at] = Math.max(best[at], p.idf * p.weights[k]); });
+			let all = 0;
+			for (const p of u.words) {
+				all += p.idf;
+				p.at.forEach((at, k) => {
+					shares[at] += p.idf * p.weights[k];
+					named[at] += p.idf;
+				});
+			}
+			const idf = Math.max(...u.postings.map((p) => p.idf));
+			t.total += idf;
+			t.ceiling += idf + Math.floor(all / 4);
+			for (let i = 0; i < t.n; i++) {
+				if (best[i] > 0) {
+					t.scores[i] += best[i] + Math.floor(shares[i] / 4);
+					t.matched[i] += 2 * idf;
+					if (u.words.length > 0) t.concept[i] = 1;
+				} else if (named[i] > 0 && 2 * named[i] >= all) {
+					t.scores[i] += Math.floor(shares[i] / 4);
+					t.matched[i] += idf;
+				}
+			}
+		};
+
+		// find returns how a query was read, the services that match it and its terms.
+		return async (query) => {
+			let [words, ignored] = text.split(fold(query));
+			let units = await readUnits(words);
+			const isWrong = ({ words, as }) =>
+				as === "unknown" && !/[^a-z]/.test(words) && words.length >= tables.min_correct;
+			const readings = [], unknown = new Set(units.map((u) => u.reading).filter(isWrong).map((r) => r.words));
+			if (unknown.size > 0) {
+				const { terms } = await vocabulary();
+				words = words.map((w) => {
+					const to = unknown.has(w.typed) ? nearest(w.typed, terms) : "";
+					if (to === "") return w;
+					readings.push({ words: w.typed, as: "corrected", to });
+					return { ...w, typed: to, stem: text.stem(to) };
+				});
+				if (readings.length > 0) units = await readUnits(words);
+			}
+			readings.push(...units.map((u) => u.reading), ...ignored.map((w) => ({ words: w, as: "ignored" })));
+			const n = index.services, array = () => new Float64Array(n), terms = new Set(), seen = new Set(), hits = [];
+			const t = { n, scores: array(), matched: array(), concept: array(), total: 0, ceiling: 0 };
+			for (const u of units) {
+				if (u.postings.length === 0 || seen.has(u.postings[0].term)) continue;
+				seen.add(u.postings[0].term);
+				score(t, u);
+				for (const p of [...u.postings, ...u.words]) terms.add(p.term);
+			}
+			for (let place = 0; place < n; place++)
+				if (t.scores[place] > 0 && (t.concept[place] || t.matched[place] >= t.total))
+					hits.push({ place, score: t.scores[place] });
+			hits.sort((a, b) => b.score - a.score || a.place - b.place);
+			const matches = (s) => text.terms(s).some((term) => terms.has(term));
+			return { readings, hits, ceiling: 100 * t.ceiling, matches };
+		};
+	};
+
+	return { fold, wordsAndRuns, beginsAll, newText, parseTerms, newFind };
 })();

@@ -13,6 +13,7 @@ type Tables struct {
 	Rules      [][]SuffixRule    `json:"rules"`
 	Exceptions map[string]string `json:"exceptions"`
 	Phrases    []TablePhrase     `json:"phrases"`
+	Concept    string            `json:"concept"` // begins the terms of concepts
 	MaxTerm    int               `json:"max_term"`
 	MinCorrect int               `json:"min_correct"` // letters of the shortest word that is corrected
 }
@@ -26,7 +27,8 @@ type TablePhrase struct {
 
 // NewTables returns the tables. Phrases with the same first stem follow each other, the longest first.
 func NewTables() Tables {
-	t := Tables{Stop: StopWords, Rules: SuffixRules, Exceptions: Exceptions, MaxTerm: site.MaxTerm,
+	t := Tables{Stop: StopWords, Rules: SuffixRules, Exceptions: Exceptions, Concept: site.ConceptTerm,
+		MaxTerm:    site.MaxTerm,
 		MinCorrect: minCorrected}
 	for _, first := range slices.Sorted(maps.Keys(phrases)) {
 		for _, p := range phrases[first] {

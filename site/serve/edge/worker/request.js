@@ -185,8 +185,8 @@ function check(p, v) {
 }
 
 function checkDecimal(p, v) {
-  const d = search.canonical(v);
-  if (p.max && d !== null && search.decimals(d, String(p.max)) > 0)
+  const d = columns.canonical(v);
+  if (p.max && d !== null && columns.decimals(d, String(p.max)) > 0)
     throw invalid(p.name, `must be a number from 0 to ${p.max}; got ${quoteShort(v)}`);
   const most = TABLE.limits.max_digits;
   if (d === null || v.split(".").some((digits) => digits.length > most))

@@ -43,7 +43,7 @@ function passes(q, item) {
   );
 }
 
-const { order, nullsLast, decimals } = search;
+const { order, nullsLast, decimals } = columns;
 
 function compareBy(by) {
   const compare = {
