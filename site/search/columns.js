@@ -102,42 +102,64 @@ const columns = (() => {
 		return { item: row.slice(1, at), assessment: row.slice(at + 14, end), endpoints: row.slice(end + 13, -1) };
 	};
 
-	// newReader returns the functions that read a snapshot of n services. A request is { params, value }: the parameters
-	// of its route, and a function from the name of a parameter to its effective value.
-	const newReader = (tables, n, load) => {
-		const text = search.newText(tables.text);
+	// A request is { params, value }: the parameters of its route, and a function that returns the effective value of a
+	// parameter by its name. column returns a promise of a column by its name.
+
+	// filter returns the places that pass every filter of a request that names a column, in their order. One entry of a
+	// place must pass all filters with the same entry.
+	const filter = async (request, places, column) => {
+		const groups = new Map();
+		for (const p of request.params)
+			if (p.column && request.value(p.name) !== "") {
+				const name = p.entry ?? "parameter " + p.name;
+				groups.set(name, [...(groups.get(name) ?? []), p]);
+			}
+		for (const group of groups.values()) {
+			const tests = await Promise.all(group.map(async (p) => {
+				const c = await column(p.column), network = p.within ? request.value(p.within) : "";
+				return { c, network, passing: passing(c, p, request.value(p.name)) };
+			}));
+			const { starts } = tests[0].c;
+			for (const { c } of tests)
+				if (c.starts.some((start, i) => start !== starts[i])) throw new Error("columns of different entries");
+			const isOn = (c, i, network) => network === "" || c.keys.length === 0 || c.keys[i] === network;
+			const passes = (i) => tests.every((t) => t.passing[t.c.codes[i]] && isOn(t.c, i, t.network));
+			places = places.filter((place) => {
+				for (let i = starts[place]; i < starts[place + 1]; i++) if (passes(i)) return true;
+				return false;
+			});
+		}
+		return places;
+	};
+
+	// sort returns places in an order: nulls are last, ties are in the order of slugs.
+	const sort = async (request, places, by, column) => {
+		const c = await column(by.column), network = by.within ? request.value(by.within) : "";
+		const keys = new Map(places.map((place) => {
+			const codes = codesAt(c, place, network);
+			return [place, codes.length === 0 ? Infinity : (by.descending ? -1 : 1) * Math.min(...codes)];
+		}));
+		return [...places].sort((a, b) => order(keys.get(a), keys.get(b)) || a - b);
+	};
+
+	// newReader returns the functions that read the n services of a snapshot by their places. text is the result of
+	// search.newText. slugs are those of all services, if they are known.
+	const newReader = (tables, text, n, load, slugs) => {
 		const column = (name) =>
 			load(`v1/columns/${name}.json`, (file) => parseColumn(tables.columns[name], file, n));
-
-		// filter returns the places that pass every filter of a request that names a column, in their order.
-		const filter = async (request, places) => {
-			for (const p of request.params) {
-				const value = p.column ? request.value(p.name) : "";
-				if (value === "") continue;
-				const c = await column(p.column), passes = passing(c, p, value);
-				const network = p.within ? request.value(p.within) : "";
-				places = places.filter((place) => codesAt(c, place, network).some((code) => passes[code]));
-			}
-			return places;
-		};
-
-		// sort returns places in an order: nulls are last, ties are in the order of slugs.
-		const sort = async (request, places, name) => {
-			const by = tables.orders.find((o) => o.name === name);
-			const c = await column(by.column), network = by.within ? request.value(by.within) : "";
-			const key = (place) => {
-				const codes = codesAt(c, place, network);
-				return codes.length === 0 ? Infinity : by.descending ? -Math.min(...codes) : Math.min(...codes);
-			};
-			const keys = new Map(places.map((place) => [place, key(place)]));
-			return [...places].sort((a, b) => order(keys.get(a), keys.get(b)) || a - b);
-		};
+		const select = (request) => filter(request, Array.from({ length: n }, (_, place) => place), column);
+		const sorted = (request, places, name) =>
+			sort(request, places, tables.orders.find((o) => o.name === name), column);
 
 		// rows returns the parts of the rows at places.
 		const size = tables.rows_per_block;
 		const splitBlock = (block) => (file) => {
 			const rows = splitFrame(file)[0].map(splitRow);
 			if (rows.length !== Math.min(size, n - block * size)) throw new Error(`a block of ${rows.length} rows`);
+			rows.forEach(({ item }, i) => {
+				const slug = slugs?.[block * size + i];
+				if (slug !== undefined && !item.startsWith(`"slug":"${slug}"`)) throw new Error(`no row of ${slug}`);
+			});
 			return rows;
 		};
 		const rows = (places) => Promise.all(places.map(async (place) => {
@@ -157,8 +179,8 @@ const columns = (() => {
 			const vocabulary = () => load("v1/vocabulary.json", (file) => JSON.parse(file).data);
 			return search.newFind(text, tables.text, index, shard, vocabulary)(query);
 		};
-		return { column, filter, sort, rows, find };
+		return { column, select, sorted, rows, find };
 	};
 
-	return { order, decimals, canonical, nullsLast, valuesAt, valueAt, splitFrame, newReader };
+	return { order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, splitFrame, newReader };
 })();

@@ -58,7 +58,7 @@ type Cloudflare struct {
 // workerParts lists the files of the worker in the order in which they are joined.
 var workerParts = []string{
 	"worker/entry.js", "worker/request.js", "worker/unknown.js", "worker/response.js", "worker/rules.js",
-	"worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
+	"worker/scan.js", "worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
 }
 
 // contract contains what the worker needs of the contract beside the route table.

@@ -82,6 +82,12 @@ async function byRule(r, snap, q, key) {
     case "search":
       cut = await searchNames(r, snap, q);
       break;
+    case "scan":
+      cut = await scan(r, snap, q, index);
+      break;
+    case "catalogue":
+      cut = await catalogue(r, snap, q, index);
+      break;
     case "lookup":
       cut = await lookup(r, snap, q);
       break;
@@ -124,17 +130,11 @@ function frame(framing, rows, meta) {
 
 // unframe returns the rows and the meta of a framed file.
 function unframe(framing, file, name) {
-  const [head, tail] = frameOf(framing);
-  if (!file.startsWith(head) || !file.endsWith("}\n")) throw damaged(`${name} is no framed list`);
-  const lines = file.slice(head.length, -2).split("\n");
-  const last = lines.pop();
-  if (!last.startsWith(tail) || last.length === tail.length) throw damaged(`${name} has no meta`);
-  for (let i = 0; i < lines.length; i++) {
-    const comma = lines[i].endsWith(",");
-    if (comma) lines[i] = lines[i].slice(0, -1);
-    if (comma === (i === lines.length - 1) || lines[i] === "") throw damaged(`${name}: line ${i + 2}`);
+  try {
+    return columns.splitFrame(file, ...frameOf(framing));
+  } catch (err) {
+    throw damaged(`${name}: ${err.message}`);
   }
-  return [lines, last.slice(tail.length)];
 }
 
 async function rowsOf(r, snap, key, framing) {

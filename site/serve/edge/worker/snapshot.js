@@ -11,6 +11,8 @@ const state = {
   zips: new Map(),
   files: new Map(),
   bytes: 0,
+  parsed: new Map(),
+  parsedLength: 0,
 };
 
 // current returns the newest snapshot, or the previous one while the bucket or the newest snapshot can't be read.
