@@ -32,17 +32,17 @@
 //  5. Drop units without a posting, and units whose first posting is that of a unit before. The IDF of a unit is the
 //     largest of its postings'. A service has the unit if it is in one of the postings. Its score for the unit is the
 //     largest of weight × IDF over these.
-//  6. A unit of a concept also has the postings of its words' stems, as far as they exist; W is the sum of their IDFs. A
-//     service's share is the sum of weight × IDF over those that it is in, divided by 4 and rounded down. It is added
+//  6. A unit of a concept also has the postings of its words' stems, as far as they exist. W is the sum of their IDFs.
+//     A service's share is the sum of weight × IDF over those that it is in, divided by 4 and rounded down. It is added
 //     to the score. A service without the unit has only the share, if the IDFs of the words that it has are at least
 //     half of W.
 //  7. The score of a service is the sum over the units. It is a hit if it has a unit of a concept, or if half of the
-//     units' IDFs is not more than the IDFs of the units that it has, plus half of those of which it only has a share. Hits are sorted by score, the highest first, then by place. Relevance is score × 1000 / (100 × C),
-//     rounded down. C is the sum of all units' IDFs, and of W / 4, rounded down, for each unit of a concept.
+//     units' IDFs is not more than the IDFs of the units that it has, plus half of those of which it only has a share.
+//     Hits are sorted by score, the highest first, then by place. Relevance is score × 1000 / (100 × C), rounded down.
+//     C is the sum of all units' IDFs, and of W / 4, rounded down, for each unit of a concept.
 //
-// Terms, which the build uses and a reader needs only to say which members of a row match, goes over a text in the same
-// way: after all stems it appends the concept of the longest phrase at each word and continues behind the phrase.
-// Without one it appends the concept of the longest phrase of two or more words that has one other word inside, if
-// there is one, and continues at the next word. It does this again for the text with spaces where camel case separates
-// words, and appends the terms that are new.
+// Terms goes over a text in the same way. A reader needs it only to say which members of a row match. It returns all
+// stems, then concepts: at each word that of the longest phrase, and it continues behind the phrase. Without one it
+// takes the longest phrase of two or more words that has one other word inside, and continues at the next word. It does
+// this again for the text with spaces where camel case separates words, and appends the terms that are new.
 package search
