@@ -8,29 +8,33 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/search"
 )
 
-// rowWriter writes blocks of rows and columns. Blocks are written as soon as they are full; columns are small and are
-// kept until the end.
+// rowWriter writes blocks of rows, columns and terms. Blocks are written as soon as they are full; columns and terms
+// are small and are kept until the end.
 type rowWriter struct {
 	block   int      // number of the next block
 	rows    [][]byte // of the next block
 	columns [][]byte // values of each of site.Columns, separated by commas
-	total   int      // services of the directory
+	terms   *search.Weigher
+	total   int // services of the directory
 	add     addFunc
 }
 
 func newRowWriter(total int, add addFunc) *rowWriter {
-	return &rowWriter{total: total, columns: make([][]byte, len(site.Columns)), add: add}
+	return &rowWriter{total: total, columns: make([][]byte, len(site.Columns)), terms: search.NewWeigher(),
+		add: add}
 }
 
-// encodedRow is a row and its values in site.Columns.
+// encodedRow is a row, its values in site.Columns and the weights of its terms.
 type encodedRow struct {
-	row    []byte
-	values [][]byte
+	row     []byte
+	values  [][]byte
+	weights search.Weights
 }
 
-// encodeRow encodes a row and its values.
+// encodeRow encodes a row and its values, and weighs its terms.
 func encodeRow(r *site.ServiceRow) (e encodedRow, err error) {
 	if e.row, err = encode.Row(r); err != nil {
 		return e, fmt.Errorf("encode row: %w", err)
@@ -41,11 +45,13 @@ func encodeRow(r *site.ServiceRow) (e encodedRow, err error) {
 			return e, fmt.Errorf("encode column %s: %w", site.Columns[i].Name, err)
 		}
 	}
+	e.weights = search.Weigh(search.NewDocument(r))
 	return e, nil
 }
 
 // addRow adds the row of the next service. Services must be added in the order of slugs.
 func (w *rowWriter) addRow(e encodedRow) error {
+	w.terms.Add(e.weights)
 	for i, v := range e.values {
 		if len(w.columns[i]) > 0 {
 			w.columns[i] = append(w.columns[i], ',')
@@ -58,7 +64,7 @@ func (w *rowWriter) addRow(e encodedRow) error {
 	return nil
 }
 
-// end writes the last block and all columns.
+// end writes the last block, all columns and all terms.
 func (w *rowWriter) end() error {
 	if len(w.rows) > 0 {
 		if err := w.writeBlock(); err != nil {
@@ -74,7 +80,7 @@ func (w *rowWriter) end() error {
 			return err
 		}
 	}
-	return nil
+	return writeTerms(w.terms, w.add)
 }
 
 // writeBlock writes the next block.

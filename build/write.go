@@ -106,8 +106,8 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 	return x, err
 }
 
-// writeServices writes the files of services, their rows and the catalogue, and collects the rows of look-ups. It counts each
-// service's log of changes in totals.
+// writeServices writes the files of services, their rows and the catalogue, and collects the rows of look-ups. It
+// counts each service's log of changes in totals.
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
 	w.catalogue.add = to.Add
 	totals[bare("discovery", "").ListKey()] = w.catalogue.total

@@ -123,6 +123,11 @@ var Files = []File{
 	{"column", "/" + columnsFolder + "{column}.json", One[[]any]{},
 		"One member of all services, in the order of the slugs in the index. The parameters in " + RoutesFile +
 			" name the column that they compare."},
+	{"terms", "/" + TermsFile, One[TermIndex]{}, "Index of the files of terms, with the number of terms in each."},
+	{"terms-file", "/" + termsFolder + "{terms}.json", List[Term, TotalMeta]{},
+		"A frequent term, or all terms with the same first two characters, each with the services that have it."},
+	{"vocabulary", "/" + VocabularyFile, One[Vocabulary]{},
+		"Every word of the directory, for the correction of typing errors."},
 	{"feed", "/" + FeedFile, Feed{}, "The newest change records as a JSON Feed; /feed.xml contains the same in Atom."},
 	{"service-feed", "/services/{slug}/changes.json", Feed{},
 		"A service's newest change records as a JSON Feed; changes.xml in the same folder contains the same in Atom."},
@@ -158,6 +163,8 @@ var Segments = []Segment{
 		"a tilde and two hexadecimal digits"},
 	{"shard", "^[0-9a-f]{2}$", 2, "First two digits of a hash"},
 	{"type", "^[a-z_]+$", 32, "Type of change records"},
+	{"terms", "^(_[0-9a-f]{2}|[a-z0-9][a-z0-9-]*)$", 64, "A term, or its first two characters; _ and the last two " +
+		"hexadecimal digits of the first character's code point if that is not in a-z or 0-9"},
 	{"column", "^[a-z0-9_]+$", 32, "Name of a column"},
 	{"number", "^(0|[1-9][0-9]*)$", 18, "Number of a block of rows of services, from 0"},
 	{"block", "^(0|[1-9][0-9]*)$", 18, "Number of a block of 100 rows, from 0"},

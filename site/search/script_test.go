@@ -48,7 +48,7 @@ var scriptQueries = append(slices.Clone(scriptTexts),
 )
 
 // scriptCorpus are the services of the directory in which the texts are searched.
-func scriptCorpus() search.Files {
+func scriptCorpus() *search.Weigher {
 	w := search.NewWeigher()
 	for i, text := range append(slices.Clone(scriptTexts), scriptTexts[30:]...) {
 		d := search.Document{Name: text, Category: []string{"AI", "Data"}[i%2], Description: text + " " +
@@ -57,26 +57,33 @@ func scriptCorpus() search.Files {
 			d.Tags = []string{"chat", scriptTexts[(5*i)%len(scriptTexts)]}
 			d.Paths, d.Descriptions = []string{"/v1/translate", "/x"}, []string{"Weather forecasts", text}
 		}
-		w.Add(&d)
+		w.Add(search.Weigh(&d))
 	}
-	return w.Files()
+	return w
 }
 
 // scriptSource reads files of terms.
 type scriptSource struct {
-	t     *testing.T
-	files search.Files
+	t          *testing.T
+	weigher    *search.Weigher
+	shards     map[string][]string
+	index      site.TermIndex
+	vocabulary site.Vocabulary
+}
+
+func newScriptSource(t *testing.T, w *search.Weigher) scriptSource {
+	return scriptSource{t, w, w.Shards(), w.Index(), w.Vocabulary()}
 }
 
 func (s scriptSource) Shard(name string) (*search.Shard, error) {
-	return search.ParseShard(s.lines(name), s.files.Index.Services)
+	return search.ParseShard(s.lines(name), s.index.Services)
 }
 
-func (s scriptSource) Vocabulary() (*site.Vocabulary, error) { return &s.files.Vocabulary, nil }
+func (s scriptSource) Vocabulary() (*site.Vocabulary, error) { return &s.vocabulary, nil }
 
 func (s scriptSource) lines(name string) (lines [][]byte) {
-	for _, term := range s.files.Shards[name] {
-		line, err := encode.Row(term)
+	for _, term := range s.shards[name] {
+		line, err := encode.Row(s.weigher.Term(term))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -99,10 +106,10 @@ type scriptResult struct {
 // TestScript checks that search.js reads texts and queries as Go does, over the same files of terms.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	source := scriptSource{t, scriptCorpus()}
+	source := newScriptSource(t, scriptCorpus())
 	var want []scriptResult
 	for _, text := range scriptQueries {
-		found, err := search.Find(&source.files.Index, text, source)
+		found, err := search.Find(&source.index, text, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +124,7 @@ func TestScript(t *testing.T) {
 		want = append(want, r)
 	}
 	shards := map[string][]string{}
-	for name := range source.files.Shards {
+	for name := range source.shards {
 		for _, line := range source.lines(name) {
 			shards[name] = append(shards[name], string(line))
 		}
@@ -132,8 +139,8 @@ for (const s of input.texts) {
 	const { readings, hits, ceiling, matches } = await find(s);
 	output.push({ folded: search.fold(s), words: search.wordsAndRuns(search.fold(s))[0], terms: text.terms(s), readings,
 		hits: hits.map((h) => [h.place, h.score]), ceiling, matches: input.texts.slice(40, 60).map(matches) });
-}`, map[string]any{"texts": scriptQueries, "tables": search.NewScriptTables(), "index": source.files.Index,
-		"shards": shards, "vocabulary": source.files.Vocabulary}, &got)
+}`, map[string]any{"texts": scriptQueries, "tables": search.NewScriptTables(), "index": source.index,
+		"shards": shards, "vocabulary": source.vocabulary}, &got)
 	if len(got) != len(want) {
 		t.Fatalf("%d results of %d texts", len(got), len(want))
 	}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -129,7 +128,7 @@ func phrasesAt(words []word, i int) (list []phrase) {
 // and the concept of a virtual server. A term is repeated as often as the text contains it.
 func Terms(text string) []string {
 	terms := termsOf(text)
-	parts := camelEnd.ReplaceAllString(camelStart.ReplaceAllString(text, "$1 $2"), "$1 $2")
+	parts := splitCamel(text)
 	if parts == text {
 		return terms
 	}
@@ -145,12 +144,33 @@ func Terms(text string) []string {
 	return terms
 }
 
-// camelStart matches where a small letter or digit is followed by a capital, camelEnd where an abbreviation is followed
-// by a word.
-var (
-	camelStart = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	camelEnd   = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
-)
+// splitCamel returns a text with a space in front of each capital that follows a small letter or a digit, or that
+// follows a capital and stands in front of a small letter.
+func splitCamel(text string) string {
+	var b strings.Builder
+	from := 0
+	for i := 1; i < len(text); i++ {
+		if !isCapital(text[i]) {
+			continue
+		}
+		before := text[i-1]
+		if isSmall(before) || before >= '0' && before <= '9' ||
+			isCapital(before) && i+1 < len(text) && isSmall(text[i+1]) {
+			b.WriteString(text[from:i])
+			b.WriteByte(' ')
+			from = i
+		}
+	}
+	if from == 0 {
+		return text
+	}
+	b.WriteString(text[from:])
+	return b.String()
+}
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
 
 func termsOf(text string) (terms []string) {
 	words, _ := split(Fold(text))

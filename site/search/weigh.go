@@ -15,6 +15,18 @@ type Document struct {
 	Paths, Descriptions         []string // of its endpoints
 }
 
+// NewDocument returns the text of a service's row.
+func NewDocument(r *site.ServiceRow) *Document {
+	d := &Document{Name: r.Name, Category: r.Category, Description: r.Description, Tags: r.Assessment.CapabilityTags}
+	for i := range r.Endpoints {
+		d.Paths = append(d.Paths, r.Endpoints[i].Path)
+		if about := r.Endpoints[i].Description; about != nil {
+			d.Descriptions = append(d.Descriptions, *about)
+		}
+	}
+	return d
+}
+
 // fields returns the texts of a document by field, in the order of fieldTable.
 func fields(d *Document) [fieldCount][]string {
 	return [fieldCount][]string{{d.Name}, d.Tags, {d.Category}, {d.Description}, d.Paths, d.Descriptions}
@@ -44,8 +56,11 @@ var fieldTable = [fieldCount]field{
 // saturation is BM25's k1: the weighted frequency at which a term has half of its weight.
 const saturation = 1.5
 
-// weigh returns the weight of each term of a document in percent of the term's IDF: BM25F over its fields.
-func weigh(d *Document) map[string]uint8 {
+// Weights are the terms of a document, each with its weight in percent of the term's IDF: BM25F over the fields.
+type Weights map[string]uint8
+
+// Weigh returns the weights of a document.
+func Weigh(d *Document) Weights {
 	sums := map[string]float64{}
 	for i, texts := range fields(d) {
 		counts, length := map[string]int{}, 0
@@ -63,60 +78,85 @@ func weigh(d *Document) map[string]uint8 {
 			sums[t] += float64(float64(n) * scale) // rounded, so that no machine computes it in one step with the sum
 		}
 	}
-	weights := make(map[string]uint8, len(sums))
+	weights := make(Weights, len(sums))
 	for t, sum := range sums {
 		weights[t] = uint8(max(1, math.Round(100*sum/(saturation+sum))))
 	}
 	return weights
 }
 
-// Weigher collects the terms of all services.
+// Weigher collects the weights of all services.
 type Weigher struct {
 	services int
-	terms    map[string]*site.Term
-	last     map[string]int // the last place of each term
+	terms    map[string]*weighted
+}
+
+// weighted are the services with a term, and their weights.
+type weighted struct {
+	at      []int32
+	weights []uint8
 }
 
 // NewWeigher returns a Weigher without services.
-func NewWeigher() *Weigher { return &Weigher{terms: map[string]*site.Term{}, last: map[string]int{}} }
+func NewWeigher() *Weigher { return &Weigher{terms: map[string]*weighted{}} }
 
 // Add adds the next service. Services are added in the order of slugs.
-func (w *Weigher) Add(d *Document) {
-	for t, weight := range weigh(d) {
-		term := w.terms[t]
-		if term == nil {
-			term = &site.Term{Term: t}
-			w.terms[t] = term
+func (w *Weigher) Add(weights Weights) {
+	for t, weight := range weights {
+		of := w.terms[t]
+		if of == nil {
+			of = &weighted{}
+			w.terms[t] = of
 		}
-		term.Gaps = append(term.Gaps, w.services-w.last[t])
-		term.Weights = append(term.Weights, int(weight))
-		w.last[t] = w.services
+		of.at, of.weights = append(of.at, int32(w.services)), append(of.weights, weight)
 	}
 	w.services++
 }
 
-// Files are the files of terms.
-type Files struct {
-	Index      site.TermIndex
-	Shards     map[string][]*site.Term // by name; the terms of each by term
-	Vocabulary site.Vocabulary
+// Shards returns the terms of each file of terms, by its name. Terms are sorted.
+func (w *Weigher) Shards() map[string][]string {
+	shards := map[string][]string{}
+	for _, t := range slices.Sorted(maps.Keys(w.terms)) {
+		name := site.TermShard(t, len(w.terms[t].at))
+		shards[name] = append(shards[name], t)
+	}
+	return shards
 }
 
-// Files returns the files of the services that were added.
-func (w *Weigher) Files() Files {
-	f := Files{Index: site.TermIndex{Services: w.services, Shards: map[string]int{}}, Shards: map[string][]*site.Term{},
-		Vocabulary: site.Vocabulary{Terms: map[string]int{}}}
-	for _, t := range slices.Sorted(maps.Keys(w.terms)) {
-		term := w.terms[t]
-		n := len(term.Gaps)
-		others := float64(w.services - n)
-		term.IDF = max(1, int(math.Round(100*math.Log(1+(others+0.5)/(float64(n)+0.5)))))
-		name := site.TermShard(t, n)
-		f.Shards[name] = append(f.Shards[name], term)
-		f.Index.Shards[name]++
+// Index returns the index of the files of terms.
+func (w *Weigher) Index() site.TermIndex {
+	index := site.TermIndex{Services: w.services, Shards: map[string]int{}}
+	for t, of := range w.terms {
+		index.Shards[site.TermShard(t, len(of.at))]++
+	}
+	return index
+}
+
+// Vocabulary returns the vocabulary.
+func (w *Weigher) Vocabulary() site.Vocabulary {
+	v := site.Vocabulary{Terms: map[string]int{}}
+	for t, of := range w.terms {
 		if isWord(t) {
-			f.Vocabulary.Terms[t] = n
+			v.Terms[t] = len(of.at)
 		}
 	}
-	return f
+	return v
+}
+
+// Term returns the line of a term.
+func (w *Weigher) Term(term string) site.Term {
+	of := w.terms[term]
+	t := site.Term{Term: term, IDF: idfOf(len(of.at), w.services), Gaps: make([]int, len(of.at)),
+		Weights: make([]int, len(of.at))}
+	last := 0
+	for i, place := range of.at {
+		t.Gaps[i], t.Weights[i] = int(place)-last, int(of.weights[i])
+		last = int(place)
+	}
+	return t
+}
+
+// idfOf returns 100 times the inverse document frequency of a term that n services have.
+func idfOf(n, services int) int {
+	return max(1, int(math.Round(100*math.Log(1+(float64(services-n)+0.5)/(float64(n)+0.5)))))
 }

@@ -148,6 +148,9 @@ func (h *handler) isListedShard(snap *output.Snapshot, key string) (bool, error)
 	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):
 		index, err := readJSON[site.SearchIndex](h, snap, site.SearchFile)
 		return err == nil && index.HasShardKey(key), err
+	case key == site.TermsFile || key == site.VocabularyFile || strings.HasPrefix(key, "v1/terms/"):
+		index, err := readJSON[site.One[site.TermIndex]](h, snap, site.TermsFile)
+		return err == nil && (key == site.VocabularyFile || index.Data.HasShardKey(key)), err
 	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
 		index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
 		return err == nil && index.HasShardKey(key), err

@@ -406,4 +406,18 @@ var logFields = map[string]Field{
 	"Badge.label":      {About: "Text on the left"},
 	"Badge.message":    {About: "Text on the right: status, and the 30-day uptime if known"},
 	"color":            {About: "Colour of the right half"},
+
+	"TermIndex.services": {About: "Number of services"},
+	"TermIndex.shards":   {About: "Number of terms in each file, by the file's name"},
+	"term":               {About: "Stem of a word, or concept- and the name of a concept"},
+	"idf": {
+		About: "Inverse document frequency times 100: the natural logarithm of 1 + (services - n + 0.5) / (n + 0.5), " +
+			"if n services have the term",
+	},
+	"gaps": {
+		About: "Place of the first service with the term, in the order of the slugs in the index, then the distance " +
+			"of each further one from the one before",
+	},
+	"weights":          {About: "How much of idf each of these services gets, in percent from 1 to 100"},
+	"Vocabulary.terms": {About: "Number of services that have each word, by the word's stem"},
 }
