@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +28,21 @@ func TestCompletion(t *testing.T) {
 	}
 	config := filepath.Join(t.TempDir(), "own.toml")
 	write(t, config, fmt.Sprintf("data = %q\n", data))
+	directory := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/index.json":
+			io.WriteString(w, `{"slugs":["acme-quotes","$(id)","zebra"]}`)
+		case "/v1/networks":
+			io.WriteString(w, `{"data":[{"abbreviation":"BSE","name":"Base\u001b[31m"},{"abbreviation":"`+"`id`"+`"}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(directory.Close)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
 	for _, tt := range []struct {
 		args []string
 		want string // lines; the last one is cobra's directive
@@ -37,6 +55,11 @@ func TestCompletion(t *testing.T) {
 		{[]string{"rollback", "--data", data, "20261121T000000Z-0123ab", ""}, ":4"},
 		{[]string{"rollback", "--config", config, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
 		{[]string{"services", "remove", "--data", data, ""}, ":4"}, // the folder contains no publication
+		{[]string{"show", "--directory", directory.URL, ""}, "acme-quotes zebra :4"},
+		{[]string{"show", "--directory", directory.URL, "--data", data, ""}, ":4"},
+		{[]string{"show", "--directory", silent.URL, ""}, ":4"}, // it does not answer within a second
+		{[]string{"show", "--directory", "http://127.0.0.1:1", ""}, ":4"},
+		{[]string{"check", "https://x.example", "--directory", directory.URL, "--network", ""}, "BSE Base[31m :4"},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -113,9 +113,8 @@ func (p *page) addRecommendation(rank int, b *site.Recommendation) {
 	p.wrap(indent, own(b.Endpoint.Method+" "+b.Endpoint.URL))
 	p.wrap(indent, own(b.Why))
 	t := &b.Terms
-	p.wrap(indent,
-		fmt.Sprintf("relevance %.0f, reliability %.0f, compliance %.0f, price %.0f, traction %.0f, recency %.0f",
-			t.Relevance, t.Reliability, t.Compliance, t.Price, t.Traction, t.Recency))
+	p.wrap(indent, fmt.Sprintf("relevance %.0f reliability %.0f compliance %.0f price %.0f traction %.0f recency %.0f",
+		t.Relevance, t.Reliability, t.Compliance, t.Price, t.Traction, t.Recency))
 }
 
 // excludedLines is the maximum number of exclusions shown to people.

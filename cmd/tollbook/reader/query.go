@@ -67,8 +67,8 @@ func flagUsage(p *site.Param) string {
 		about = "only services that accept payment on this `network`, such as base, BSE or eip155:8453"
 	case p.Name == "category":
 		about = strings.Replace(about, "this category", "this `category`", 1)
-	case len(p.Values) > 0:
-		about += ": `" + strings.Join(p.Values, "|") + "`"
+	case p.Kind == site.KindBoolean:
+		about = strings.Replace(about, ", or ", ", or with =false ", 1)
 	}
 	return about
 }
@@ -88,6 +88,9 @@ func (v *paramValue) Set(s string) error {
 
 // Type implements pflag.Value. The help shows it as the name of the value.
 func (v *paramValue) Type() string {
+	if len(v.param.Values) > 0 {
+		return strings.Join(v.param.Values, "|")
+	}
 	switch v.param.Kind {
 	case site.KindBoolean:
 		return "bool" // has no name in the help
