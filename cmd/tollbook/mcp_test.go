@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -310,5 +311,56 @@ func TestMCPNodeClient(t *testing.T) {
 	}
 	if answers[0] != answers[1] {
 		t.Errorf("over HTTP\n%s\nover stdio\n%s", answers[0], answers[1])
+	}
+}
+
+// TestMCPInspector checks that the inspector of the protocol's authors, as a command, lists and calls what there is, over
+// both transports.
+func TestMCPInspector(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	needPostgres(t)
+	modules := nodetest.Install(t, "testdata/mcp", withoutPeers)
+	// The command reads the package.json of the inspector, in whose folder cli it is shipped.
+	dir := t.TempDir()
+	inspector := filepath.Join(dir, "inspector")
+	if err := os.CopyFS(filepath.Join(inspector, "cli"),
+		os.DirFS(filepath.Join(modules, "@modelcontextprotocol", "inspector-cli"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(inspector, "package.json"),
+		[]byte(`{"name":"@modelcontextprotocol/inspector","version":"1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	a := newAgency(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address := a.serve(t)
+	for _, server := range [][]string{{address, "--transport", "http"}, {self, "mcp", "--from", a.from()}} {
+		for _, tt := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"tools/list"}, `"name": "compare_services"`},
+			{[]string{"tools/call", "--tool-name", "search_services", "--tool-arg", "q=service", "per_page=2"},
+				`"total": 12`},
+			{[]string{"resources/read", "--uri", "tollbook://services/service-0007"}, `\"slug\":\"service-0007\"`},
+			{[]string{"prompts/get", "--prompt-name", "choose_service", "--prompt-args", "need=speech to text"},
+				`q=\"speech to text\"`},
+		} {
+			args := slices.Concat([]string{filepath.Join(inspector, "cli", "build", "cli.js"), "--cli"}, server,
+				[]string{"--method"}, tt.args)
+			cmd := exec.CommandContext(t.Context(), "node", args...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
+			out, err := cmd.CombinedOutput()
+			if err != nil || !bytes.Contains(out, []byte(tt.want)) {
+				t.Errorf("%s %q: %v\n%.1500s\nlacks %s", server[0], tt.args, err, out, tt.want)
+			}
+		}
 	}
 }
