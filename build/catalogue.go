@@ -18,14 +18,17 @@ const (
 // whose recipient keeps changing is left out, because the list would name a former one. Files are written as soon as
 // they are full, because all rows together would take much memory.
 type catalogue struct {
-	total   int          // rows of the list
-	counted map[int]bool // places of the services in the list
-	file    int          // number of the next file
-	rows    [][]byte     // of the next file
+	total   int           // rows of the list
+	counted map[int]bool  // places of the services in the list
+	file    int           // number of the next file
+	rows    [][]byte      // of the next file
+	columns columnBuffers // of site.CatalogueColumns
 	add     addFunc
 }
 
-func newCatalogue() *catalogue { return &catalogue{counted: map[int]bool{}} }
+func newCatalogue() *catalogue {
+	return &catalogue{counted: map[int]bool{}, columns: make(columnBuffers, len(site.CatalogueColumns))}
+}
 
 // count counts the rows of the service at a place. All services must be counted before the first is added.
 func (c *catalogue) count(place int, endpoints []site.Endpoint) {
@@ -44,7 +47,7 @@ func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing
 func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
 // rowsOf returns the rows of the service at a place, none if they were not counted. It may be called concurrently.
-func (c *catalogue) rowsOf(place int, l *site.Listing) (rows [][]byte, err error) {
+func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []encodedRow, err error) {
 	if !c.counted[place] {
 		return nil, nil
 	}
@@ -52,7 +55,7 @@ func (c *catalogue) rowsOf(place int, l *site.Listing) (rows [][]byte, err error
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
 			continue
 		}
-		row, err := encode.Row(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
+		row, err := encodeCatalogueRow(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -61,10 +64,25 @@ func (c *catalogue) rowsOf(place int, l *site.Listing) (rows [][]byte, err error
 	return rows, nil
 }
 
+// encodeCatalogueRow encodes a row and its values.
+func encodeCatalogueRow(item site.CatalogueItem) (r encodedRow, err error) {
+	if r.row, err = encode.Row(item); err != nil {
+		return r, err
+	}
+	r.values = make([][]byte, len(site.CatalogueColumns))
+	for i, column := range site.CatalogueColumns {
+		if r.values[i], err = encode.Row(column.Value(&item)); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
 // addRows adds the rows of a service. Services must be added in the order of slugs.
-func (c *catalogue) addRows(rows [][]byte) error {
-	for _, row := range rows {
-		if c.rows = append(c.rows, row); len(c.rows) == site.MaxPageSize {
+func (c *catalogue) addRows(rows []encodedRow) error {
+	for _, r := range rows {
+		c.columns.addValues(r.values)
+		if c.rows = append(c.rows, r.row); len(c.rows) == site.MaxPageSize {
 			if err := c.writeFile(); err != nil {
 				return err
 			}
@@ -73,12 +91,19 @@ func (c *catalogue) addRows(rows [][]byte) error {
 	return nil
 }
 
-// end writes the last file. An empty catalogue has one file.
+// end writes the last file and all columns. An empty catalogue has one file.
 func (c *catalogue) end() error {
-	if len(c.rows) == 0 && c.file > 0 {
-		return nil
+	if len(c.rows) > 0 || c.file == 0 {
+		if err := c.writeFile(); err != nil {
+			return err
+		}
 	}
-	return c.writeFile()
+	for i := range c.columns {
+		if err := c.columns.write(i, site.CatalogueColumnKey(site.CatalogueColumns[i].Name), c.add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFile writes the next file. The first rows are also the window without parameters.

@@ -14,28 +14,27 @@ import (
 // rowWriter writes blocks of rows, columns and terms. Blocks are written as soon as they are full; columns and terms
 // are small and are kept until the end.
 type rowWriter struct {
-	block   int      // number of the next block
-	rows    [][]byte // of the next block
-	columns [][]byte // values of each of site.Columns, separated by commas
+	block   int           // number of the next block
+	rows    [][]byte      // of the next block
+	columns columnBuffers // of site.Columns
 	terms   *search.Weigher
 	total   int // services of the directory
 	add     addFunc
 }
 
 func newRowWriter(total int, add addFunc) *rowWriter {
-	return &rowWriter{total: total, columns: make([][]byte, len(site.Columns)), terms: search.NewWeigher(),
+	return &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), terms: search.NewWeigher(),
 		add: add}
 }
 
-// encodedRow is a row, its values in site.Columns and the weights of its terms.
-type encodedRow struct {
-	row     []byte
-	values  [][]byte
+// encodedService is the row of a service and the weights of its terms.
+type encodedService struct {
+	encodedRow
 	weights search.Weights
 }
 
 // encodeRow encodes a row and its values, and weighs its terms.
-func encodeRow(r *site.ServiceRow) (e encodedRow, err error) {
+func encodeRow(r *site.ServiceRow) (e encodedService, err error) {
 	if e.row, err = encode.Row(r); err != nil {
 		return e, fmt.Errorf("encode row: %w", err)
 	}
@@ -50,14 +49,9 @@ func encodeRow(r *site.ServiceRow) (e encodedRow, err error) {
 }
 
 // addRow adds the row of the next service. Services must be added in the order of slugs.
-func (w *rowWriter) addRow(e encodedRow) error {
+func (w *rowWriter) addRow(e encodedService) error {
 	w.terms.Add(e.weights)
-	for i, v := range e.values {
-		if len(w.columns[i]) > 0 {
-			w.columns[i] = append(w.columns[i], ',')
-		}
-		w.columns[i] = append(w.columns[i], v...)
-	}
+	w.columns.addValues(e.values)
 	if w.rows = append(w.rows, e.row); len(w.rows) == site.RowsPerBlock {
 		return w.writeBlock()
 	}
@@ -71,12 +65,8 @@ func (w *rowWriter) end() error {
 			return err
 		}
 	}
-	for i, values := range w.columns {
-		key := site.ColumnKey(site.Columns[i].Name)
-		err := addFile(key, w.add, func(b []byte) ([]byte, error) {
-			return append(append(append(b, `{"data":[`...), values...), "]}\n"...), nil
-		})
-		if err != nil {
+	for i := range w.columns {
+		if err := w.columns.write(i, site.ColumnKey(site.Columns[i].Name), w.add); err != nil {
 			return err
 		}
 	}

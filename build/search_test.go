@@ -77,6 +77,7 @@ func TestSearchAndLookUp(t *testing.T) {
 		t.Errorf("a query without words finds %d services", len(got))
 	}
 	checkCatalogue(r, priced)
+	checkCatalogueFilters(r)
 	for _, target := range []string{"/v1/lookup/url/" + site.Hash("https://nobody.test/") + ".json",
 		"/v1/lookup/pay-to/eip155:8453/0xdead.json"} {
 		if code, body := r.get(target, nil); code != http.StatusNotFound {

@@ -48,8 +48,8 @@ type job struct {
 	place   int // of the service in the snapshot
 	files   []file
 	listing site.Listing
-	rows    [][]byte // of the catalogue
-	row     encodedRow
+	rows    []encodedRow // of the catalogue
+	row     encodedService
 	digest  string // of the inputs of the rendered files; "" if the build has no Program
 	copied  bool   // the rendered files were copied from the previous snapshot
 	done    chan struct{}

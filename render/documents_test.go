@@ -142,8 +142,14 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		if under := strings.HasPrefix(r.Pattern, "/v1/"); under != (len(item.Servers) == 0) {
 			t.Errorf("route %s has the servers %v of its own", r.Name, item.Servers)
 		}
-		if n := len(item.Get.Parameters); n == 0 || item.Get.Parameters[n-1].Ref != "#/components/parameters/snapshot" {
-			t.Errorf("route %s does not take a snapshot", r.Name)
+		for _, common := range site.Common {
+			ok := false
+			for _, p := range item.Get.Parameters {
+				ok = ok || p.Ref == "#/components/parameters/"+common.Name
+			}
+			if !ok {
+				t.Errorf("route %s does not take the parameter %s", r.Name, common.Name)
+			}
 		}
 		var got, want []string
 		for _, p := range item.Get.Parameters {
@@ -362,7 +368,8 @@ func TestReference(t *testing.T) {
 			HasText("part of the path"))),
 		In("section[aria-labelledby=asking]", HasText("with the first value that is not empty"),
 			HasText("a page above 1,000,000"), HasText("returns an empty list, not an error"),
-			HasText("an empty list with the correct meta"), In("code", IsText("+"))),
+			HasText("an empty list with the correct meta"), HasText("verifed (did you mean verified?)"),
+			In("code", IsText("X-Unknown-Parameters"))),
 		In("section[aria-labelledby=errors]", HasText(`"field": "per_page"`),
 			HasText(`must be an integer from 1 to 100; got \"101\"`), HasText("not_found"), HasText("405")),
 		In("section[aria-labelledby=verify]", HasText("sha256sum -c --ignore-missing SHA256SUMS"),

@@ -157,6 +157,8 @@ func (p *Param) check(v string) (string, error) {
 		return v, nil
 	case KindDecimal:
 		return p.checkDecimal(v)
+	case KindAddress:
+		return NormalAddress(v), p.checkLength(v, p.Max)
 	case KindInteger:
 		n, err := strconv.Atoi(v)
 		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
@@ -169,13 +171,16 @@ func (p *Param) check(v string) (string, error) {
 	case KindSnapshot:
 		return p.checkSnapshot(v)
 	default:
-		if utf8.RuneCountInString(v) > MaxText {
-			return "",
-				&ParamError{p.Name, fmt.Sprintf("must have at most %d characters; got %d", MaxText,
-					utf8.RuneCountInString(v))}
-		}
-		return v, nil
+		return v, p.checkLength(v, MaxText)
 	}
+}
+
+// checkLength returns an error for a text of more than limit characters.
+func (p *Param) checkLength(v string, limit int) error {
+	if n := utf8.RuneCountInString(v); n > limit {
+		return &ParamError{p.Name, fmt.Sprintf("must have at most %d characters; got %d", limit, n)}
+	}
+	return nil
 }
 
 // maxDigits is the maximum number of digits of a decimal, before and after the point.

@@ -134,6 +134,9 @@ var Files = []File{
 	{"service-badge", "/services/{slug}/badge.json", Badge{},
 		"Status of a service in the format of shields.io endpoint badges; badge.svg in the same folder is the " +
 			"picture."},
+	{"catalogue-column", "/" + catalogueColumns + "{column}.json", One[[][]string]{},
+		"One member of all rows of the catalogue, in their order. The parameters in " + RoutesFile + " name the " +
+			"column that they compare."},
 	{"lookup", "/" + LookupFile, LookupIndex{}, "Index of the look-up shards, with the number of rows in each."},
 	{"lookup-url-shard", "/v1/lookup/url/{shard}.json", Shard[AddressLookup]{},
 		"Look-ups of URLs whose hash starts with these two digits."},

@@ -18,6 +18,9 @@ const (
 	RuleSearch  Rule = "search"  // the matching rows of one shard, then cut as a window
 	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
+
+	// RuleCatalogue is the rule for the rows of the catalogue that its columns select.
+	RuleCatalogue Rule = "catalogue"
 )
 
 // Kind is the type of a parameter's value.
@@ -30,6 +33,7 @@ const (
 	KindSet     Kind = "set"     // any of Values, separated by commas; sorted and without duplicates in a key
 	KindBoolean Kind = "boolean" // true or false
 	KindDecimal Kind = "decimal" // an exact number from 0 with up to 18 digits before and after the point
+	KindAddress Kind = "address" // a recipient's address up to Max characters; in a key as NormalAddress
 )
 
 // Compare is how a filter compares its value with a column.
@@ -64,6 +68,8 @@ type Param struct {
 	Column     string   `json:"column,omitempty"` // the column that a filter compares, by Compare
 	Compare    Compare  `json:"compare,omitempty"`
 	Within     string   `json:"within,omitempty"` // parameter with the entry of a column of prices; without it any
+	// Entry is the same for filters that one entry of the row must pass. Their columns list entries in the same order.
+	Entry string `json:"entry,omitempty"`
 	// Elsewhere names the path that accepts a value that this route refuses.
 	Elsewhere map[string]string `json:"elsewhere,omitempty"`
 	About     string            `json:"about"`
@@ -232,12 +238,10 @@ var Routes = []Route{
 	{Name: "lookup-pay-to", Pattern: lookupPayToPattern, Rule: RuleLookup, Ext: ".json",
 		About: "What to know before paying a recipient."},
 	{Name: "discovery", Pattern: "/discovery/resources", Rule: RuleWindow, Ext: ".json", Framing: Catalogue,
-		About: "Paid endpoints in the format of a facilitator's catalogue.", Params: []Param{
-			{Name: "type", Kind: KindChoice, Filter: true, Values: []string{"http", "mcp"}, Default: "http",
-				About: "Only resources of this kind; all listed resources are http"},
+		About: "Paid endpoints in the format of a facilitator's catalogue.", Params: append(catalogueFilters(),
 			paramLimit("100"),
-			{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "Rows to skip"},
-		}},
+			Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "Rows to skip"},
+		)},
 
 	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "Overview of the directory."},
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list of services " +

@@ -25,7 +25,7 @@ func RowsKey(n int) string { return rowsFolder + strconv.Itoa(n) + ".json" }
 // ColumnKey returns the key of a column.
 func ColumnKey(name string) string { return columnsFolder + name + ".json" }
 
-// HasScanKey reports whether key is the key of a block of rows or of a column.
+// HasScanKey reports whether key is the key of a block of rows or of a column, of services or of the catalogue.
 func (i *Index) HasScanKey(key string) bool {
 	stem, isJSON := strings.CutSuffix(key, ".json")
 	if number, ok := strings.CutPrefix(stem, rowsFolder); ok && isJSON {
@@ -33,7 +33,7 @@ func (i *Index) HasScanKey(key string) bool {
 		return err == nil && RowsKey(n) == key && n >= 0 && n*RowsPerBlock < len(i.Slugs)
 	}
 	name, ok := strings.CutPrefix(stem, columnsFolder)
-	return ok && isJSON && ColumnByName(name) != nil
+	return ok && isJSON && ColumnByName(name) != nil || hasCatalogueKey(key)
 }
 
 // ServiceRow is a row of a block: the row of /v1/services with the members that search and recommendations read.

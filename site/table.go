@@ -52,6 +52,10 @@ var Rules = []RuleText{
 		"The smallest shard that contains every match is read. A row matches if each word of the query is the " +
 			"beginning of a word of its name; case and diacritics are ignored. Then the matching rows are filtered, " +
 			"sorted and paginated. A query without words matches nothing."},
+	{RuleCatalogue,
+		"Each filter compares one column of the catalogue, a file with the values of every row. The rows that " +
+			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
+			"options if one of its options passes all of them."},
 	{RuleLookup, "The first two hexadecimal digits of the hash in the path name a shard. The response is one row " +
 		"of that shard."},
 }

@@ -260,6 +260,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output/archive",
 			"output/objects",
 			"site",
+			"site/columns",
 			"site/encode",
 			"site/invisible",
 			"site/listing",

@@ -173,7 +173,12 @@ func (x Examples) value(p *site.Param) string {
 		if p.Max <= 1000 {
 			return fmt.Sprint(p.Max)
 		}
+	case site.KindAddress:
+		return x.Segments["address"]
 	case site.KindText:
+		if p.Rule == site.RuleCatalogue && p.Name == "network" {
+			return x.Segments["caip2"]
+		}
 		return x.text(p.Name)
 	}
 	return ""

@@ -341,6 +341,8 @@ func (x Examples) parameter(p *site.Param) parameter {
 		out.Schema.Enum = values
 	case site.KindSnapshot:
 		out.Schema.Pattern = site.SnapshotPattern
+	case site.KindAddress:
+		out.Schema.MaxLength = p.Max
 	case site.KindSet:
 		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values},
 			UniqueItems: true}

@@ -159,6 +159,8 @@ func paramText(p *site.Param) referenceParam {
 		out.Allowed = "id of a snapshot"
 	case site.KindSet:
 		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
+	case site.KindAddress:
+		out.Allowed = fmt.Sprintf("address up to %d characters", p.Max)
 	default:
 		out.Allowed = fmt.Sprintf("text up to %d characters", site.MaxText)
 	}

@@ -42,9 +42,14 @@ func Parse(name string, file []byte, n int) (*Column, error) {
 	if of == nil {
 		return nil, fmt.Errorf("read column %s: no such column", name)
 	}
-	p := parser{column: &Column{kind: of.Type, starts: make([]int32, 1, n+1)}, code: map[string]int32{}}
+	return ParseAs(of.Type, name, file, n)
+}
+
+// ParseAs reads the file of a column of n rows with values of a type.
+func ParseAs(kind site.ColumnType, name string, file []byte, n int) (*Column, error) {
+	p := parser{column: &Column{kind: kind, starts: make([]int32, 1, n+1)}, code: map[string]int32{}}
 	var err error
-	switch of.Type {
+	switch kind {
 	case site.ColumnSet:
 		err = parseValues(file, &p, func(v []string) error { return p.addAll(v) })
 	case site.ColumnPrices:
@@ -65,7 +70,7 @@ func Parse(name string, file []byte, n int) (*Column, error) {
 		return nil, fmt.Errorf("read column %s: %w", name, err)
 	}
 	if got := p.column.Len(); got != n {
-		return nil, fmt.Errorf("read column %s: it has %d values; the directory has %d services", name, got, n)
+		return nil, fmt.Errorf("read column %s: it has %d values for %d rows", name, got, n)
 	}
 	p.finish()
 	return p.column, nil

@@ -19,16 +19,17 @@ func Select(q site.Query, n int, read Reader) ([]int32, error) {
 
 // Filter returns the places that pass every filter of q that names a column, in their order. It may change places.
 func Filter(q site.Query, places []int32, read Reader) ([]int32, error) {
+	entries := map[string]bool{} // compared already
 	for i := range q.Route.Params {
 		p := &q.Route.Params[i]
-		if p.Column == "" || q.Text(p.Name) == "" {
+		if p.Column == "" || q.Text(p.Name) == "" || entries[p.Entry] {
 			continue
 		}
-		column, err := read(p.Column)
-		if err != nil {
-			return nil, err
+		test := testParam
+		if p.Entry != "" {
+			entries[p.Entry], test = true, testEntry
 		}
-		passes, err := column.test(q, p)
+		passes, err := test(q, p, read)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +38,69 @@ func Filter(q site.Query, places []int32, read Reader) ([]int32, error) {
 	return places, nil
 }
 
-// test returns a function that reports whether a place passes a filter. It compares each distinct value once.
-func (c *Column) test(q site.Query, p *site.Param) (func(place int32) bool, error) {
+// testEntry returns a function that reports whether an entry of a place passes all filters of q with the same Entry.
+func testEntry(q site.Query, same *site.Param, read Reader) (func(place int32) bool, error) {
+	var all []*Column
+	var passing [][]bool
+	for i := range q.Route.Params {
+		p := &q.Route.Params[i]
+		if p.Entry != same.Entry || q.Text(p.Name) == "" {
+			continue
+		}
+		column, err := read(p.Column)
+		if err != nil {
+			return nil, err
+		}
+		codes, err := column.passing(q, p)
+		if err != nil {
+			return nil, err
+		}
+		all, passing = append(all, column), append(passing, codes)
+		if !slices.Equal(column.starts, all[0].starts) {
+			return nil, fmt.Errorf("compare %s: a place has other numbers of entries in column %s than in another",
+				p.Name, p.Column)
+		}
+	}
+	return func(place int32) bool {
+	entries:
+		for i := all[0].starts[place]; i < all[0].starts[place+1]; i++ {
+			for k, column := range all {
+				if !passing[k][column.codes[i]] {
+					continue entries
+				}
+			}
+			return true
+		}
+		return false
+	}, nil
+}
+
+// testParam returns a function that reports whether a place passes a filter.
+func testParam(q site.Query, p *site.Param, read Reader) (func(place int32) bool, error) {
+	c, err := read(p.Column)
+	if err != nil {
+		return nil, err
+	}
+	passing, err := c.passing(q, p)
+	if err != nil {
+		return nil, err
+	}
+	network := ""
+	if p.Within != "" {
+		network = q.Text(p.Within)
+	}
+	return func(place int32) bool {
+		for i := c.starts[place]; i < c.starts[place+1]; i++ {
+			if passing[c.codes[i]] && c.counts(i, network) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// passing reports for each distinct value whether it passes a filter.
+func (c *Column) passing(q site.Query, p *site.Param) ([]bool, error) {
 	value := q.Text(p.Name)
 	var matches func(code int) bool
 	switch p.Compare {
@@ -65,18 +127,7 @@ func (c *Column) test(q site.Query, p *site.Param) (func(place int32) bool, erro
 	for code := range passing {
 		passing[code] = matches(code)
 	}
-	network := ""
-	if p.Within != "" {
-		network = q.Text(p.Within)
-	}
-	return func(place int32) bool {
-		for i := c.starts[place]; i < c.starts[place+1]; i++ {
-			if passing[c.codes[i]] && c.counts(i, network) {
-				return true
-			}
-		}
-		return false
-	}, nil
+	return passing, nil
 }
 
 // Sort sorts places by an order. Nulls are last, and ties are sorted by place, which is the order of slugs.

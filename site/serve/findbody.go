@@ -9,6 +9,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/encode"
 )
 
 // errMissing reports a file that the snapshot must have according to its index.
@@ -89,6 +90,8 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 		}
 	case site.RuleSearch:
 		cut = func() (*body, error) { return h.search(snap, q) }
+	case site.RuleCatalogue:
+		cut = func() (*body, error) { return h.catalogue(snap, q, index) }
 	case site.RuleLookup:
 		cut = func() (*body, error) { return h.lookup(snap, q) }
 	case site.RuleTrim:
@@ -106,10 +109,7 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body, error) {
 	var rows [][]byte
 	for _, s := range site.PageSpans(q, total) {
-		of, err := readCachedFile(h, snap, s.Key, "rows", func(data []byte) (*fileRows, error) {
-			rows, _, err := q.Route.Framing.Split(data)
-			return &fileRows{rows: rows, bytes: len(data)}, err
-		})
+		of, err := h.windowFile(snap, q.Route.Framing, s.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +124,14 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 		return nil, err
 	}
 	return newPage(q.Route.Framing, rows, site.WindowMeta(q, total), total)
+}
+
+// windowFile returns the rows of a list's file.
+func (h *handler) windowFile(snap *output.Snapshot, f encode.Framing, key string) (*fileRows, error) {
+	return readCachedFile(h, snap, key, "rows", func(data []byte) (*fileRows, error) {
+		rows, _, err := f.Split(data)
+		return &fileRows{rows: rows, bytes: len(data)}, err
+	})
 }
 
 // fileRows are the rows of a file, in the order in which they are sent.

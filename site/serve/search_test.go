@@ -251,7 +251,7 @@ func TestCatalogueIsSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"),
 			total
-		query := fmt.Sprintf("limit=%d&offset=%d&network=ignored", limit, offset)
+		query := fmt.Sprintf("limit=%d&offset=%d&facilitator=ignored", limit, offset)
 		switch rapid.SampledFrom([]string{"", "http", "mcp"}).Draw(t, "type") {
 		case "http":
 			query += "&type=http"

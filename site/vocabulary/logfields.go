@@ -353,7 +353,8 @@ var logFields = map[string]Field{
 	"kind": {
 		About: "Type of its value",
 		Values: []string{string(site.KindChoice), string(site.KindText), string(site.KindInteger),
-			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindSnapshot)},
+			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress),
+			string(site.KindSnapshot)},
 	},
 	"filter": {
 		About: "Whether the parameter is part of a key only when a request contains it; any other is always part",
@@ -365,6 +366,7 @@ var logFields = map[string]Field{
 	"max":         {About: "Largest permitted value"},
 	"echo":        {About: "Whether meta repeats the effective value"},
 	"needs":       {About: "Value of another parameter without which this one has no effect"},
+	"entry":       {About: "Same for filters that one entry of a row must pass"},
 	"Param.rule":  {About: "Rule that replaces the route's rule if a request contains the parameter"},
 	"rule_values": {About: "Values of the parameter for which its rule applies; absent if it applies to all"},
 	"column":      {About: "Column that the parameter compares with its value"},

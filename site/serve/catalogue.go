@@ -1,0 +1,63 @@
+package serve
+
+import (
+	"fmt"
+
+	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/site"
+	"tollbook/site/columns"
+)
+
+// catalogue returns a page of the rows of the catalogue that pass q's filters.
+func (h *handler) catalogue(snap *output.Snapshot, q site.Query, index *site.Index) (*body, error) {
+	all := q.Unfiltered()
+	total := index.Lists[all.ListKey()]
+	places, err := columns.Select(q, total, h.catalogueReader(snap, total))
+	if err != nil {
+		return nil, err
+	}
+	offset, limit := q.Window()
+	from := min(offset, len(places))
+	rows, err := h.catalogueRows(snap, all, places[from:min(from+limit, len(places))])
+	if err != nil {
+		return nil, err
+	}
+	return newPage(q.Route.Framing, rows, site.WindowMeta(q, len(places)), len(places))
+}
+
+// catalogueReader returns a reader of the columns of a catalogue of n rows.
+func (h *handler) catalogueReader(snap *output.Snapshot, n int) columns.Reader {
+	return func(name string) (*columns.Column, error) {
+		key := site.CatalogueColumnKey(name)
+		c, err := readCachedFile(h, snap, key, "column", func(data []byte) (cachedColumn, error) {
+			c, err := columns.ParseAs(site.ColumnSet, name, data, n)
+			return cachedColumn{c}, err
+		})
+		return c.Column, err
+	}
+}
+
+// cachedColumn is a column in the cache.
+type cachedColumn struct{ *columns.Column }
+
+func (c cachedColumn) size() int { return c.Size() }
+
+// catalogueRows returns the rows of the list of all at some places.
+func (h *handler) catalogueRows(snap *output.Snapshot, all site.Query, places []int32) ([][]byte, error) {
+	rows := make([][]byte, len(places))
+	for i, place := range places {
+		file, at := int(place)/site.MaxPageSize, int(place)%site.MaxPageSize
+		key := all.WindowFile(file).Key()
+		of, err := h.windowFile(snap, all.Route.Framing, key)
+		if err != nil {
+			return nil, err
+		}
+		if at >= len(of.rows) {
+			return nil, fmt.Errorf("file %s: %w: it has %d rows; according to the columns it must have %d",
+				key, archive.ErrDamaged, len(of.rows), at+1)
+		}
+		rows[i] = of.rows[at]
+	}
+	return rows, nil
+}
