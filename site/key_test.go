@@ -51,6 +51,10 @@ func value(t *rapid.T, p site.Param) string {
 		return rapid.SampledFrom(p.Values).Draw(t, p.Name)
 	case site.KindInteger:
 		return strconv.Itoa(rapid.IntRange(p.Min, p.Max).Draw(t, p.Name))
+	case site.KindBoolean:
+		return strconv.FormatBool(rapid.Bool().Draw(t, p.Name))
+	case site.KindDecimal:
+		return rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{0,18})?`).Draw(t, p.Name)
 	case site.KindSet: // in any order, some of them twice, empty ones between
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(p.Values), "")), 0, 5).Draw(t, p.Name),
 			",")

@@ -47,6 +47,7 @@ type RankingMeta struct {
 	RankingVersion string         `json:"ranking_version"`
 	Prefer         string         `json:"prefer"` // the effective value
 	Weights        RankingWeights `json:"weights"`
+	ReadAs         []Reading      `json:"read_as"`          // how the words of q were read
 	Candidates     int            `json:"candidates"`       // services that match and are not excluded by their facts
 	MedianPriceUSD *string        `json:"median_price_usd"` // of the candidates' lowest prices; null without one
 	ExcludedCount  int            `json:"excluded_count"`
@@ -72,3 +73,20 @@ type Exclusion struct {
 	Code   string `json:"code"`
 	Reason string `json:"reason"` // in words; it contains no text of the service
 }
+
+// Codes of exclusions.
+const (
+	ExcludedDanger     = "danger"
+	ExcludedOffline    = "offline"
+	ExcludedStale      = "stale"
+	ExcludedUnpayable  = "unpayable"
+	ExcludedUnverified = "unverified"
+	ExcludedUnpriced   = "no_price"
+	ExcludedPrice      = "too_expensive"
+	ExcludedNetwork    = "other_network"
+	ExcludedMethod     = "other_method"
+)
+
+// ExclusionCodes lists them.
+var ExclusionCodes = []string{ExcludedDanger, ExcludedOffline, ExcludedStale, ExcludedUnpayable, ExcludedUnverified,
+	ExcludedUnpriced, ExcludedPrice, ExcludedNetwork, ExcludedMethod}

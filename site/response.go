@@ -45,6 +45,7 @@ type Shard[T any] struct {
 // the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
 var Responses = map[string]any{
 	"services":       List[ServiceListItem, PaginationMeta]{},
+	"best":           List[Recommendation, RankingMeta]{},
 	"service":        One[ServiceDetail]{},
 	"uptime":         One[[]UptimeDataPoint]{},
 	"evidence":       One[Evidence]{},

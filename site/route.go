@@ -1,6 +1,7 @@
 package site
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 	RuleSearch  Rule = "search"  // the matching rows of one shard, then cut as a window
 	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
+	RuleRank    Rule = "rank"    // the services that package best ranks by columns and rows
 
 	// RuleCatalogue is the rule for the rows of the catalogue that its columns select.
 	RuleCatalogue Rule = "catalogue"
@@ -103,6 +105,11 @@ var (
 		Values: []string{StatusOnline, StatusDegraded, StatusOffline}, About: "Only services with this status"}
 )
 
+// paramText is the text of a search by what services do.
+var paramText = Param{Name: "q", Kind: KindText, Filter: true,
+	About: "What the service must do, in words. Their stems, synonyms and the beginning of the last word are found " +
+		"in names, descriptions, tags and endpoints; typing errors are corrected"}
+
 func paramLimit(standard string) Param {
 	return Param{Name: "limit", Kind: KindInteger, Default: standard, Min: 1, Max: MaxPageSize, About: "Rows to return"}
 }
@@ -149,6 +156,29 @@ func rowFilters(rule Rule) []Param {
 	}
 }
 
+// bestParams returns the parameters of /v1/best. A price above max_price_usd is a reason to exclude a service, so that
+// parameter compares no column.
+func bestParams() []Param {
+	filters := rowFilters("")
+	for i := range filters {
+		if p := &filters[i]; p.Name == "max_price_usd" {
+			p.Column, p.Compare, p.Within = "", "", ""
+			p.About = "Exclude services whose endpoint for this costs more US dollars, on the network if " +
+				"network is given"
+		}
+	}
+	return slices.Concat([]Param{paramText}, filters, []Param{
+		{Name: "require_verified", Kind: KindBoolean, Filter: true, About: "Exclude services that are not verified"},
+		{Name: "prefer", Kind: KindChoice, Values: Preferences, Default: PreferBalanced,
+			About: "What counts most: see the weights on the methodology page"},
+		{Name: "limit", Kind: KindInteger, Default: "5", Min: 1, Max: maxRecommendations,
+			About: "Recommendations to return"},
+	})
+}
+
+// maxRecommendations is the maximum number of recommendations in a response.
+const maxRecommendations = 20
+
 // Routes is the only list of routes and parameters: requests are validated by it, and keys, files and documents are
 // derived from it.
 var Routes = []Route{
@@ -163,6 +193,9 @@ var Routes = []Route{
 			{Name: "sort", Kind: KindChoice, Values: Orders, Default: OrderNewest, About: "Order of the list"},
 			paramPerPage, paramPage,
 		}},
+	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Params: bestParams(),
+		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
+			"reason. Services that match but are excluded are in meta, with reasons."},
 	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",
 		About: "One service with its endpoints, prices, uptime and assessment."},
 	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json",

@@ -56,6 +56,9 @@ var Rules = []RuleText{
 		"Each filter compares one column of the catalogue, a file with the values of every row. The rows that " +
 			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
 			"options if one of its options passes all of them."},
+	{RuleRank,
+		"The columns of a snapshot select services and say how good they are, and their rows which endpoint to " +
+			"use. The methodology page has the formula."},
 	{RuleLookup, "The first two hexadecimal digits of the hash in the path name a shard. The response is one row " +
 		"of that shard."},
 }

@@ -18,6 +18,10 @@ import (
 // Version names the formula. It changes with every number and rule that can change an order.
 const Version = "1"
 
+// CompleteMatch is the relevance of a text search, in thousandths, from which a match is complete: a description of
+// usual length that says what is asked for has it. The value of Wanted.FullRelevance for a request with text.
+const CompleteMatch = 600
+
 // Wanted is what a request asks for.
 type Wanted struct {
 	Network         string        `json:"network"`       // abbreviation; "" for any

@@ -181,6 +181,18 @@ var rankingCases = []rankingCase{
 				newEndpoint("/ping", map[string]site.Decimal{"BSE": "0.01"}, 0))),
 			newService("reads", func(s *service) { s.Endpoints[0].Method = "GET" }), newService("here")},
 		order: []string{"here"}, excluded: []string{"elsewhere: other_network", "reads: other_method"}},
+	{name: "test networks only",
+		because: "nobody wants to pay with tokens of no value, unless the request names the network",
+		services: []service{newService("toy", sells(newEndpoint("/use", nil, 1)), func(s *service) {
+			s.Endpoints[0].Testnet, s.Endpoints[0].Networks = true, []string{"BST"}
+		}), newService("real")},
+		order: []string{"real"}, excluded: []string{"toy: other_network"}},
+	{name: "a test network that is asked for", because: "a developer tries the client before real money moves",
+		wanted: Wanted{Network: "BST"},
+		services: []service{newService("toy", sells(newEndpoint("/use", nil, 1)), func(s *service) {
+			s.Endpoints[0].Testnet, s.Endpoints[0].Networks = true, []string{"BST"}
+		})},
+		order: []string{"toy"}},
 	{name: "self-paid volume", because: "five million dollars from one buyer are one buyer: volume cannot buy a rank",
 		services: []service{newService("whale", paidBy(1, "5000000"), costs("0.011")),
 			newService("small", paidBy(3, "5"), costs("0.01"))},
@@ -198,6 +210,12 @@ var rankingCases = []rankingCase{
 	{name: "half a match", because: "a cheap and fast service that does something else is no answer",
 		services: []service{newService("near", matching(60), costs("0.001"), p95(50)), newService("exact")},
 		order:    []string{"exact", "near"}},
+	{name: "no endpoint says so",
+		because: "a service that only mentions the words does something else with its endpoints",
+		services: []service{newService("mentions", sells(
+			newEndpoint("/suggest", map[string]site.Decimal{"BSE": "0.001"}, 0),
+			newEndpoint("/search", map[string]site.Decimal{"BSE": "0.002"}, 0)), p95(100)), newService("does")},
+		order: []string{"does", "mentions"}},
 	{name: "three checks", because: "three checks prove less than a month: a new listing does not wash off a record",
 		services: []service{newService("relisted", up(100, 3)), newService("known", up(99.5, 2880))},
 		order:    []string{"known", "relisted"}},

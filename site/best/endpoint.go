@@ -16,6 +16,7 @@ type Endpoint struct {
 	Prices   map[string]site.Decimal `json:"prices"`   // lowest counted price by network
 	// a standard client can pay it, and no known fact says that the money would be lost
 	Payable bool `json:"payable"`
+	Testnet bool `json:"testnet"` // every price is on a test network
 	Matches int  `json:"matches"` // words of the request that it matches
 }
 
@@ -40,6 +41,9 @@ func (r *Ranking) Add(name string, endpoints []Endpoint) {
 		return
 	}
 	f.terms = r.termsOf(c.Facts, f.price)
+	if r.wanted.FullRelevance > 0 && f.endpoint.Matches == 0 && len(endpoints) > 1 { // which of them does it?
+		f.terms.relevance = divide(f.terms.relevance*generalMatch, 100)
+	}
 	f.score = r.scoreOf(c.Facts, f.terms)
 	r.found = append(r.found, f)
 }
@@ -62,7 +66,7 @@ func bestMatches(endpoints []Endpoint) (list []Endpoint) {
 // furthest does not.
 func (r *Ranking) choose(f *found, endpoints []Endpoint) (code, reason string) {
 	w, furthest := &r.wanted, -1
-	code, reason = Unpayable, "it has no active endpoint"
+	code, reason = site.ExcludedUnpayable, "it has no active endpoint"
 	for _, e := range endpoints {
 		price, network := e.lowest(w.Network)
 		c, why := excludeEndpoint(&e, price, w)
@@ -79,20 +83,23 @@ func (r *Ranking) choose(f *found, endpoints []Endpoint) (code, reason string) {
 }
 
 // endpointCodes are the codes that exclude an endpoint, in the order in which they are looked for.
-var endpointCodes = []string{OtherNet, OtherVerb, Unpayable, NoPrice, TooDear}
+var endpointCodes = []string{site.ExcludedNetwork, site.ExcludedMethod, site.ExcludedUnpayable,
+	site.ExcludedUnpriced, site.ExcludedPrice}
 
 // excludeEndpoint returns the first reason why an endpoint cannot be recommended.
 func excludeEndpoint(e *Endpoint, price *site.Decimal, w *Wanted) (code, reason string) {
-	const matching = "the endpoint that matches best"
+	const endpoint = "its endpoint for this"
 	switch {
 	case w.Network != "" && !slices.Contains(e.Networks, w.Network):
-		return OtherNet, matching + " does not accept payment on " + w.Network
+		return site.ExcludedNetwork, endpoint + " does not accept payment on " + w.Network
+	case w.Network == "" && e.Testnet:
+		return site.ExcludedNetwork, endpoint + " accepts payment on test networks only"
 	case w.Method != "" && e.Method != w.Method:
-		return OtherVerb, matching + " does not have the method " + w.Method
+		return site.ExcludedMethod, endpoint + " does not have the method " + w.Method
 	case !e.Payable:
-		return Unpayable, matching + " cannot be paid by a standard client"
+		return site.ExcludedUnpayable, endpoint + " cannot be paid by a standard client"
 	}
-	return excludePrice(price, w, matching, "costs")
+	return excludePrice(price, w, endpoint, "costs")
 }
 
 // lowest returns the lowest price of an endpoint on a network, or with "" on any, and its network. The price is nil if

@@ -7,22 +7,6 @@ import (
 	"tollbook/site"
 )
 
-// Codes of exclusions.
-const (
-	Danger     = "danger"
-	Offline    = "offline"
-	Stale      = "stale"
-	Unpayable  = "unpayable"
-	Unverified = "unverified"
-	NoPrice    = "no_price"
-	TooDear    = "too_expensive"
-	OtherNet   = "other_network"
-	OtherVerb  = "other_method"
-)
-
-// Codes lists them in the order in which they are looked for.
-var Codes = []string{Danger, Offline, Stale, Unpayable, Unverified, NoPrice, TooDear, OtherNet, OtherVerb}
-
 // staleAfter is the age of the last usable payment terms from which a service is stale.
 const staleAfter = 7 * 24 * time.Hour
 
@@ -30,19 +14,19 @@ const staleAfter = 7 * 24 * time.Hour
 func exclude(f *Facts, w *Wanted, now time.Time) (code, reason string) {
 	switch {
 	case f.RiskLevel == site.RiskDanger:
-		return Danger, "its risk level is danger"
+		return site.ExcludedDanger, "its risk level is danger"
 	case f.Status == site.StatusOffline:
-		return Offline, "it is offline"
+		return site.ExcludedOffline, "it is offline"
 	case f.Status == site.StatusUnknown:
-		return Stale, "its status is unknown: no recent check was conclusive"
+		return site.ExcludedStale, "its status is unknown: no recent check was conclusive"
 	case f.LastSuccessAt == nil:
-		return Stale, "it never answered with usable payment terms"
+		return site.ExcludedStale, "it never answered with usable payment terms"
 	case now.Sub(f.LastSuccessAt.Time) >= staleAfter:
-		return Stale, "its last usable payment terms are 7 days old or older"
+		return site.ExcludedStale, "its last usable payment terms are 7 days old or older"
 	case !f.PaymentReady:
-		return Unpayable, "it is not payment ready: a payment might be lost"
+		return site.ExcludedUnpayable, "it is not payment ready: a payment might be lost"
 	case w.RequireVerified && !f.Verified:
-		return Unverified, "nobody has verified it, which the request requires"
+		return site.ExcludedUnverified, "nobody has verified it, which the request requires"
 	}
 	return excludePrice(f.Price, w, "it", "costs at least")
 }
@@ -53,9 +37,10 @@ func excludePrice(price *site.Decimal, w *Wanted, subject, costs string) (code, 
 	case w.MaxPriceUSD == nil:
 		return "", ""
 	case price == nil:
-		return NoPrice, fmt.Sprintf("%s has no known price in dollars%s", subject, on(w.Network))
+		return site.ExcludedUnpriced, fmt.Sprintf("%s has no known price in dollars%s", subject, on(w.Network))
 	case price.Compare(*w.MaxPriceUSD) > 0:
-		return TooDear, fmt.Sprintf("%s %s $%s%s, above $%s", subject, costs, *price, on(w.Network), *w.MaxPriceUSD)
+		return site.ExcludedPrice, fmt.Sprintf("%s %s $%s%s, above $%s", subject, costs, *price, on(w.Network),
+			*w.MaxPriceUSD)
 	}
 	return "", ""
 }

@@ -31,6 +31,7 @@ func (r *Ranking) meta() site.RankingMeta {
 		return cmp.Or(cmp.Compare(b.relevance, a.relevance), strings.Compare(a.Slug, b.Slug))
 	})
 	m := site.RankingMeta{RankingVersion: Version, Prefer: r.wanted.Prefer, Weights: r.weights,
+		ReadAs:     []site.Reading{},
 		Candidates: len(r.candidates), MedianPriceUSD: text(r.median), ExcludedCount: len(r.excluded),
 		Excluded: []site.Exclusion{}}
 	for _, e := range r.excluded[:min(len(r.excluded), site.MaxExcluded)] {
@@ -106,6 +107,8 @@ func count(n int, noun string) string {
 // age returns minutes in words: minutes below two hours, hours below two days, then days.
 func age(minutes int) string {
 	switch {
+	case minutes < 1:
+		return "less than a minute"
 	case minutes < 120:
 		return count(minutes, "minute")
 	case minutes < 48*60:

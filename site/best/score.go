@@ -27,6 +27,7 @@ const (
 	buyersFull    = 20   // buyers that have the full value
 	dollarsFull   = 100  // dollars of volume that have the full value
 	recencyWindow = 7 * 24 * 60
+	generalMatch  = 75   // percent of the relevance that counts if no endpoint matches
 	nanoDollars   = 9    // decimals of a price that count
 	maxDollars    = 1000 // prices above count as this
 )

@@ -112,7 +112,7 @@ func randomService(slug string, r *rand.Rand, network string) service {
 				"0.010000000000000001", "1", "999.999999999", "1000", "123456789012345678901234567890")
 		}
 		e := newEndpoint("/"+strconv.Itoa(i), prices, r.IntN(3))
-		e.Method, e.Payable = pick(r, "GET", "POST"), r.IntN(6) > 0
+		e.Method, e.Payable, e.Testnet = pick(r, "GET", "POST"), r.IntN(6) > 0, r.IntN(8) == 0
 		if s.Endpoints = append(s.Endpoints, e); network == "" || prices[network] != "" {
 			if p, _ := e.lowest(network); comparePrices(p, s.Price) < 0 {
 				s.Price = p

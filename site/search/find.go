@@ -95,6 +95,19 @@ func (f *Result) Matches(text string) bool {
 	return slices.ContainsFunc(Terms(text), func(t string) bool { return f.terms[t] })
 }
 
+// Count returns how many terms of the query several texts contain.
+func (f *Result) Count(texts ...string) int {
+	contained := map[string]bool{}
+	for _, text := range texts {
+		for _, t := range Terms(text) {
+			if f.terms[t] {
+				contained[t] = true
+			}
+		}
+	}
+	return len(contained)
+}
+
 // Relevance returns a score in thousandths of the ceiling.
 func (f *Result) Relevance(score int) int {
 	if f.Ceiling == 0 {

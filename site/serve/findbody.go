@@ -43,7 +43,7 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 		if mustHave(index, q) {
 			return "", nil, missingError(key)
 		}
-		if q.Route.Rule == site.RuleTrim { // this request has no file, even without parameters
+		if r := q.Route.Rule; r == site.RuleTrim || r == site.RuleRank { // no file, even without parameters
 			b, err := h.cutByRule(v, snap, q, key)
 			return key, b, err
 		}
@@ -61,8 +61,11 @@ func mustHave(index *site.Index, q site.Query) bool {
 	if !index.Has(q) {
 		return false
 	}
-	if q.Route.Rule == site.RuleTrim {
+	switch q.Route.Rule {
+	case site.RuleTrim:
 		return !q.NeedsTrim()
+	case site.RuleRank:
+		return false
 	}
 	if q.Route.Ext == ".html" && q.Paged() {
 		return q.Int("page") <= max(1, index.Pages[q.ListKey()])
@@ -96,6 +99,8 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 		cut = func() (*body, error) { return h.lookup(snap, q) }
 	case site.RuleTrim:
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
+	case site.RuleRank:
+		cut = func() (*body, error) { return h.best(snap, q, index.Slugs, v.built) }
 	default:
 		if mustHave(index, q) {
 			return nil, missingError(key)

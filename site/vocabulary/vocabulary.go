@@ -18,6 +18,7 @@ var fields = func() map[string]Field {
 	all := maps.Clone(serviceFields)
 	maps.Copy(all, logFields)
 	maps.Copy(all, facilitatorFields)
+	maps.Copy(all, rankingFields)
 	return all
 }()
 
@@ -79,6 +80,12 @@ var types = map[string]string{
 	"FeedItem":                  "A change record. Texts from the service are in quotation marks.",
 	"Badge":                     "The status of a service in the format of shields.io endpoint badges.",
 	"Tag":                       "A category and its number of services.",
+	"Recommendation":            "A service that suits a request, the endpoint to use, and why.",
+	"RecommendedEndpoint":       "The endpoint that matches a request best.",
+	"RankingTerms":              "The parts of a score, which the methodology page defines.",
+	"RankingWeights":            "The weights of a preference.",
+	"RankingMeta":               "How services were ranked, and which were excluded.",
+	"Exclusion":                 "A service that matches a request but is not recommended.",
 	"AggregateStats":            "Statistics of the whole directory.",
 	"StatsPricing":              "Statistics of the lowest price of each active endpoint that has a price.",
 	"StatsNetwork":              "Statistics of one network.",

@@ -27,7 +27,7 @@ func TestVocabularyIsInUse(t *testing.T) {
 		}
 	}
 	use(used, reflect.TypeFor[site.ErrorBody]())
-	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields) {
+	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields)+len(rankingFields) {
 		t.Error("a field is described twice")
 	}
 	for name := range types {

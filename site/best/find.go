@@ -1,0 +1,181 @@
+package best
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/columns"
+	"tollbook/site/search"
+)
+
+// Source reads a snapshot.
+type Source struct {
+	Now    time.Time // when it was built
+	Slugs  []string  // of all services, sorted
+	Column columns.Reader
+	Search func(text string) (*search.Result, error)
+	Row    func(place int32) (*site.ServiceRow, error)
+}
+
+// Find returns the response to a request: its recommendations and its meta.
+func Find(q site.Query, from Source) ([]site.Recommendation, site.RankingMeta, error) {
+	w := wantedOf(q)
+	var found *search.Result
+	relevance := map[int32]int{}
+	places := make([]int32, 0, len(from.Slugs))
+	if text := q.Text("q"); text != "" {
+		var err error
+		if found, err = from.Search(text); err != nil {
+			return nil, site.RankingMeta{}, err
+		}
+		for _, hit := range found.Hits {
+			places = append(places, int32(hit.Place))
+			relevance[int32(hit.Place)] = found.Relevance(hit.Score)
+		}
+		w.FullRelevance = CompleteMatch
+	} else {
+		for place := range from.Slugs {
+			places = append(places, int32(place))
+		}
+	}
+	places, err := columns.Filter(q, places, from.Column)
+	if err != nil {
+		return nil, site.RankingMeta{}, err
+	}
+	facts, err := readFacts(places, &w, from)
+	if err != nil {
+		return nil, site.RankingMeta{}, err
+	}
+	placeOf := make(map[string]int32, len(places))
+	for i, place := range places {
+		facts[i].Relevance, placeOf[facts[i].Slug] = relevance[place], place
+	}
+	r := New(w, facts, from.Now)
+	for slugs := r.Next(); len(slugs) > 0; slugs = r.Next() {
+		for _, slug := range slugs {
+			row, err := from.Row(placeOf[slug])
+			if err != nil {
+				return nil, site.RankingMeta{}, err
+			}
+			r.Add(row.Name, endpointsOf(row, found))
+		}
+	}
+	list, meta := r.Result()
+	if found != nil {
+		meta.ReadAs = found.Readings
+	}
+	return list, meta, nil
+}
+
+// wantedOf returns what a request asks for.
+func wantedOf(q site.Query) Wanted {
+	w := Wanted{Network: q.Text("network"), Method: q.Text("method"), Prefer: q.Text("prefer"), Limit: q.Int("limit"),
+		RequireVerified: q.Text("require_verified") == "true"}
+	if d := site.Decimal(q.Text("max_price_usd")); d != "" {
+		w.MaxPriceUSD = &d
+	}
+	return w
+}
+
+// factColumns are the columns behind Facts, with how each of their values is read.
+var factColumns = []struct {
+	name string
+	read func(f *Facts, value string) error
+}{
+	{"status", func(f *Facts, v string) error { f.Status = v; return nil }},
+	{"risk_level", func(f *Facts, v string) error { f.RiskLevel = v; return nil }},
+	{"verified", func(f *Facts, v string) error { f.Verified = v == "true"; return nil }},
+	{"payment_ready", func(f *Facts, v string) error { f.PaymentReady = v == "true"; return nil }},
+	{"grade", func(f *Facts, v string) error { f.Grade = v; return nil }},
+	{"uptime_30d", func(f *Facts, v string) error {
+		n, err := strconv.ParseFloat(v, 64)
+		f.Uptime30d = &n
+		return err
+	}},
+	{"checks_30d", func(f *Facts, v string) (err error) {
+		f.Checks30d, err = strconv.ParseInt(v, 10, 64)
+		return err
+	}},
+	{"response_p95_ms", func(f *Facts, v string) error {
+		n, err := strconv.Atoi(v)
+		f.ResponseP95MS = &n
+		return err
+	}},
+	{"volume_usd_30d", func(f *Facts, v string) error { f.VolumeUSD30d = (*site.Decimal)(&v); return nil }},
+	{"unique_buyers_30d", func(f *Facts, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		f.Buyers30d = &n
+		return err
+	}},
+	{"last_success_at", func(f *Facts, v string) error {
+		at, err := time.Parse(site.TimeLayout, v)
+		f.LastSuccessAt = &site.Time{Time: at}
+		return err
+	}},
+}
+
+// readFacts returns the facts of the services at the places.
+func readFacts(places []int32, w *Wanted, from Source) ([]Facts, error) {
+	facts := make([]Facts, len(places))
+	for i, place := range places {
+		facts[i].Slug = from.Slugs[place]
+	}
+	for _, of := range factColumns {
+		column, err := from.Column(of.name)
+		if err != nil {
+			return nil, err
+		}
+		for i, place := range places {
+			v := column.Value(place)
+			if v == "" { // null
+				continue
+			}
+			if err := of.read(&facts[i], v); err != nil {
+				return nil, fmt.Errorf("read column %s of %s: %w", of.name, facts[i].Slug, err)
+			}
+		}
+	}
+	prices, err := from.Column("prices_usd")
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		if price, ok := prices.Lowest(place, w.Network); ok {
+			facts[i].Price = &price
+		}
+	}
+	return facts, nil
+}
+
+// endpointsOf returns the endpoints of a row, with the number of words of the request that each matches.
+func endpointsOf(row *site.ServiceRow, found *search.Result) []Endpoint {
+	list := make([]Endpoint, len(row.Endpoints))
+	for i := range row.Endpoints {
+		from, e := &row.Endpoints[i], &list[i]
+		e.Method, e.Path, e.URL, e.Description = from.Method, from.Path, row.BaseURL+from.Path, from.Description
+		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, pricesOf(from)
+		if found != nil {
+			e.Matches = found.Count(from.Path)
+			if from.Description != nil {
+				e.Matches = found.Count(from.Path, *from.Description)
+			}
+		}
+	}
+	return list
+}
+
+// pricesOf returns the lowest counted price by network.
+func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
+	prices := map[string]site.Decimal{}
+	for network, p := range e.PricesUSD {
+		prices[network] = site.Decimal(p)
+	}
+	if e.PricesUSD == nil && e.PriceUSD != nil {
+		for _, network := range e.Networks {
+			prices[network] = site.Decimal(*e.PriceUSD)
+		}
+	}
+	return prices
+}

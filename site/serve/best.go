@@ -1,0 +1,105 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/site"
+	"tollbook/site/best"
+	"tollbook/site/columns"
+	"tollbook/site/encode"
+	"tollbook/site/search"
+)
+
+// best returns the recommendations for a request, by the rule of package best.
+func (h *handler) best(snap *output.Snapshot, q site.Query, slugs []string, built time.Time) (*body, error) {
+	list, meta, err := best.Find(q, best.Source{
+		Now: built, Slugs: slugs,
+		Column: func(name string) (*columns.Column, error) { return h.readColumn(snap, name, len(slugs)) },
+		Search: func(text string) (*search.Result, error) { return h.findText(snap, text) },
+		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, int(place)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	b, err := encode.AppendFramed(nil, q.Route.Framing, list, meta)
+	if err != nil {
+		return nil, err
+	}
+	return newCutBody(b)
+}
+
+// readColumn returns a column of n services.
+func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*columns.Column, error) {
+	f, err := readCachedFile(h, snap, site.ColumnKey(name), "column "+name, func(data []byte) (cachedColumn, error) {
+		c, err := columns.Parse(name, data, n)
+		return cachedColumn{c}, err
+	})
+	return f.Column, err
+}
+
+// readRow returns the row of the service at a place.
+func (h *handler) readRow(snap *output.Snapshot, place int) (*site.ServiceRow, error) {
+	key := site.RowsKey(place / site.RowsPerBlock)
+	of, err := readCachedFile(h, snap, key, "rows", func(data []byte) (*fileRows, error) {
+		rows, _, err := encode.Framing{}.Split(data)
+		return &fileRows{rows: rows, bytes: len(data)}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if place%site.RowsPerBlock >= len(of.rows) {
+		return nil, fmt.Errorf("file %s: %w: it has %d rows", key, archive.ErrDamaged, len(of.rows))
+	}
+	row := &site.ServiceRow{}
+	if err := json.Unmarshal(of.rows[place%site.RowsPerBlock], row); err != nil {
+		return nil, fmt.Errorf("file %s: %w: %w", key, archive.ErrDamaged, err)
+	}
+	return row, nil
+}
+
+// findText returns what a text matches in the terms of the snapshot.
+func (h *handler) findText(snap *output.Snapshot, text string) (*search.Result, error) {
+	index, err := readJSON[site.One[site.TermIndex]](h, snap, site.TermsFile)
+	if err != nil {
+		return nil, err
+	}
+	return search.Find(&index.Data, text, termFiles{h, snap, index.Data.Services})
+}
+
+// termFiles reads the files of terms of a snapshot.
+type termFiles struct {
+	handler  *handler
+	snap     *output.Snapshot
+	services int
+}
+
+// Shard implements search.Source.
+func (f termFiles) Shard(name string) (*search.Shard, error) {
+	s, err := readCachedFile(f.handler, f.snap, site.TermShardKey(name), "terms", func(data []byte) (termFile, error) {
+		lines, _, err := encode.Framing{}.Split(data)
+		if err != nil {
+			return termFile{}, err
+		}
+		s, err := search.ParseShard(lines, f.services)
+		return termFile{s}, err
+	})
+	return s.Shard, err
+}
+
+// Vocabulary implements search.Source.
+func (f termFiles) Vocabulary() (*site.Vocabulary, error) {
+	v, err := readJSON[site.One[site.Vocabulary]](f.handler, f.snap, site.VocabularyFile)
+	if err != nil {
+		return nil, err
+	}
+	return &v.Data, nil
+}
+
+// termFile is a file of terms in the cache.
+type termFile struct{ *search.Shard }
+
+func (f termFile) size() int { return f.Size() }

@@ -1,0 +1,52 @@
+package vocabulary
+
+import "tollbook/site"
+
+// rankingFields describes the fields of recommendations. Its keys are those of serviceFields.
+var rankingFields = map[string]Field{
+	"Recommendation.endpoint": {
+		About: "Endpoint that matches the request best. Recommendations never name another one instead",
+	},
+	"Recommendation.price_usd": {
+		About: "Price of the endpoint on the network in US dollars, as a decimal string; null if not known",
+	},
+	"Recommendation.network": {About: "Abbreviation of the network of the price"},
+	"score": {
+		About: "How well the service suits the request, from measured figures; the methodology page has the formula",
+		Max:   100,
+	},
+	"Recommendation.terms": {About: "Parts of the score"},
+	"why":                  {About: "Figures behind the score in a sentence, which contains no text of the service"},
+	"RecommendedEndpoint.url": {
+		About: "URL of the endpoint", Format: "uri",
+	},
+	"RankingTerms.relevance": {
+		About: "How well the service's texts match q; no text has more than 100. 100 without q", Max: 100,
+	},
+	"RankingTerms.reliability": {About: "Uptime and response time", Max: 100},
+	"RankingTerms.compliance":  {About: "What the grade is worth", Max: 100},
+	"RankingTerms.price":       {About: "Price compared with the median of the candidates, which has 50", Max: 100},
+	"RankingTerms.traction": {
+		About: "Buyers and volume of 30 days, whichever is worth less", Max: 100,
+	},
+	"RankingTerms.recency": {About: "How lately the service answered with usable payment terms", Max: 100},
+	"ranking_version":      {About: "Version of the formula; it changes with each rule that can change an order"},
+	"prefer":               {About: "What the weights prefer", Values: site.Preferences},
+	"RankingMeta.weights":  {About: "Weights of the measured terms in percent"},
+	"candidates":           {About: "Number of services that match and are not excluded by their facts"},
+	"RankingMeta.median_price_usd": {
+		About: "Median of the candidates' lowest prices in US dollars, as a decimal string; null without prices",
+	},
+	"excluded_count": {About: "Number of services that match but are excluded"},
+	"excluded":       {About: "Services that match but are excluded, the most relevant first"},
+	"RankingWeights.reliability": {
+		About: "Weight of reliability in percent", Max: 100,
+	},
+	"RankingWeights.compliance": {About: "Weight of compliance in percent", Max: 100},
+	"RankingWeights.price":      {About: "Weight of the price in percent", Max: 100},
+	"RankingWeights.traction":   {About: "Weight of traction in percent", Max: 100},
+	"RankingWeights.recency":    {About: "Weight of recency in percent", Max: 100},
+	"speed_share":               {About: "Share of the response time in reliability in percent", Max: 100},
+	"Exclusion.code":            {About: "Code of the reason", Values: site.ExclusionCodes},
+	"Exclusion.reason":          {About: "Why the service is excluded; it contains no text of the service"},
+}
