@@ -45,6 +45,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputeRecipients,
 	recomputePages,
 	recomputePriceSeries,
+	recomputeRows,
 }
 
 // recompute computes every figure again and lists the values that nothing explains.
