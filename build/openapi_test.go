@@ -356,6 +356,12 @@ func (d *openapiTest) drawValue(t *rapid.T, p *site.Param) (string, bool) {
 	case site.KindInteger:
 		n := rapid.OneOf(rapid.IntRange(p.Min-1, min(p.Max+1, p.Min+120)), rapid.Just(p.Max)).Draw(t, p.Name)
 		return strconv.Itoa(n), n >= p.Min && n <= p.Max
+	case site.KindBoolean:
+		v := rapid.SampledFrom([]string{"true", "false", "yes"}).Draw(t, p.Name)
+		return v, v != "yes"
+	case site.KindDecimal:
+		v := rapid.SampledFrom([]string{"0", "0.01", "99.5", "-1"}).Draw(t, p.Name)
+		return v, v != "-1"
 	case site.KindChoice, site.KindSet:
 		v := rapid.SampledFrom(append([]string{"nothing"}, p.Values...)).Draw(t, p.Name)
 		return v, v != "nothing"

@@ -59,7 +59,7 @@ type Ranking struct {
 	median     *site.Decimal
 	candidates []candidate // the highest provisional score first
 	excluded   []exclusion
-	found      []found
+	matches    []match
 	next       int // place of the next candidate
 }
 
@@ -110,7 +110,7 @@ func New(w Wanted, facts []Facts, now time.Time) *Ranking {
 
 // Next returns the slugs of the candidates whose endpoints must be added next, in this order; none when it is enough.
 func (r *Ranking) Next() (slugs []string) {
-	to := min(len(r.candidates), maxRead, r.next+2*r.wanted.Limit-len(r.found))
+	to := min(len(r.candidates), maxRead, r.next+2*r.wanted.Limit-len(r.matches))
 	for _, c := range r.candidates[r.next:max(r.next, to)] {
 		slugs = append(slugs, c.Slug)
 	}

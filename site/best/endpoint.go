@@ -20,8 +20,8 @@ type Endpoint struct {
 	Matches int  `json:"matches"` // words of the request that it matches
 }
 
-// found is a candidate with the endpoint to use and its final score.
-type found struct {
+// match is a candidate with the endpoint to use and its final score.
+type match struct {
 	candidate
 	name     string
 	endpoint Endpoint
@@ -34,7 +34,7 @@ type found struct {
 func (r *Ranking) Add(name string, endpoints []Endpoint) {
 	c := r.candidates[r.next]
 	r.next++
-	f := found{candidate: c, name: name}
+	f := match{candidate: c, name: name}
 	code, reason := r.choose(&f, bestMatches(endpoints))
 	if code != "" {
 		r.exclude(c.Facts, code, reason)
@@ -45,7 +45,7 @@ func (r *Ranking) Add(name string, endpoints []Endpoint) {
 		f.terms.relevance = divide(f.terms.relevance*generalMatch, 100)
 	}
 	f.score = r.scoreOf(c.Facts, f.terms)
-	r.found = append(r.found, f)
+	r.matches = append(r.matches, f)
 }
 
 // bestMatches returns the endpoints that match most words of the request.
@@ -64,7 +64,7 @@ func bestMatches(endpoints []Endpoint) (list []Endpoint) {
 
 // choose sets the cheapest endpoint that passes the request's filters. If none passes, it returns why the one that got
 // furthest does not.
-func (r *Ranking) choose(f *found, endpoints []Endpoint) (code, reason string) {
+func (r *Ranking) choose(f *match, endpoints []Endpoint) (code, reason string) {
 	w, furthest := &r.wanted, -1
 	code, reason = site.ExcludedUnpayable, "it has no active endpoint"
 	for _, e := range endpoints {

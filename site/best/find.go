@@ -22,17 +22,17 @@ type Source struct {
 // Find returns the response to a request: its recommendations and its meta.
 func Find(q site.Query, from Source) ([]site.Recommendation, site.RankingMeta, error) {
 	w := wantedOf(q)
-	var found *search.Result
+	var result *search.Result
 	relevance := map[int32]int{}
 	places := make([]int32, 0, len(from.Slugs))
 	if text := q.Text("q"); text != "" {
 		var err error
-		if found, err = from.Search(text); err != nil {
+		if result, err = from.Search(text); err != nil {
 			return nil, site.RankingMeta{}, err
 		}
-		for _, hit := range found.Hits {
+		for _, hit := range result.Hits {
 			places = append(places, int32(hit.Place))
-			relevance[int32(hit.Place)] = found.Relevance(hit.Score)
+			relevance[int32(hit.Place)] = result.Relevance(hit.Score)
 		}
 		w.FullRelevance = CompleteMatch
 	} else {
@@ -59,12 +59,12 @@ func Find(q site.Query, from Source) ([]site.Recommendation, site.RankingMeta, e
 			if err != nil {
 				return nil, site.RankingMeta{}, err
 			}
-			r.Add(row.Name, endpointsOf(row, found))
+			r.Add(row.Name, endpointsOf(row, result))
 		}
 	}
 	list, meta := r.Result()
-	if found != nil {
-		meta.ReadAs = found.Readings
+	if result != nil {
+		meta.ReadAs = result.Readings
 	}
 	return list, meta, nil
 }
@@ -150,16 +150,16 @@ func readFacts(places []int32, w *Wanted, from Source) ([]Facts, error) {
 }
 
 // endpointsOf returns the endpoints of a row, with the number of words of the request that each matches.
-func endpointsOf(row *site.ServiceRow, found *search.Result) []Endpoint {
+func endpointsOf(row *site.ServiceRow, result *search.Result) []Endpoint {
 	list := make([]Endpoint, len(row.Endpoints))
 	for i := range row.Endpoints {
 		from, e := &row.Endpoints[i], &list[i]
 		e.Method, e.Path, e.URL, e.Description = from.Method, from.Path, row.BaseURL+from.Path, from.Description
 		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, pricesOf(from)
-		if found != nil {
-			e.Matches = found.Count(from.Path)
+		if result != nil {
+			e.Matches = result.Count(from.Path)
 			if from.Description != nil {
-				e.Matches = found.Count(from.Path, *from.Description)
+				e.Matches = result.Count(from.Path, *from.Description)
 			}
 		}
 	}

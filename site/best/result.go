@@ -12,12 +12,12 @@ import (
 
 // Result returns the recommendations, the highest score first, and the meta of the response.
 func (r *Ranking) Result() ([]site.Recommendation, site.RankingMeta) {
-	slices.SortFunc(r.found, func(a, b found) int {
+	slices.SortFunc(r.matches, func(a, b match) int {
 		return compare(&a.candidate, &b.candidate, a.price, b.price)
 	})
 	list := make([]site.Recommendation, 0, r.wanted.Limit)
-	for i := range r.found[:min(len(r.found), r.wanted.Limit)] {
-		f := &r.found[i]
+	for i := range r.matches[:min(len(r.matches), r.wanted.Limit)] {
+		f := &r.matches[i]
 		list = append(list, site.Recommendation{Slug: f.Slug, Name: f.name, Endpoint: f.endpoint.RecommendedEndpoint,
 			PriceUSD: text(f.price), Network: f.network, Score: tenths(f.capped), Terms: f.terms.published(),
 			Why: r.why(f)})
@@ -41,7 +41,7 @@ func (r *Ranking) meta() site.RankingMeta {
 }
 
 // why returns one sentence of the figures behind a recommendation. It contains no text of the service.
-func (r *Ranking) why(f *found) string {
+func (r *Ranking) why(f *match) string {
 	var parts []string
 	if r.wanted.FullRelevance > 0 {
 		parts = append(parts, "matches "+percent(f.terms.relevance)+" of the request")
@@ -68,7 +68,7 @@ func (r *Ranking) why(f *found) string {
 }
 
 // whyCapped returns what limits the score, "" if nothing does.
-func whyCapped(f *found) string {
+func whyCapped(f *match) string {
 	what := ""
 	switch {
 	case f.capped == f.uncapped:
@@ -82,7 +82,7 @@ func whyCapped(f *found) string {
 }
 
 // whyPrice returns the price beside the median of the candidates.
-func (r *Ranking) whyPrice(f *found) string {
+func (r *Ranking) whyPrice(f *match) string {
 	if f.price == nil {
 		return "no known price in dollars" + on(f.network)
 	}
