@@ -91,6 +91,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	}{
 		{site.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
+		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},
 	} {
 		data, err := document.render()

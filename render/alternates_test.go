@@ -79,8 +79,9 @@ func TestAlternates(t *testing.T) {
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=")
-				without := key == "compare.html" || key == "submit.html" || kind == "application/json" &&
-					(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
+				without := key == "compare.html" || key == "submit.html" || key == "search.html" ||
+					kind == "application/json" &&
+						(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {
 					t.Errorf("%s %s has no %s of itself", name, key, kind)
 				} else if _, there := tree[strings.TrimPrefix(href, "/dir/")]; href != "" && !there {

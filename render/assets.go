@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tollbook/render/colour"
+	"tollbook/render/results"
 )
 
 // Asset is a file of a snapshot that no route of the API contains: a page, an icon, a script.
@@ -28,18 +31,6 @@ func (p *Pages) readAssets() ([]Asset, error) {
 		return nil, err
 	}
 	p.light, p.dark = colour.Schemes(css)
-	script, err := p.readScript("submit.js")
-	if err != nil {
-		return nil, err
-	}
-	list, err := p.readScript("cells.js", "services.js")
-	if err != nil {
-		return nil, err
-	}
-	compare, err := p.readScript("cells.js", "compare.js")
-	if err != nil {
-		return nil, err
-	}
 	icons, err := p.readIcons()
 	if err != nil {
 		return nil, err
@@ -48,13 +39,36 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	for _, icon := range icons {
 		p.icons[icon.Key] = true
 	}
-	return append([]Asset{
-		{Key: hashedKey("site", ".css", css), Bytes: css},
-		icons[0],
-		{Key: hashedKey("submit", ".js", script), Bytes: script},
-		{Key: hashedKey("services", ".js", list), Bytes: list},
-		{Key: hashedKey("compare", ".js", compare), Bytes: compare},
-	}, icons[1:]...), nil
+	assets := append([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, icons...)
+	p.scripts = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
+		data, err := p.readScript(scriptFiles[name]...)
+		if err != nil {
+			return nil, err
+		}
+		p.scripts[name] = hashedKey(name, ".js", data)
+		assets = append(assets, Asset{Key: p.scripts[name], Bytes: data})
+	}
+	local, err := p.readScript("localsearch.js")
+	if err != nil {
+		return nil, err
+	}
+	if local, err = results.LocalScript(local); err != nil {
+		return nil, err
+	}
+	p.scripts[localScript] = hashedKey(localScript, ".js", local)
+	return append(assets, Asset{Key: p.scripts[localScript], Bytes: local}), nil
+}
+
+const (
+	siteScript  = "site"         // the script of all pages
+	localScript = "local-search" // searches the files of a snapshot; read only where no server answers
+)
+
+// scriptFiles are the files of the script of all pages, and of the further script of a kind of page.
+var scriptFiles = map[string][]string{
+	siteScript: {"cells.js", "find.js", "searchfield.js"}, kindSubmit: {"submit.js"}, kindCompare: {"compare.js"},
+	kindSearch: {"search.js"},
 }
 
 // readScript concatenates the files of a page's script.

@@ -36,8 +36,11 @@ func TestOrders(t *testing.T) {
 		Nth("tbody tr", 0, In(".price", IsText("$0.0000001"))),
 		In("nav.choices", In("a[aria-current]", IsText("Price")), In("a[href='/services.html']", IsText("Newest")),
 			In("a[href='/categories/ai.html']", IsText("AI 7")), In("a[href='/networks/bse.html']", IsText("Base 52")),
-			In("a[href='/status.html#offline']", IsText("offline 6"))),
-		In("form.find[hidden]", HasAttr("action", "/v1/services"), In("option[value=BSE]", IsText("Base"))),
+			In("a[href='/search.html?status=offline']", IsText("offline 6")),
+			In("a[href='/search.html?sort=volume']", IsText("Volume"))),
+		In("thead th[aria-sort=ascending] a", HasAttr("href", "/services/sort=cheapest/page=1.html")),
+		In("form#search", HasAttr("action", "/search.html")),
+		In(".fields input[form=search][name=max_price_usd]"),
 		In("tbody tr a.tag"),
 		In(".pager a[rel=next]", HasAttr("href", "/services/sort=cheapest/page=2.html")))
 }
@@ -104,7 +107,7 @@ func TestChangesPage(t *testing.T) {
 			In("a[href='/services/acme.html']"), HasText("GET /quote Base $0.002→$0.0025 up")),
 		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")),
 		In("link[type='application/feed+json']", HasAttr("href", "/feed.json")),
-		In("main a[href='/v1/changes.json']"), NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
+		In("main a[href='/v1/changes.json']"), NotIn("script:not([type='application/ld+json'], [src])"), NotIn("img"))
 	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).ChangesPage, In(".empty"), NotIn("main section"),
 		In("main a[href='/feed.xml']"))
 }

@@ -45,7 +45,6 @@ func (e *Renderer) ComparePage() ([]byte, error) {
 	}
 	return e.render(page{
 		Key: bareKey(compareRoute, ""), Kind: kindCompare, JSON: bareKey("services", ""), Title: "Compare services",
-		Policy: scriptPolicy, Script: e.pages.compareScript,
 		Description: "Compare two to four services that charge per request over HTTP 402: prices, uptime, " +
 			"conformance, risk and settlements.",
 		Body: body,

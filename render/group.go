@@ -3,9 +3,12 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 
+	"tollbook/render/linkeddata"
+	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/listing"
@@ -31,6 +34,7 @@ type Group struct {
 	network  *site.Network           // nil for a category
 	services []*site.ServiceListItem // cheapest first
 	figures  groupFigures
+	filters  func() (template.HTML, error)
 }
 
 // Pages returns the number of pages of the group.
@@ -54,12 +58,17 @@ func (g *Group) Key(n int) string {
 // NumberedKey returns the key of the nth page if a request gives its number.
 func (g *Group) NumberedKey(n int) string { return g.query().With("page", fmt.Sprint(n)).Key() }
 
+// filter returns the parameter that selects the group's services, and its value.
+func (g *Group) filter() (name, value string) {
+	if g.network != nil {
+		return "network", g.network.Abbreviation
+	}
+	return "category", g.name
+}
+
 // JSON returns the key of the group's first services as JSON.
 func (g *Group) JSON() string {
-	filter, value := "category", g.name
-	if g.network != nil {
-		filter, value = "network", g.network.Abbreviation
-	}
+	filter, value := g.filter()
 	return site.Query{Route: site.ByName("services")}.With(filter, value).With("sort", site.OrderCheapest).Key()
 }
 
@@ -212,8 +221,9 @@ func (e *Renderer) NetworksPage() ([]byte, error) {
 func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
 	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title,
-		HasMarkdown: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro,
-		Body: body})
+		HasMarkdown: true, About: linkeddata.List(1, len(body.Rows), e.groupEntries(body.Rows)),
+		Description: body.Intro,
+		Body:        body})
 }
 
 type groupBody struct {
@@ -222,6 +232,7 @@ type groupBody struct {
 	Up      string // key of the list of groups
 	UpTitle string
 	Network *site.Network
+	Filters template.HTML
 }
 
 // GroupPage returns the nth page of a group, from 1.
@@ -231,9 +242,13 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Caption = "Services, lowest price first"
-	b := groupBody{groupRow: g.row(0), serviceList: l, Network: g.network, Up: bareKey(categoriesRoute, ""),
-		UpTitle: "Categories"}
+	l.Caption, l.Heads = "Services, lowest price first", results.NewHeads("price", e.groupHref(g))
+	filters, err := g.filters()
+	if err != nil {
+		return nil, err
+	}
+	b := groupBody{groupRow: g.row(0), serviceList: l, Network: g.network, Filters: filters,
+		Up: bareKey(categoriesRoute, ""), UpTitle: "Categories"}
 	category := g.name
 	title := display.Name(g.name) + " services"
 	if g.network != nil {
@@ -250,7 +265,7 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	return e.render(page{
 		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: breadcrumb{b.UpTitle, b.Up},
 		HasMarkdown: n == 1,
-		About:       aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
+		About:       linkeddata.List(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
 		Title:       display.Line(title, display.MaxTitle),
 		Description: about + ": " + display.Line(title, display.MaxName) +
 			", with status, price, uptime and response time.", Body: b,

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -28,8 +27,8 @@ type page struct {
 
 	Site       Site
 	Frame      *frame
-	Policy     string // ContentSecurityPolicy unless set
-	Script     string // key of the page's script, "" without
+	Policy     string // ContentSecurityPolicy
+	Script     string // key of the page's own script, "" without
 	Canonical  string
 	Markdown   string    // key of the Markdown page, "" without
 	Now        site.Time // the time of the page's facts; the snapshot's unless set
@@ -52,6 +51,8 @@ type frameInput struct {
 	Site          Site
 	Kind, Key     string // of the page; Key matters for the methodology alone, a guide that the navigation names
 	Stylesheet    string // key of the stylesheet
+	Script        string // key of the script of all pages
+	LocalSearch   string // key of the script that searches where no server answers
 	Icon          string
 	Touch         string // key of the icon for home screens, "" without
 	OldIcon       string // key of the icon for programs that do not know SVG, "" without
@@ -78,7 +79,8 @@ func (p *Pages) renderFrames() error {
 
 func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 	in := frameInput{
-		Site: p.site, Kind: kind, Key: key, Stylesheet: p.assets[0].Key, Icon: FaviconKey,
+		Site: p.site, Kind: kind, Key: key, Stylesheet: p.assets[0].Key,
+		Script: p.scripts[siteScript], LocalSearch: p.scripts[localScript], Icon: FaviconKey,
 		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.operatorPages,
 	}
 	if p.icons[touchIconKey] {
@@ -123,7 +125,7 @@ func (e *Renderer) render(p page) ([]byte, error) {
 // render returns a page whose p.Now is set.
 func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	p.Site, p.Frame = e.pages.site, e.pages.frame(&p)
-	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
+	p.Policy, p.Script = ContentSecurityPolicy, e.pages.scripts[p.Kind]
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	cards, err := e.cards()
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/render/linkeddata"
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
-// entity is an object of schema.org for search engines. Pages contain it as data, which browsers do not run.
-type entity map[string]any
+type entity = linkeddata.Entity
 
 // linkedData returns the data of a page: what it is about, and its breadcrumbs.
 func (e *ServiceRenderer) linkedData(p *page) any {
@@ -50,82 +50,27 @@ func (e *ServiceRenderer) id(fragment string) string { return e.address(homeKey)
 
 // aboutHome returns the directory as a site with a search, and as a data set with downloads.
 func (e *Renderer) aboutHome() []entity {
-	s := &e.pages.site
-	publisher := entity{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
-	if contact := s.Contact; contact != "" {
-		point := entity{"@type": "ContactPoint"}
-		if to := display.Link(contact); to != "" {
-			point["url"] = to
-		} else {
-			point["email"] = contact
-		}
-		publisher["contactPoint"] = point
+	d := linkeddata.Directory{
+		Title: e.pages.site.Title, Description: e.pages.site.Description, Contact: e.pages.site.Contact,
+		Home: e.address(homeKey), ID: e.id(dataID), SiteID: e.id(siteID),
+		Search: e.address(bareKey(searchRoute, "")), Methodology: e.address(bareKey(methodologyRoute, "")),
+		Modified: e.snapshot.Now.String(),
 	}
-	download := func(name, key, kind string) entity {
-		return entity{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
+	for _, f := range []linkeddata.Download{
+		{Name: "Services", URL: bareKey("services", "")}, {Name: "Changes", URL: bareKey("changes", "")},
+		{Name: "Facilitators", URL: bareKey("facilitators", "")},
+		{Name: "OpenAPI description of the API", URL: openAPIKey, Type: "application/vnd.oai.openapi+json"},
+	} {
+		f.URL, f.Type = e.address(f.URL), cmp.Or(f.Type, "application/json")
+		d.Downloads = append(d.Downloads, f)
 	}
-	return []entity{
-		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey),
-			"description": s.Description, "inLanguage": "en", "publisher": publisher,
-			"potentialAction": entity{"@type": "SearchAction", "query-input": "required name=q",
-				"target": entity{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
-		{"@type": "Dataset", "@id": e.id(dataID),
-			"name": "Services that charge per request over HTTP 402, as measured by " + s.Title,
-			"url":  e.address(homeKey),
-			"description": "Prices, uptime, response times, conformance, changes and settlements of network " +
-				"services that charge per request over HTTP 402 using the x402 protocol. " +
-				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
-			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true,
-			"creator": publisher, "dateModified": e.snapshot.Now.String(),
-			"keywords":             []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"},
-			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
-			"variableMeasured": []string{"price per request in USD", "uptime", "response time",
-				"conformance to x402", "settled volume"},
-			"distribution": []entity{
-				download("Services", bareKey("services", ""), "application/json"),
-				download("Changes", bareKey("changes", ""), "application/json"),
-				download("Facilitators", bareKey("facilitators", ""), "application/json"),
-				download("OpenAPI description of the API", openAPIKey, "application/vnd.oai.openapi+json"),
-			}},
-	}
+	return d.Entities()
 }
 
 // aboutService returns a service as an API with its price.
 func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
-	about := entity{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d),
-		"url": e.address(serviceKey(d.Slug)), "isPartOf": entity{"@id": e.id(dataID)},
-		"subjectOf": entity{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)),
-			"encodingFormat": "application/json"}}
-	if category := display.Line(d.Category, display.MaxCode); category != "" {
-		about["category"] = category
-	}
-	if to := display.Link(d.BaseURL); to != "" {
-		about["sameAs"] = to
-	}
-	if d.WebsiteURL != nil && display.Link(*d.WebsiteURL) != "" {
-		about["documentation"] = *d.WebsiteURL
-	}
-	if d.LastCheckedAt != nil {
-		about["dateModified"] = d.LastCheckedAt.String()
-	}
-	if !d.IsAdvised() {
-		return []entity{about} // without an offer
-	}
-	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
-		about["offers"] = entity{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
-			"offerCount": d.EndpointCount}
-	} else if d.MinPriceUSD != nil {
-		about["offers"] = entity{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
-	}
-	return []entity{about}
-}
-
-// aboutList returns a list of pages. first is the number of the first entry.
-func aboutList(first, total int, entries []entity) []entity {
-	for i, entry := range entries {
-		entry["@type"], entry["position"] = "ListItem", first+i
-	}
-	return []entity{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
+	return linkeddata.Service(d, describe(d), e.address(serviceKey(d.Slug)), e.id(dataID),
+		e.address(bareKey("service", d.Slug)))
 }
 
 // entries returns services as entries of a list.
@@ -158,7 +103,7 @@ func (e *Renderer) aboutFacilitators() []entity {
 		list[i] = entity{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID),
 			"url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
-	return aboutList(1, len(list), list)
+	return linkeddata.List(1, len(list), list)
 }
 
 // SecurityFile says how to report a vulnerability (RFC 9116).

@@ -24,15 +24,15 @@ const (
 	oldIconKey   = "favicon.ico"
 )
 
-// fixedTemplate is the form, which serve renders without the settings of a build.
-const fixedTemplate = "submitform.html"
+// fixedTemplates are the parts of pages that serve renders without the settings of a build.
+var fixedTemplates = []string{"searchresults.html", "submitform.html"}
 
 // TemplateNames returns the names of the files that an operator may replace, sorted. They are the names in package
 // templates.
 func TemplateNames() []string {
 	names := []string{oldIconKey, touchIconKey}
 	err := fs.WalkDir(templates.FS, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && name != fixedTemplate {
+		if err == nil && !d.IsDir() && !slices.Contains(fixedTemplates, name) {
 			names = append(names, name)
 		}
 		return err

@@ -27,19 +27,16 @@ type Site struct {
 }
 
 // ContentSecurityPolicy allows what pages need and nothing else. Each page contains it, because some hosts send no such
-// header. Pages make no requests by themselves; connect-src is for tools that run in a page and read robots.txt.
-const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
-	"'none'; form-action 'none'"
+// header. Scripts come from this server alone, and forms and requests are sent to it alone.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'self'"
 
 // Pages contains the parsed templates of a directory. It is safe for concurrent use.
 type Pages struct {
-	site         Site
-	prefix       string // the path of BaseURL
-	assets       []Asset
-	submitScript string // key of the submit page's
-	listScript   string // key of the list's
-
-	compareScript string                        // key of the comparison's
+	site          Site
+	prefix        string // the path of BaseURL
+	assets        []Asset
+	scripts       map[string]string             // keys of scripts by name: a kind of page, or siteScript
 	kinds         map[string]*template.Template // by kind of page
 	parts         *template.Template            // layout.html and parts.html
 	frames        map[string]*frame             // by kind of page; of the methodology by key
@@ -95,7 +92,6 @@ func NewPages(s Site) (*Pages, error) {
 	if p.assets, err = p.readAssets(); err != nil {
 		return nil, err
 	}
-	p.submitScript, p.listScript, p.compareScript = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
 	layout, err := p.parse(template.New("").Funcs(p.funcs()), "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
@@ -105,6 +101,7 @@ func NewPages(s Site) (*Pages, error) {
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
 		kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare,
+		kindSearch,
 		kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -18,6 +19,7 @@ type Renderer struct {
 	*ServiceRenderer
 	snapshot     *site.Snapshot
 	facilitators map[string]*site.FacilitatorDetail // by id
+	search       *results.Settings
 
 	categories, networks []*Group
 	positions            map[string]position // positions of services in their categories, by slug
@@ -33,6 +35,10 @@ func (p *Pages) NewRenderer(s *site.Snapshot) *Renderer {
 	e.categories, e.networks = groupsOf(s)
 	e.positions = positionsOf(e.categories)
 	e.ServiceRenderer = p.newServiceRenderer(e)
+	e.search = e.searchSettings()
+	for _, g := range e.Groups() {
+		g.filters = e.groupFilters(g)
+	}
 	e.serviceRows = sync.OnceValues(e.renderServiceRows)
 	return e
 }

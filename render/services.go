@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"slices"
 
+	"tollbook/render/linkeddata"
+	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -20,6 +22,7 @@ func pagesOf(services int) int { return max(1, (services+PageRows-1)/PageRows) }
 type serviceList struct {
 	Rows    []template.HTML
 	Caption string
+	Heads   []results.Head
 	Meta    site.PaginationMeta
 	First   int // number of the first row, from 1
 	Last    int
@@ -62,19 +65,8 @@ func (e *Renderer) serviceList(items []*site.ServiceListItem, meta site.Paginati
 
 type services struct {
 	serviceList
-	Orders     []choice
-	Order      string // as text
-	Categories []groupRow
-	Networks   []groupRow
-	Status     site.StatusSummary
-	Search     string // address of the search
-	Codes      []site.Network
-}
-
-// choice is one of several orders of a list.
-type choice struct {
-	Value, Label, Key string
-	Current           bool
+	Filters template.HTML
+	Order   string // as text
 }
 
 // orderLabels maps an order to its label as a choice and in a sentence.
@@ -93,14 +85,12 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		return nil, err
 	}
 	label := orderLabels[order]
-	l.Caption = "Services, " + label[1]
-	b := services{serviceList: l, Order: label[1], Categories: bySize(e.categories), Networks: bySize(e.networks),
-		Status: e.snapshot.Status,
-		Search: e.pages.prefix + site.ByName("services").Pattern, Codes: e.snapshot.Networks}
-	title := "Services"
-	for _, o := range site.Orders {
-		b.Orders = append(b.Orders, choice{o, orderLabels[o][0], orderedKey(o, 1), o == order})
+	l.Caption, l.Heads = "Services, "+label[1], results.NewHeads(headSorts[order], e.listHref)
+	b := services{serviceList: l, Order: label[1]}
+	if b.Filters, err = e.listFilters(order); err != nil {
+		return nil, err
 	}
+	title := "Services"
 	if order != site.OrderNewest {
 		title += ", " + label[1]
 	}
@@ -112,12 +102,12 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		data = data.With("sort", order)
 	}
 	return e.render(page{
-		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: scriptPolicy,
-		Script: e.pages.listScript, HasMarkdown: order == site.OrderNewest && meta.Page == 1,
+		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title,
+		HasMarkdown: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf(
 			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			display.Plural(int64(meta.Total), "service", "services"), label[1]),
-		About: aboutList(l.First, meta.Total, e.entries(rows)),
+		About: linkeddata.List(l.First, meta.Total, e.entries(rows)),
 		Body:  b,
 	})
 }

@@ -15,10 +15,6 @@ const (
 	submitRoute = "submit-page"
 )
 
-// scriptPolicy is the ContentSecurityPolicy of pages with a script or a form. The form is sent to this server alone.
-const scriptPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'"
-
 // SubmitPage returns submit.html.
 func (e *Renderer) SubmitPage() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
@@ -30,8 +26,7 @@ func (e *Renderer) SubmitPage() ([]byte, error) {
 		return nil, err
 	}
 	return e.render(page{
-		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service", Policy: scriptPolicy,
-		Script:      e.pages.submitScript,
+		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service",
 		Description: "Submit a service that charges per request over HTTP 402 for listing in this directory.",
 		Body:        struct{ Part template.HTML }{part},
 	})

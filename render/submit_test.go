@@ -32,15 +32,15 @@ func TestSubmitPage(t *testing.T) {
 	}
 	doc := submitDoc(t, page)
 	for _, name := range site.SubmissionFields {
-		if n := doc.Find("form [name=" + name + "]").Length(); n != 1 ||
+		if n := doc.Find("main form [name=" + name + "]").Length(); n != 1 ||
 			doc.Find("label[for="+name+"]").Length() != 1 || doc.Find("#"+name+"-fault[hidden]").Length() != 1 {
 			t.Errorf("the form has field %s %d times", name, n)
 		}
 	}
-	if n := doc.Find("form [name]").Length(); n != len(site.SubmissionFields) {
+	if n := doc.Find("main form [name]").Length(); n != len(site.SubmissionFields) {
 		t.Errorf("the form has %d fields", n)
 	}
-	if action := doc.Find("form").AttrOr("action", ""); action != "/dir/v1/submit" {
+	if action := doc.Find("main form").AttrOr("action", ""); action != "/dir/v1/submit" {
 		t.Errorf("the form goes to %s", action)
 	}
 	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"

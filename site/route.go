@@ -285,6 +285,8 @@ var Routes = []Route{
 		}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "One service as " +
 		"an HTML page."},
+	{Name: "search-page", Pattern: "/search", Rule: RuleLiteral, Ext: ".html",
+		About: "Search by what services do, as an HTML page; its parameters are those of /v1/search."},
 	{Name: "compare-page", Pattern: "/compare", Rule: RuleLiteral, Ext: ".html",
 		About: "Two to four services side by side, as an HTML page; its script reads ?a=slug&b=slug&c=slug&d=slug."},
 	{Name: "categories-page", Pattern: "/categories", Rule: RuleLiteral, Ext: ".html",

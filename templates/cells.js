@@ -1,5 +1,5 @@
-// Formats table cells as package render does. Each page's script is published in one file behind this one. Text that
-// services wrote is inserted as text, never as markup.
+// Formats table cells as package render does, for the scripts of pages. Text that services wrote is inserted as text,
+// never as markup.
 const cells = (() => {
 	"use strict";
 	const make = (tag, attributes = {}, ...inside) => {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,7 @@ type browsed struct {
 	Chromium    string   `json:"chromium"`
 	Serve       string   `json:"serve"` // URL of the sample world, from serve
 	Nginx       string   `json:"nginx"` // URL of the same world from nginx, with serve behind it
+	Plain       string   `json:"plain"` // URL of the files of the same world, from a server that knows only files
 	Odd         string   `json:"odd"`   // URL of a directory of hostile services
 	Pages       []string `json:"pages"` // two of each kind, or the only one
 	OddPages    []string `json:"oddPages"`
@@ -44,6 +46,7 @@ type browsed struct {
 	Category    string   `json:"category"`
 	Network     string   `json:"network"`
 	NetworkName string   `json:"networkName"`
+	Searches    []string `json:"searches"` // queries whose results two programs render
 }
 
 // TestPagesInBrowser opens every kind of page in a real browser, uses the pages as readers do, and audits them.
@@ -92,13 +95,37 @@ func (b *browsed) sample(t *testing.T) {
 			strings.TrimPrefix(b.Serve, "http://"), "--rate-limit", "1000000")
 		return []byte(config), nil
 	})
+	b.Plain = plainFiles(t, filepath.Join(public, "current"))
+	b.Searches = []string{"", "q=speech+to+text", "q=wether", "q=search&max_price_usd=0",
+		"q=fire&network=BSE&sort=price",
+		"status=offline&sort=volume", "verified=true&page=2", "max_price_usd=cheap",
+		"q=zzzzzz&verified=true&min_uptime_30d=97",
+		"q=" + url.QueryEscape("speech to text under $0.01 on Base, reliable"), "category=AI&sort=speed&page=7"}
 	b.Pages = kinds(t, filepath.Join(public, "current"))
 	service := func(slug string) string { return "/services/" + slug }
 	b.Compared = []string{"firefly-embeddings", "lanternfish-chat", "attic-archive", "almanac-places"}
 	b.Service = service(b.Compared[0])
 	b.First = []string{"/", "/services", b.Service}
-	b.Pages = append(b.Pages, b.Service, "/services?q=fire", "/compare?a="+strings.Join(b.Compared[:2], "&b="),
+	b.Pages = append(b.Pages, b.Service, "/search?q=fire", "/search?q=search&network=BSE&max_price_usd=1",
+		"/search?q=nothing+has+these+words", "/compare?a="+strings.Join(b.Compared[:2], "&b="),
 		fmt.Sprintf("/compare?a=%s&b=%s&c=%s&d=%s", b.Compared[0], b.Compared[1], b.Compared[2], b.Compared[3]))
+}
+
+// plainFiles serves a folder of files as a simple web host does: without parameters, and a page for what is missing.
+func plainFiles(t *testing.T, folder string) string {
+	files := http.FileServerFS(os.DirFS(folder))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(r.URL.Path))); err != nil || info.IsDir() {
+			if r.URL.Path != "/" {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // kinds returns the URL paths of pages in an expanded tree: the smallest and the largest of each folder.

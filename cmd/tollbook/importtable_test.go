@@ -113,6 +113,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/chain",
 			"crawl/probe",
 			"output",
+			"render/results",
 			"render/submitform",
 			"site",
 			"site/listing",
@@ -510,7 +511,9 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/command",
 			"render/feed",
 			"render/guide",
+			"render/linkeddata",
 			"render/openapi",
+			"render/results",
 			"render/sitemap",
 			"render/submitform",
 			"site",
@@ -539,6 +542,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	}},
 	"render/card":       {modules: []string{"golang.org/x/image"}},
 	"render/submitform": {ours: []string{"site", "site/listing", "templates"}},
+	"render/linkeddata": {ours: []string{"site", "site/display"}},
+	"render/results": {
+		ours: []string{"render/chart", "site", "site/display", "site/invisible", "site/search", "templates"},
+	},
 	"render/htmlcheck": {
 		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
 	},

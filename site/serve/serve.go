@@ -55,6 +55,8 @@ type Options struct {
 	Metrics   *Metrics       // counts responses; nil for none
 	Submit    *SubmitOptions // accepts submissions; nil for none
 
+	FillSearch FillSearch // fills the search page for readers without script; nil sends the page as it is
+
 	Connections *Connections // those that Serve accepts for this handler; the metrics count them
 
 	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
@@ -75,6 +77,7 @@ type handler struct {
 
 	connections *Connections
 	submitter   *submitter // nil if submissions are not accepted
+	fillSearch  FillSearch // nil if the search page is sent as it is
 
 	mu    sync.Mutex
 	infos []*snapshotInfo // the most recently read snapshots, the latest first
@@ -92,7 +95,7 @@ func NewHandler(o Options) http.Handler {
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: client.NewLimiter(o.RateLimit, o.Now()), gate: client.NewGate(), pace: client.NewPace(o.DownloadRate),
 		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
-		notice: o.Notice, connections: o.Connections,
+		notice: o.Notice, connections: o.Connections, fillSearch: o.FillSearch,
 	}
 	if o.Metrics != nil {
 		o.Metrics.handler = h
@@ -145,7 +148,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if h.limiter != nil && isAPI(r.URL.Path) && !h.admit(w, r) {
+	if h.limiter != nil && (isAPI(r.URL.Path) || isSearch(r.URL.Path)) && !h.admit(w, r) {
 		return
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -259,6 +262,9 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	w.route = routeFile
 	if q.Route != nil {
 		w.route = q.Route.Name
+	}
+	if key == searchPage && h.fillSearch != nil && searchRoute != nil && b.member == nil {
+		return h.sendSearch(w, r, v, snap, b)
 	}
 	link, err := linkNext(r, v, snap, q, b)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
+	"tollbook/render/results"
 	"tollbook/render/submitform"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -66,7 +67,7 @@ func Run(
 		Follow(ctx, source)
 		return nil
 	})
-	o.Source, o.Metrics = source, serve.NewMetrics()
+	o.Source, o.Metrics, o.FillSearch = source, serve.NewMetrics(), results.Fill
 	h := serve.NewHandler(o)
 	g.Go(func() error { return port.Serve(ctx, appendMetrics(o.Metrics, more), o.Logger) })
 	g.Go(func() error {

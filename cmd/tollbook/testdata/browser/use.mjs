@@ -15,49 +15,171 @@ const shown = async (page, want) => {
 };
 const listed = async (where, query) => (await ask(where, query)).data.map((s) => s.name.replace(/\s+/g, " "));
 
-// Search as one types, filters, order and paging ask /v1/services, and the address brings the same list back.
-const search = async (where) => {
-	const context = await browser.newContext();
-	const page = await watched(context, where, /[?&]q=away/);
+const results = async (where, query) => (await fetch(`${where}/v1/search?${query}`)).json();
+const address = (page) => new URL(page.url()).search;
+// shows waits until the page shows what the API answers to its own address, and compares the facets with a count of all.
+const shows = async (page, where) => {
+	const query = address(page).replace(/^\?/, "");
+	const { data, meta } = await results(where, `include=facets&per_page=20&${query}`);
+	await shown(page, data.map((s) => s.name.replace(/\s+/g, " ")));
+	for (const [i, name] of ["category", "network", "status", "protocol"].entries()) {
+		const want = Object.values(meta.facets[name]).sort((a, b) => b - a).slice(0, 12);
+		if (want.length === 0) continue;
+		const row = page.locator(".choices dl > div").filter({ has: page.locator("dt", { hasText: ["Category", "Network", "Status", "Protocol"][i] }) });
+		expect(`${page.url()}: counts of ${name}`, (await row.locator("small").allTextContents()).map((n) => Number(n.replace(/,/g, ""))), want);
+	}
+	return meta;
+};
+
+// A person finds "speech to text under $0.05 on Base, reliable" in two steps: what they type, and one click.
+const find = async (where, script) => {
+	const context = await browser.newContext({ javaScriptEnabled: script });
+	const page = await watched(context, where, /\/v1\/search/);
+	await page.goto(where + "/");
+	await page.locator("#search [name=q]").fill("speech to text under $0.05 on Base, reliable");
+	await page.locator("#search [name=q]").press("Enter");
+	await page.locator(".intent a").click();
+	await page.waitForURL((u) => u.searchParams.get("max_price_usd") === "0.05");
+	const asked = new URL(page.url()).searchParams;
+	expect(`${where}: the filters that words stand for`, ["q", "network", "max_price_usd", "min_uptime_30d"].map((n) => asked.get(n)), ["speech to text", "BSE", "0.05", "99"]);
+	await page.locator(leads).first().waitFor();
+	const best = (await results(given.serve, "q=speech+to+text&network=BSE&max_price_usd=0.05&min_uptime_30d=99")).data[0].name;
+	expect(`${where}: the service that a person finds in two steps`, (await names(page))[0], best);
+	await context.close();
+};
+
+// The form, filters, orders and pages are addresses: each can be opened again, and the back button returns.
+const search = async (where, script = true) => {
+	const context = await browser.newContext({ javaScriptEnabled: script });
+	const page = await watched(context, where, /max_price_usd=cheap|[?&]q=away/);
 	await page.goto(where + "/services");
-	const first = await names(page);
-	await page.locator("form.find [name=q]").pressSequentially("fire", { delay: 20 });
-	await page.waitForURL((url) => url.search === "?q=fire"); // "?q=fir" may come before, and lists the same services
-	await shown(page, await listed(where, "q=fire&per_page=50"));
+	await page.locator("#search [name=q]").fill("search");
+	await page.locator("[name=max_price_usd]").fill("0.05");
+	await page.getByRole("button", { name: "Apply" }).click();
+	await page.waitForURL((u) => u.searchParams.get("max_price_usd") === "0.05");
+	await shows(page, given.serve);
+	expect(`${where}: the field of the results`, await page.locator("#search [name=q]").inputValue(), "search");
+	const before = page.url();
+	await page.locator("thead").getByRole("link", { name: "Price from" }).click();
+	await page.waitForURL((u) => u.searchParams.get("sort") === "price");
+	await shows(page, given.serve);
+	expect(`${where}: the column that orders`, await page.locator("th[aria-sort]").allTextContents(), ["Price from"]);
+	await page.goBack();
+	await page.waitForURL(before);
+	await shows(page, given.serve);
 	await page.reload();
-	await shown(page, await listed(where, "q=fire&per_page=50"));
-	await page.locator("form.find [name=q]").fill("there is no such name");
-	await page.getByText("No services match.").waitFor();
-	await page.locator("form.find [name=q]").fill("");
-	await shown(page, first);
+	await shows(page, given.serve);
+	await page.locator(".choices dl > div", { hasText: "Network" }).getByRole("link").first().focus();
+	await page.keyboard.press("Enter");
+	await page.waitForURL((u) => u.searchParams.has("network"));
+	await shows(page, given.serve);
+	await page.getByRole("link", { name: "Clear filters" }).click();
+	await page.waitForURL((u) => u.searchParams.get("q") === "search" && u.searchParams.size === 1);
+	await shows(page, given.serve);
 
-	const choose = (name, value) => page.locator(`form.find [name=${name}]`).selectOption(value);
-	await choose("status", "offline");
-	await shown(page, await listed(where, "status=offline&per_page=50"));
-	await choose("status", "online");
-	await choose("network", given.network);
-	await shown(page, await listed(where, `status=online&network=${given.network}&per_page=50`));
-	expect(`${where}: states of what is online`, [...new Set(await page.locator(".listing tbody .state").allTextContents())], ["online"]);
-	await choose("status", "");
-	await choose("network", "");
-	await choose("category", given.category);
-	await shown(page, await listed(where, `category=${encodeURIComponent(given.category)}&per_page=50`));
-	await choose("category", "");
-	await choose("sort", "cheapest");
-	await shown(page, await listed(where, "sort=cheapest&per_page=50"));
-	await page.getByRole("button", { name: "Next" }).click();
-	await shown(page, await listed(where, "sort=cheapest&per_page=50&page=2"));
-	await page.getByRole("button", { name: "Previous" }).click();
-	await shown(page, await listed(where, "sort=cheapest&per_page=50"));
+	await page.goto(where + "/search?category=" + encodeURIComponent(given.category));
+	await shows(page, given.serve);
+	await page.goto(where + "/search?sort=price");
+	await page.getByRole("link", { name: "Next" }).click();
+	await page.waitForURL((u) => u.searchParams.get("page") === "2");
+	await shows(page, given.serve);
 
-	const row = page.locator(".listing tbody tr").first();
-	const before = await row.boundingBox();
-	await page.getByLabel("as cards").check();
-	expect(`${where}: a card is narrower than a row`, (await row.boundingBox()).width < before.width / 2, true);
+	await page.goto(where + "/search?q=search&max_price_usd=0");
+	const without = page.locator("#found a").first();
+	await without.waitFor();
+	const { meta } = await results(given.serve, "q=search&max_price_usd=0");
+	expect(`${where}: what matches without the filter`, (await without.textContent()).replace(/\s/g, " "), `${meta.without.max_price_usd} services match without the price cap`);
+	await without.click();
+	await page.waitForURL((u) => !u.searchParams.has("max_price_usd"));
+	await shows(page, given.serve);
 
-	await page.route("**/v1/services?*away*", (route) => route.fulfill({ status: 503, body: "{}" }));
-	await page.locator("form.find [name=q]").fill("away");
-	await page.getByText("Search is not available right now").waitFor();
+	await page.goto(where + "/search?q=wether");
+	await page.locator(".reading").waitFor();
+	expect(`${where}: a corrected word`, /wether.*weather/.test(await page.locator(".reading").textContent()), true);
+	await page.goto(where + "/search?max_price_usd=cheap");
+	await page.getByText("cheap").first().waitFor();
+	expect(`${where}: a value that is refused`, /max_price_usd/.test(await page.locator("#found").textContent()), true);
+	if (script && where === given.serve) {
+		await page.goto(where + "/services");
+		const row = page.locator(".listing tbody tr").first();
+		const wide = await row.boundingBox();
+		await page.getByLabel("as cards").check();
+		expect(`${where}: a card is narrower than a row`, (await row.boundingBox()).width < wide.width / 2, true);
+	}
+	await context.close();
+};
+
+// Services are suggested while a reader types. Arrows choose one, Enter opens it, Escape closes the list.
+const suggestions = async (where) => {
+	const context = await browser.newContext();
+	const page = await watched(context, where, where === given.plain ? /\/v1\/search/ : undefined);
+	await page.goto(where + "/coverage.html");
+	const field = page.locator("#search [name=q]"), options = page.locator("#search [role=option]");
+	await field.pressSequentially("fire", { delay: 20 });
+	await options.first().waitFor();
+	expect(`${where}: the field says that there are suggestions`, await field.getAttribute("aria-expanded"), "true");
+	await field.press("Escape");
+	expect(`${where}: Escape closes suggestions`, await options.count(), 0);
+	await field.press("f");
+	await options.first().waitFor();
+	await field.press("ArrowDown");
+	expect(`${where}: the active suggestion`, await field.getAttribute("aria-activedescendant"), await options.first().getAttribute("id"));
+	await field.press("ArrowUp");
+	expect(`${where}: no active suggestion`, await field.getAttribute("aria-activedescendant"), null);
+	await field.press("ArrowDown");
+	const to = await options.first().getAttribute("data-href");
+	await field.press("Enter");
+	await page.waitForURL((u) => u.pathname + u.search === to);
+	await context.close();
+};
+
+// A host of plain files: the browser searches the files of the snapshot, and shows what serve shows without script.
+const alike = async () => {
+	const scripted = await browser.newContext(), bare = await browser.newContext({ javaScriptEnabled: false });
+	const [a, b] = [await watched(scripted, given.plain, /\/v1\/search|cheap/), await watched(bare, given.serve, /cheap/)];
+	const markup = (page) => page.evaluate(() => {
+		const clone = document.getElementById("results").cloneNode(true);
+		const texts = document.createTreeWalker(clone, NodeFilter.SHOW_TEXT), all = [];
+		while (texts.nextNode()) all.push(texts.currentNode);
+		for (const t of all) {
+			if (t.data.trim() === "") t.remove();
+			else t.data = t.data.replace(/\s+/g, " ").trim();
+		}
+		for (const e of clone.querySelectorAll("a[href]")) e.setAttribute("href", new URL(e.href, location).pathname + "?" + new URLSearchParams(new URL(e.href, location).search));
+		return [...clone.children].map((e) => e.outerHTML).join("\n").replace(/="" /g, " ").replace(/=""/g, "");
+	});
+	for (const query of given.searches) {
+		await a.goto(given.plain + "/search.html?" + query);
+		await a.waitForFunction(() => document.querySelector("#found")?.textContent);
+		await b.goto(given.serve + "/search.html?" + query);
+		// Without script the page runs none; the browser still evaluates ours.
+		const [got, want] = [await markup(a), await markup(b)];
+		if (got !== want) {
+			let at = 0;
+			while (got[at] === want[at]) at++;
+			fault(`search.html?${query}`, "by the script", got.slice(Math.max(0, at - 80), at + 160), "by serve", want.slice(Math.max(0, at - 80), at + 160));
+		}
+	}
+	// The bytes of a first search over the line.
+	const context = await browser.newContext(), page = await watched(context, given.plain, /\/v1\/search/);
+	const session = await context.newCDPSession(page);
+	await session.send("Network.enable");
+	let bytes = 0;
+	session.on("Network.loadingFinished", (e) => { bytes += e.encodedDataLength; });
+	await page.goto(given.plain + "/search.html?q=speech+to+text", { waitUntil: "networkidle" });
+	figures["first search in the browser, KB"] = Math.round(bytes / 102.4) / 10;
+	await Promise.all([scripted.close(), bare.close(), context.close()]);
+};
+
+// Without script on a host of plain files the search page says so, and its links lead to lists.
+const plainly = async () => {
+	const context = await browser.newContext({ javaScriptEnabled: false });
+	const page = await watched(context, given.plain);
+	await page.goto(given.plain + "/search.html?q=speech");
+	await page.locator("noscript .notice").waitFor();
+	await page.locator("main").getByRole("link", { name: new RegExp(`^${given.category}`) }).click();
+	await page.waitForURL(/\/categories\//);
+	expect(`${page.url()} without script`, (await names(page)).length > 0, true);
 	await context.close();
 };
 
@@ -132,17 +254,19 @@ const plain = async (where, name) => {
 		await page.waitForURL((u) => address.test(u.pathname));
 		if (query) expect(`${page.url()} without script`, await names(page), await listed(where, query));
 	};
-	const choice = (kind, text) => page.locator("nav.choices dl > div").filter({ has: page.locator("dt", { hasText: kind }) }).getByRole("link", { name: new RegExp(`^${text}( [0-9]+)?$`) });
+	const choice = (kind, text) => page.locator(".choices dl > div").filter({ has: page.locator("dt", { hasText: kind }) }).getByRole("link", { name: new RegExp(`^${text}( [0-9]+)?$`) });
 	await page.goto(where + "/services");
-	expect(`${where}: a form that does nothing is hidden`, await page.locator("form.find").isVisible(), false);
 	await follow(choice("Sort by", "Price"), /sort=cheapest/, "sort=cheapest&per_page=50");
 	await follow(page.locator(".pager").getByRole("link", { name: /next/i }), /page=2/, "sort=cheapest&per_page=50&page=2");
 	await page.goto(where + "/services");
 	await follow(choice("Category", given.category), /\/categories\//, `category=${encodeURIComponent(given.category)}&sort=cheapest&per_page=50`);
+	await follow(choice("Network", given.networkName), /\/search/);
+	await shows(page, given.serve);
 	await page.goto(where + "/services");
 	await follow(choice("Network", given.networkName), /\/networks\//);
 	await page.goto(where + "/services");
-	await follow(choice("Status", "offline"), /\/status/);
+	await follow(choice("Status", "offline"), /\/search/);
+	await shows(page, given.serve);
 	await page.goto(where + given.service);
 	const folded = page.locator("main details", { has: page.locator("> summary", { hasText: "as a table" }) }).first();
 	await folded.locator("> summary").click();
@@ -163,8 +287,9 @@ figures.uses = 0;
 const uses = [];
 for (const where of [given.serve, given.nginx]) {
 	const one = where === given.serve ? "one" : "two";
-	uses.push(["search", () => search(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["without script", () => plain(where, "plain-" + one)]);
+	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["without script", () => plain(where, "plain-" + one)]);
 }
+uses.push(["find in plain files", () => find(given.plain, true)], ["suggestions of plain files", () => suggestions(given.plain)], ["alike", alike], ["plainly", plainly]);
 await each(uses, 3, async ([what, use]) => {
 	try {
 		await use();

@@ -1,0 +1,121 @@
+package render
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+	"sync"
+
+	"tollbook/render/results"
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+const (
+	kindSearch  = "search"
+	searchRoute = "search-page"
+)
+
+// SearchPage returns search.html, the one page for all searches. Its script, or serve, fills in the results.
+func (e *Renderer) SearchPage() ([]byte, error) {
+	part, err := results.Part(e.search, e.listFacets())
+	if err != nil {
+		return nil, err
+	}
+	return e.render(page{
+		Key: bareKey(searchRoute, ""), Kind: kindSearch, Title: "Search",
+		Description: "Search services that charge per request over HTTP 402 by what they do, with filters.",
+		Body:        struct{ Part template.HTML }{part},
+	})
+}
+
+// searchSettings returns what results need of the directory.
+func (e *Renderer) searchSettings() *results.Settings {
+	s := &results.Settings{
+		Search: e.searchURL(), Service: e.pages.href(serviceKey("_")),
+		Networks: map[string]results.Network{}, Categories: map[string]string{},
+	}
+	for _, g := range e.networks {
+		s.Networks[g.network.Abbreviation] = results.Network{Name: display.Name(g.name), Href: e.pages.href(g.Key(1))}
+	}
+	for _, g := range e.categories {
+		s.Categories[g.name] = e.pages.href(g.Key(1))
+	}
+	return s
+}
+
+func (e *Renderer) searchURL() string { return e.pages.href(bareKey(searchRoute, "")) }
+
+// headSorts maps an order of the list to the order of a search that is the same.
+var headSorts = map[string]string{site.OrderCheapest: "price", site.OrderUptime: "uptime"}
+
+// listHref returns the URL of all services in an order of searches: that of the list, if it has the order.
+func (e *Renderer) listHref(sort string) string {
+	for order, is := range headSorts {
+		if is == sort {
+			return e.pages.href(orderedKey(order, 1))
+		}
+	}
+	return results.SearchURL(e.searchURL(), url.Values{"sort": {sort}})
+}
+
+// listFilters returns the filters on the pages of all services in an order.
+func (e *Renderer) listFilters(order string) (template.HTML, error) {
+	f := results.NewFilters(e.searchURL(), url.Values{}, e.listFacets())
+	for _, o := range site.Orders {
+		f.Orders = append(f.Orders, results.Link{Label: orderLabels[o][0], Href: e.pages.href(orderedKey(o, 1)),
+			Current: o == order})
+	}
+	for _, sort := range []string{"speed", "volume"} {
+		f.Orders = append(f.Orders, results.Link{Label: results.OrderLabel(sort), Href: e.listHref(sort)})
+	}
+	return f.HTML()
+}
+
+// listFacets returns the facets of all services. They lead to the pages of groups.
+func (e *Renderer) listFacets() []results.Facet {
+	facet := func(name, label string, groups []*Group, all string) results.Facet {
+		f := results.Facet{Name: name, Label: label, All: results.Link{Href: e.pages.href(bareKey(all, ""))}}
+		for _, g := range bySize(groups) {
+			f.Choices = append(f.Choices, results.Choice{Count: g.Services,
+				Link: results.Link{Label: display.Name(g.Name), Href: e.pages.href(g.Key)}})
+		}
+		return f
+	}
+	return []results.Facet{facet("category", "Category", e.categories, categoriesRoute),
+		facet("network", "Network", e.networks, networksRoute),
+		results.StatusFacet(e.searchURL(), &e.snapshot.Status)}
+}
+
+// groupFilters returns the filters on the pages of a group: the others of its services lead to searches in the group.
+func (e *Renderer) groupFilters(g *Group) func() (template.HTML, error) {
+	return sync.OnceValues(func() (template.HTML, error) {
+		name, value := g.filter()
+		values := url.Values{name: {value}, "sort": {"price"}}
+		facets := results.NewFacets(e.search, values, results.Counts(g.services))
+		for i := range facets {
+			if facets[i].Name == name { // the group itself: its choice leads back to all services
+				facets[i].Choices = slices.DeleteFunc(facets[i].Choices,
+					func(c results.Choice) bool { return !c.Current })
+				facets[i].Choices[0].Href = e.pages.href(listKey(1))
+			}
+		}
+		f := results.NewFilters(e.searchURL(), values, facets)
+		f.Orders = results.NewOrders(e.searchURL(), values)
+		return f.HTML()
+	})
+}
+
+// groupHref returns a function that returns the URL of a group's services in an order of searches.
+func (e *Renderer) groupHref(g *Group) func(sort string) string {
+	name, value := g.filter()
+	return func(sort string) string {
+		if sort == headSorts[site.OrderCheapest] {
+			return e.pages.href(g.Key(1))
+		}
+		if sort == headSorts[site.OrderUptime] {
+			return "" // the column shows 24 hours, the order of a search is of 30 days
+		}
+		return results.SearchURL(e.searchURL(), url.Values{name: {value}, "sort": {sort}})
+	}
+}

@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"tollbook/output"
+	"tollbook/site"
+)
+
+// FillSearch fills the search page of a snapshot with the response of /v1/search to values, or with a problem. It fails
+// if the bytes are not such a page. results.Fill implements it.
+type FillSearch func(page []byte, values url.Values, response []byte, problem string) ([]byte, error)
+
+// searchPage is the key of the page that shows results. The page is filled, so that it needs no script. Readers request
+// it as /search or by the name of its file, with the parameters of /v1/search.
+var searchPage = site.Query{Route: site.ByName("search-page"), Bare: true}.Key()
+
+// searchRoute is the route with the results, nil if the table has none.
+var searchRoute = func() *site.Route {
+	for i := range site.Routes {
+		if site.Routes[i].Name == "search" {
+			return &site.Routes[i]
+		}
+	}
+	return nil
+}()
+
+// resultsQuery precedes the parameters of the reader, whose own values it replaces.
+const resultsQuery = "include=facets&per_page=20&"
+
+// isSearch reports whether a path is that of the search page.
+func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }
+
+// sendSearch sends the search page with the results for a request.
+func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
+	b *body) error {
+	page, err := b.gunzip()
+	if err != nil {
+		return err
+	}
+	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be decoded is left out
+	q, err := site.ParseRequest(searchRoute.Pattern, resultsQuery+r.URL.RawQuery)
+	if problem := (*site.ParamError)(nil); errors.As(err, &problem) {
+		filled, err := h.fillSearch(page, values, nil, errorOf(err).Message)
+		if err != nil {
+			return fmt.Errorf("fill %s: %w", searchPage, err)
+		}
+		b, err := newCutBody(filled)
+		if err != nil {
+			return err
+		}
+		h.sendError(w, r, http.StatusBadRequest, b)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	filled, err := getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: searchPage + "?" + q.Key()},
+		func() (*body, error) {
+			_, results, err := h.findBody(v, snap, q)
+			if err != nil {
+				return nil, err
+			}
+			response, err := results.gunzip()
+			if err != nil {
+				return nil, err
+			}
+			if page, err = h.fillSearch(page, values, response, ""); err != nil {
+				return nil, fmt.Errorf("fill %s: %w", searchPage, err)
+			}
+			return newCutBody(page)
+		})
+	if err != nil {
+		return err
+	}
+	return h.send(w, r, v, q.Snapshot != "", searchPage, filled)
+}
