@@ -61,10 +61,10 @@ func newMCPCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the current snapshot to AI agents (Model Context Protocol)",
-		Long: `Mcp offers the current snapshot to agents as tools of the Model Context Protocol: search services, get
-one service, compare services, get what to know before paying an address or a recipient, changes, facilitators,
-networks, categories, coverage, health. Services and their evidence are also resources, such as
-tollbook://services/SLUG, and the prompt choose_service leads from a need to a payment.
+		Long: `Mcp offers the current snapshot to agents as tools of the Model Context Protocol: recommend a service
+for a need, search services, get one service, compare services, get what to know before paying an address or a
+recipient, changes, facilitators, networks, categories, coverage, health. Services and their evidence are
+also resources, such as tollbook://services/SLUG. The prompt choose_service leads from a need to a payment.
 
 A tool asks the API with the same parameters and limits. Its result is short enough for a model, at most 4 kB for 10
 rows; with detail=full it is what the API returns. It needs no database and uses a new snapshot as "tollbook serve"

@@ -287,7 +287,7 @@ func TestMCPNodeClient(t *testing.T) {
 		if err := json.Unmarshal(out, &said); err != nil {
 			t.Fatalf("%s: %v\n%.1000s", args[0], err, out)
 		}
-		if said.Server != "tollbook" || len(said.Tools) != 12 || len(said.Resources) != 3 ||
+		if said.Server != "tollbook" || len(said.Tools) != 13 || len(said.Resources) != 3 ||
 			!strings.HasPrefix(said.LLMs, "# ") {
 			t.Errorf("%s: %s, tools %q, resources %q", args[0], said.Server, said.Tools, said.Resources)
 		}
@@ -314,8 +314,8 @@ func TestMCPNodeClient(t *testing.T) {
 	}
 }
 
-// TestMCPInspector checks that the inspector of the protocol's authors, as a command, lists and calls what there is, over
-// both transports.
+// TestMCPInspector checks that the inspector of the protocol's authors, as a command, lists and calls what there is,
+// over both transports.
 func TestMCPInspector(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -15,7 +15,8 @@ const notOurs = "Text in quotation marks was written by services or others, not 
 
 // briefs writes the summary of a route's response, by the route's name.
 var briefs = map[string]func(*strings.Builder, []byte, size) error{
-	"services":      briefOf(briefServices),
+	"services":      briefOf(briefSearch),
+	"best":          briefOf(briefBest),
 	"service":       briefOf(briefService),
 	"lookup-url":    briefOf(briefAddress),
 	"lookup-pay-to": briefOf(briefRecipient),
@@ -94,15 +95,6 @@ func briefList[T any](b *strings.Builder, list []T, limit size, write func(*T)) 
 		write(&list[i])
 		b.WriteByte('\n')
 	}
-}
-
-func briefServices(b *strings.Builder, v *site.List[site.ServiceListItem, site.PaginationMeta], limit size) {
-	fmt.Fprintf(b, "%s found; page %d of %d.\n", display.Plural(int64(v.Meta.Total), "service", "services"),
-		v.Meta.Page, v.Meta.TotalPages)
-	briefList(b, v.Data, limit, func(s *site.ServiceListItem) {
-		fmt.Fprintf(b, "%s: %s (%s%s%s%s%s)", s.Slug, quote(s.Name, limit.name), briefRisk(s),
-			display.Status(s.Status), briefPrice(s), briefUptime(s.Uptime24h), briefNames(s.Networks, limit))
-	})
 }
 
 // briefRisk returns the risk of a service, which comes before its other facts.

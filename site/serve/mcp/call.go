@@ -44,7 +44,7 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 		if a.code != http.StatusOK {
 			return refused(t.explain(ctx, r, values, a)), nil
 		}
-		result, err := t.result(a, t.isCompact(values), understandsStructure(req.Session))
+		result, err := t.result(a, values, understandsStructure(req.Session))
 		if err != nil {
 			r.logger.Error("tool failed", "tool", t.name, "err", err)
 			return refused(failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
@@ -148,6 +148,9 @@ func decimal(n json.Number) string {
 
 // ask sends the request of a call.
 func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *answer {
+	if t.adds != "" && t.isCompact(values) {
+		values[argumentInclude] = strings.Trim(values[argumentInclude]+","+t.adds, ",")
+	}
 	path, query, wrong := t.request(values)
 	if wrong != nil {
 		return wrong
@@ -191,14 +194,15 @@ func (t *tool) isCompact(values map[string]string) bool {
 
 // result returns the result for a response of the API: its JSON, compact or not, and a summary. Clients without
 // structured content get the JSON as text.
-func (t *tool) result(a *answer, compact, structured bool) (*sdk.CallToolResult, error) {
+func (t *tool) result(a *answer, values map[string]string, structured bool) (*sdk.CallToolResult, error) {
 	body := bytes.TrimSpace(a.body.Bytes())
 	data, replaced := replaceInvisible(body)
 	notes := a.notes(replaced)
-	if !compact {
+	if !t.isCompact(values) {
 		return t.assemble(a, body, data, notes, sizes[0], structured)
 	}
 	for i, limit := range sizes {
+		limit.network = values[argumentNetwork]
 		view, err := compacts[t.route](data, limit)
 		if err != nil {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"tollbook/site"
 	"tollbook/site/display"
 )
 
@@ -22,15 +21,21 @@ type size struct {
 	name int // names of services and facilitators
 	text int // descriptions, paths, reasons
 	rows int // rows of the summary, and of each list within a row
+
+	network string // network of the request, whose price a row contains
 }
 
 // sizes are tried in order until a result is small enough.
-var sizes = []size{{64, 160, 25}, {48, 80, 10}, {24, 40, 5}, {12, 20, 1}, {12, 12, 0}}
+var sizes = []size{
+	{name: 64, text: 160, rows: 25}, {name: 48, text: 80, rows: 10}, {name: 24, text: 40, rows: 5},
+	{name: 12, text: 20, rows: 1}, {name: 12, text: 12},
+}
 
 // compacts returns the compact form of a route's response, by the route's name: the members that an agent needs to
 // choose, in short texts and lists. A route without an entry has one form only.
 var compacts = map[string]func([]byte, size) (any, error){
-	"services":     compactOf(compactServices),
+	"services":     compactOf(compactSearch),
+	"best":         compactOf(compactBest),
 	"service":      compactOf(compactService),
 	"changes":      compactOf(compactChanges),
 	"facilitators": compactOf(compactFacilitators),
@@ -121,26 +126,4 @@ func cutOrNull(s *string, limit int) string {
 		return ""
 	}
 	return cut(*s, limit)
-}
-
-// serviceRow is a compact row of a list of services.
-type serviceRow struct {
-	Slug         string        `json:"slug"`
-	Name         string        `json:"name"`
-	PriceUSD     *site.Decimal `json:"price_usd"` // of the endpoint; without one, the lowest of the service
-	Networks     []string      `json:"networks"`
-	MoreNetworks int           `json:"more_networks,omitempty"`
-	Status       string        `json:"status"`
-	Uptime24h    *float64      `json:"uptime_24h,omitempty"`
-	Risk         string        `json:"risk"`
-	RiskReason   string        `json:"risk_reason,omitempty"`
-}
-
-func compactServices(v *site.List[site.ServiceListItem, json.RawMessage], limit size) any {
-	return compactList[serviceRow]{Meta: v.Meta, Data: rowsOf(v.Data, func(s *site.ServiceListItem) serviceRow {
-		row := serviceRow{Slug: s.Slug, Name: cut(s.Name, limit.name), PriceUSD: s.MinPriceUSD, Status: s.Status,
-			Uptime24h: s.Uptime24h, Risk: s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text)}
-		row.Networks, row.MoreNetworks = limit.networks(s.Networks)
-		return row
-	})}
 }

@@ -61,7 +61,13 @@ func TestHostileTextsStaySmall(t *testing.T) {
 	networks := list(`"`+strings.Repeat("x", 8)+":"+strings.Repeat("y", 32)+`"`, 40)
 	row := fmt.Sprintf(`{"slug":%q,"name":%q,"description":%q,"category":%q,"status":"degraded",`+
 		`"min_price_usd":0.000000000000000001,"networks":[%s],"uptime_24h":99.99,"risk_level":"danger",`+
-		`"risk_reason":%q,"created_at":"2026-11-20T00:00:00.000Z"}`, slug, long, long, long, networks, long)
+		`"risk_reason":%q,"created_at":"2026-11-20T00:00:00.000Z","score":100,"matched":["name"],"assessment":`+
+		`{"grade":"unknown","uptime_30d":99.99},"endpoints":[{"method":%q,"path":%q,"price_usd":"0.000000000000000001",`+
+		`"networks":[%s],"matched":["path"]}]}`, slug, long, long, long, networks, long, long, long, networks)
+	advice := fmt.Sprintf(`{"slug":%q,"name":%q,"endpoint":{"method":%q,"path":%q,"url":%q,"description":%q},`+
+		`"price_usd":"0.000000000000000001","network":"BSE","score":99.9,"why":%q}`, slug, long, long, long, long, long,
+		strings.Repeat("why ", 60))
+	excluded := fmt.Sprintf(`{"slug":%q,"code":"danger","reason":%q}`, slug, strings.Repeat("why ", 30))
 	price := fmt.Sprintf(`{"network":%q,"asset_name":%q,"price":%q,"price_usd":"0.1","pay_to":%q}`, long, long, long,
 		long)
 	endpoint := fmt.Sprintf(`{"method":%q,"path":%q,"description":%q,"networks":[%s],"pricing":[%s]}`, long, long, long,
@@ -79,6 +85,9 @@ func TestHostileTextsStaySmall(t *testing.T) {
 		{"search_services", `{}`, `{"data":[` + list(row, 10) +
 			`],"meta":{"total":10000,"page":1,"per_page":10,"total_pages":1000}}`, 4096},
 		{"search_services", `{}`, `{"data":[` + list(row, 100) + `],"meta":{"total":100}}`, 40960},
+		{"best_service", `{}`,
+			`{"data":[` + list(advice, 5) + `],"meta":{"excluded":[` + list(excluded, 20) + `]}}`, 4096},
+		{"best_service", `{}`, `{"data":[],"meta":{"excluded":[` + list(excluded, 20) + `]}}`, 4096},
 		{"get_service", `{"slug":"a"}`, `{"data":` + service + `}`, 4096},
 		{"list_changes", `{}`, `{"data":[` + list(change, 10) + `],"meta":{"total":10}}`, 4096},
 	} {

@@ -255,11 +255,11 @@ func uptimeOf(window string) func(*comparedService) *float64 {
 func markBest(services []comparedService) {
 	for _, f := range figures {
 		values := rowsOf(services, f.value)
-		known := slices.DeleteFunc(slices.Clone(values), func(v *float64) bool { return v == nil })
-		if len(known) < 2 || !slices.ContainsFunc(known, func(v *float64) bool { return *v != *known[0] }) {
+		numbers := slices.DeleteFunc(slices.Clone(values), func(v *float64) bool { return v == nil })
+		if len(numbers) < 2 || !slices.ContainsFunc(numbers, func(v *float64) bool { return *v != *numbers[0] }) {
 			continue
 		}
-		top := slices.MaxFunc(known, func(a, b *float64) int { return f.sign * cmp.Compare(*a, *b) })
+		top := slices.MaxFunc(numbers, func(a, b *float64) int { return f.sign * cmp.Compare(*a, *b) })
 		for i, v := range values {
 			if v != nil && *v == *top {
 				services[i].BestIn = append(services[i].BestIn, f.name)

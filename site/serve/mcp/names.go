@@ -21,6 +21,9 @@ const (
 	argumentService  = "service"
 )
 
+// argumentInclude is the parameter that adds members to rows.
+const argumentInclude = "include"
+
 // resolve replaces the names of networks and categories in a call by those of the API. It returns an error response for
 // a name that the directory does not have, because a filter by it would only find nothing.
 func (t *tool) resolve(ctx context.Context, r reader, values map[string]string) *answer {

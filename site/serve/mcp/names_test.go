@@ -125,12 +125,12 @@ func testComparison(t *testing.T, w *world) {
 // characters, and that slugs are completed.
 func testServiceResources(t *testing.T, w *world) {
 	session := inMemory(t, w.server)
-	var found []string
+	var uris []string
 	for template, err := range session.ResourceTemplates(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, template.URITemplate)
+		uris = append(uris, template.URITemplate)
 		for _, slug := range []string{"lanternfish-chat", "evil"} {
 			uri := strings.Replace(template.URITemplate, "{slug}", slug, 1)
 			want, _ := replaceInvisible(w.get(t, "/v1/"+strings.TrimPrefix(uri, scheme)).Body.Bytes())
@@ -144,13 +144,13 @@ func testServiceResources(t *testing.T, w *world) {
 			checkSeen(t, uri, got.Contents[0].Text)
 		}
 	}
-	if want := []string{"tollbook://services/{slug}", "tollbook://services/{slug}/evidence"}; !cmp.Equal(found, want) {
-		t.Errorf("templates %q, want %q", found, want)
+	if want := []string{"tollbook://services/{slug}", "tollbook://services/{slug}/evidence"}; !cmp.Equal(uris, want) {
+		t.Errorf("templates %q, want %q", uris, want)
 	}
 	for uri, want := range map[string]string{
 		"tollbook://services/lanternfish-cha": `did you mean "lanternfish-chat"?`,
 		"tollbook://services/%2e%2e":          "no service has the slug",
-		"tollbook://services/a/price":         "Resource not found",
+		"tollbook://services/a/price":         "Resource not uris",
 	} {
 		_, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -162,9 +162,9 @@ func testServiceResources(t *testing.T, w *world) {
 		argument, value string
 		want            []string
 	}{
-		{sdk.CompleteReference{Type: "ref/resource", URI: found[0]}, "slug", "lanternf", []string{"lanternfish-chat"}},
-		{sdk.CompleteReference{Type: "ref/resource", URI: found[1]}, "slug", "fish-ch", []string{"lanternfish-chat"}},
-		{sdk.CompleteReference{Type: "ref/resource", URI: found[1]}, "slug", "nobody", nil},
+		{sdk.CompleteReference{Type: "ref/resource", URI: uris[0]}, "slug", "lanternf", []string{"lanternfish-chat"}},
+		{sdk.CompleteReference{Type: "ref/resource", URI: uris[1]}, "slug", "fish-ch", []string{"lanternfish-chat"}},
+		{sdk.CompleteReference{Type: "ref/resource", URI: uris[1]}, "slug", "nobody", nil},
 		{sdk.CompleteReference{Type: "ref/prompt", Name: chooseService}, "network", "sola", []string{"Solana"}},
 		{sdk.CompleteReference{Type: "ref/prompt", Name: chooseService}, "need", "s", nil},
 	} {

@@ -64,8 +64,8 @@ func wrongPrompt(format string, args ...any) error {
 
 const promptText = `Choose a paid service with the tools of Tollbook, and check it before paying.
 
-1. Call search_services with %s. Prefer services that are online, of grade A or B, and without risk.
-2. If several fit, call compare_services with their slugs.
+1. Call best_service with %s. Its first recommendation is the best measured one; why says on what grounds.
+2. If several fit, call compare_services with their slugs. If none does, search_services lists what there is.
 3. Call get_service with the slug of your choice. Do not pay if advised is false.
 4. Before paying, call lookup_address with the URL that you will request. Pay only if signable is true, and if the
    price, the asset and the recipient in the service's own 402 response equal those of the look-up.

@@ -24,6 +24,7 @@ type tool struct {
 	hashed string
 	// name of the argument that embeds members in the rows, so that the result is not compact; "" for none
 	embeds string
+	adds   string // value of the parameter include that the compact form needs; "" for none
 	// replaces the request to the route, and extra its arguments
 	read  func(context.Context, reader, map[string]string) *answer
 	extra []argument
@@ -36,6 +37,11 @@ var tools = []tool{
 	{
 		name: "search_services", title: "Search services", route: "services",
 		about: "Lists paid services with price, networks, status, uptime and risk.",
+	},
+	{
+		name: "best_service", title: "Recommended services", route: "best",
+		about: "Recommends services for a need, best first, with the endpoint to request, its price, a score and " +
+			"why, and names those that are excluded.",
 	},
 	{
 		name: "get_service", title: "One service", route: "service",
@@ -61,7 +67,7 @@ var tools = []tool{
 		about: "Lists changes of services, newest first: prices, payment schemas and recipients.",
 	},
 	{
-		name: "list_facilitators", title: "Facilitators", route: "facilitators", embeds: "include",
+		name: "list_facilitators", title: "Facilitators", route: "facilitators", embeds: argumentInclude,
 		about: "Lists facilitators, which settle payments, by the volume measured on chain, which is a lower bound.",
 	},
 	{
@@ -96,7 +102,7 @@ var argumentSnapshot = func() argument {
 
 // paramDetail is the argument of each tool whose result has a compact form. The API does not have it.
 var paramDetail = site.Param{Name: "detail", Kind: site.KindChoice, Values: []string{detailCompact, detailFull},
-	Default: detailCompact, About: "full: every member that the API has"}
+	Default: detailCompact} // the instructions describe it
 
 // Values of the argument detail.
 const (
@@ -162,7 +168,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 // aboutParam returns the description of a parameter. That of a filter is short: agents pay for each byte, and know a
 // filter by its name, its type and its values.
 func aboutParam(p *site.Param) string {
-	if about, ok := aboutFilters[p.Name]; ok {
+	if about, ok := aboutFilters[p.Name]; ok && p.Filter {
 		return about
 	}
 	if p.Column != "" {
@@ -173,6 +179,8 @@ func aboutParam(p *site.Param) string {
 
 // aboutFilters are the descriptions of filters whose names do not say everything.
 var aboutFilters = map[string]string{
+	"q":              "What the service must do, in words",
+	"min_uptime_30d": "Percent",
 	argumentNetwork:  "Name, abbreviation or CAIP-2 id",
 	argumentCategory: "As list_categories returns it",
 	"signable":       "A standard client could sign a payment",
@@ -197,17 +205,17 @@ func (t *tool) describe() (*sdk.Tool, error) {
 			required = append(required, a.name)
 		}
 	}
-	input := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	input := map[string]any{"type": "object", "properties": properties}
 	if len(required) > 0 {
 		input["required"] = required
 	}
 	return &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.about + " " + untrusted, InputSchema: input,
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)},
 	}, nil
 }
 
-// schema returns the JSON Schema of an argument. It is only a hint for clients; the API validates requests.
+// schema returns the JSON Schema of an argument. It is only a hint for clients, and short: the API validates requests.
 func (a *argument) schema() map[string]any {
 	s := map[string]any{"type": "string"}
 	if a.about != "" {
@@ -217,31 +225,23 @@ func (a *argument) schema() map[string]any {
 	if p == nil {
 		if a.list {
 			s["type"], s["items"] = "array", map[string]any{"type": "string"}
-			return s
-		}
-		s["minLength"], s["maxLength"] = 1, a.max
-		if a.valid != nil {
-			s["pattern"] = a.valid.String()
 		}
 		return s
 	}
 	switch p.Kind {
 	case site.KindInteger:
-		s["type"], s["minimum"], s["maximum"] = "integer", p.Min, p.Max
+		s["type"], s["minimum"] = "integer", p.Min
+		if p.Max <= site.MaxPage {
+			s["maximum"] = p.Max
+		}
+	case site.KindDecimal:
+		s["type"], s["minimum"] = "number", 0
+	case site.KindBoolean:
+		s["type"] = "boolean"
 	case site.KindChoice:
 		s["enum"] = p.Values
 	case site.KindSet:
-		s["type"], s["items"], s["uniqueItems"] = "array", map[string]any{"type": "string", "enum": p.Values}, true
-	case site.KindBoolean:
-		s["type"] = "boolean"
-	case site.KindDecimal:
-		s["type"], s["minimum"] = "number", 0
-		if p.Max > 0 {
-			s["maximum"] = p.Max
-		}
-	case site.KindSnapshot: // the description says where an id comes from
-	default:
-		s["maxLength"] = site.MaxText
+		s["type"], s["items"] = "array", map[string]any{"type": "string", "enum": p.Values}
 	}
 	if p.Default != "" {
 		s["default"] = p.Default
