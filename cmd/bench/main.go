@@ -17,7 +17,6 @@ import (
 	"tollbook/cmd/bench/probe"
 	"tollbook/cmd/bench/publish"
 	"tollbook/cmd/bench/read"
-	"tollbook/cmd/bench/relevance"
 	"tollbook/cmd/bench/snapshot"
 )
 
@@ -30,7 +29,6 @@ func main() {
 		probe.Command,
 		publish.Command,
 		read.Command,
-		relevance.Command,
 		snapshot.Command,
 	))
 }

@@ -102,8 +102,8 @@ const columns = (() => {
 		return { item: row.slice(1, at), assessment: row.slice(at + 14, end), endpoints: row.slice(end + 13, -1) };
 	};
 
-	// A request is { params, value }: the parameters of its route, and a function that returns the effective value of a
-	// parameter by its name. column returns a promise of a column by its name.
+	// A request is { params, value }. params are the parameters of its route, and value returns the effective value of
+	// a parameter. column returns a promise of a column by its name.
 
 	// filter returns the places that pass every filter of a request that names a column, in their order. One entry of a
 	// place must pass all filters with the same entry.
@@ -147,7 +147,8 @@ const columns = (() => {
 	const newReader = (tables, text, n, load, slugs) => {
 		const column = (name) =>
 			load(`v1/columns/${name}.json`, (file) => parseColumn(tables.columns[name], file, n));
-		const select = (request) => filter(request, Array.from({ length: n }, (_, place) => place), column);
+		const all = Array.from({ length: n }, (_, place) => place);
+		const select = (request) => filter(request, all, column);
 		const sorted = (request, places, name) =>
 			sort(request, places, tables.orders.find((o) => o.name === name), column);
 
@@ -167,11 +168,15 @@ const columns = (() => {
 			return (await load(`v1/rows/${block}.json`, splitBlock(block)))[place % size];
 		}));
 
+		const termIndex = () => load("v1/terms.json", (file) => {
+			const { data } = JSON.parse(file);
+			if (data.services !== n) throw new Error(`terms of ${data.services} services, not ${n}`);
+			return data;
+		});
+
 		// find returns what matches a text; see search.newFind.
 		const find = async (query) => {
-			const index = await load("v1/terms.json", (file) => JSON.parse(file).data);
-			if (index.services !== n) throw new Error(`terms of ${index.services} services, not ${n}`);
-			const shard = (name) => load(`v1/terms/${name}.json`, (file) => {
+			const index = await termIndex(), shard = (name) => load(`v1/terms/${name}.json`, (file) => {
 				const terms = search.parseTerms(splitFrame(file)[0], n);
 				if (terms.size !== index.shards[name]) throw new Error(`${terms.size} terms`);
 				return terms;
@@ -179,8 +184,10 @@ const columns = (() => {
 			const vocabulary = () => load("v1/vocabulary.json", (file) => JSON.parse(file).data);
 			return search.newFind(text, tables.text, index, shard, vocabulary)(query);
 		};
-		return { column, select, sorted, rows, find };
+		return { all, column, select, sorted, rows, termIndex, find };
 	};
 
-	return { order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, splitFrame, newReader };
+	return {
+		order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, sort, splitFrame, newReader,
+	};
 })();

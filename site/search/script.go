@@ -1,7 +1,7 @@
 package search
 
 import (
-	_ "embed" // search.js and columns.js
+	_ "embed" // the parts of Script
 	"slices"
 
 	"tollbook/site"
@@ -13,9 +13,12 @@ var queryScript []byte
 //go:embed columns.js
 var columnScript []byte
 
-// Script is the JavaScript of the reading half of packages columns and search. It declares the constants search and
-// columns, and needs ScriptTables.
-var Script = slices.Concat(queryScript, columnScript)
+//go:embed results.js
+var resultScript []byte
+
+// Script is the JavaScript of the reading half of packages columns, search and results. It declares the constants
+// search, columns and results, and needs ScriptTables.
+var Script = slices.Concat(queryScript, columnScript, resultScript)
 
 // ScriptTables are the tables that Script reads snapshots by.
 type ScriptTables struct {

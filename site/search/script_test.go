@@ -109,17 +109,17 @@ func TestScript(t *testing.T) {
 	source := newScriptSource(t, scriptCorpus())
 	var want []scriptResult
 	for _, text := range scriptQueries {
-		found, err := search.Find(&source.index, text, source)
+		result, err := search.Find(&source.index, text, source)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := scriptResult{Folded: search.Fold(text), Words: search.Words(search.Fold(text)), Terms: search.Terms(text),
-			Readings: found.Readings, Ceiling: found.Ceiling}
-		for _, hit := range found.Hits {
+			Readings: result.Readings, Ceiling: result.Ceiling}
+		for _, hit := range result.Hits {
 			r.Hits = append(r.Hits, [2]int{hit.Place, hit.Score})
 		}
 		for _, other := range scriptTexts[40:60] {
-			r.Matches = append(r.Matches, found.Matches(other))
+			r.Matches = append(r.Matches, result.Matches(other))
 		}
 		want = append(want, r)
 	}

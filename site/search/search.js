@@ -289,8 +289,11 @@ const search = (() => {
 				if (t.scores[place] > 0 && (t.concept[place] || t.matched[place] >= t.total))
 					hits.push({ place, score: t.scores[place] });
 			hits.sort((a, b) => b.score - a.score || a.place - b.place);
-			const matches = (s) => text.terms(s).some((term) => terms.has(term));
-			return { readings, hits, ceiling: 100 * t.ceiling, matches };
+			const contained = (s) => text.terms(s).filter((term) => terms.has(term));
+			const matches = (s) => contained(s).length > 0;
+			const count = (...texts) => new Set(texts.flatMap(contained)).size;
+			const relevance = (score) => t.ceiling === 0 ? 0 : Math.floor(10 * score / t.ceiling);
+			return { readings, hits, ceiling: 100 * t.ceiling, relevance, matches, count };
 		};
 	};
 

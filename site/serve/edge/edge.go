@@ -9,10 +9,12 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/template"
 
 	"tollbook/site"
+	"tollbook/site/best"
 	"tollbook/site/search"
 	"tollbook/site/serve"
 )
@@ -58,7 +60,8 @@ type Cloudflare struct {
 // workerParts lists the files of the worker in the order in which they are joined.
 var workerParts = []string{
 	"worker/entry.js", "worker/request.js", "worker/unknown.js", "worker/response.js", "worker/rules.js",
-	"worker/scan.js", "worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
+	"worker/scan.js", "worker/best.js", "worker/search.js", "worker/send.js", "worker/download.js",
+	"worker/snapshot.js", "worker/zip.js",
 }
 
 // contract contains what the worker needs of the contract beside the route table.
@@ -85,7 +88,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
-		Prefix, Table, Contract, Types, Search, Script string
+		Prefix, Table, Contract, Types, Search, Script, Best string
 	}{Cloudflare: o}
 	var err error
 	fill := func(to *string, v any) {
@@ -106,7 +109,10 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
 	fill(&data.Types, site.ContentTypes())
-	fill(&data.Search, search.NewScriptTables())
+	fill(&data.Best, best.NewFormula())
+	tables, marshalErr := json.Marshal(search.NewScriptTables()) // on one line, because they have thousands of items
+	err = errors.Join(err, marshalErr)
+	data.Search = string(tables)
 	data.Script = string(search.Script)
 	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile,

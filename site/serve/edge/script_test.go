@@ -68,6 +68,8 @@ func (w *world) script(t *testing.T) []call {
 		get("/v1/services?q=" + q + "&sort=cheapest&per_page=3&page=2")
 		get("/v1/services?sort=uptime&category=AI&q=" + q + "&status=online")
 	}
+	list = append(list, w.catalogue(t)...)
+	list = append(list, searches(r)...)
 	list = append(list, w.lookups(t)...)
 	list = append(list, w.odd()...)
 	for _, c := range slices.Clone(list)[:] {
@@ -186,6 +188,73 @@ func randomQuery(r *rand.Rand, route *site.Route) string {
 	return strings.Join(pairs, "&")
 }
 
+// catalogue returns requests for rows of the catalogue by their payment options.
+func (w *world) catalogue(t *testing.T) (list []call) {
+	t.Helper()
+	var file struct{ Items []site.CatalogueItem }
+	if err := json.Unmarshal(w.lines[catalogueFile], &file); err != nil {
+		t.Fatal(err)
+	}
+	get := func(target string) { list = append(list, call{"GET", "/discovery/resources?" + target, ""}) }
+	for _, i := range []int{0, 1, len(file.Items) / 2, len(file.Items) - 1} {
+		for _, a := range file.Items[i].Accepts {
+			payTo, network, scheme := url.QueryEscape(a.PayTo), url.QueryEscape(a.Network), url.QueryEscape(a.Scheme)
+			get("payTo=" + payTo)
+			get("payTo=" + strings.ToUpper(payTo))
+			get("payTo=0x" + strings.ToUpper(strings.TrimPrefix(payTo, "0x")) + "&limit=2&offset=1")
+			get("network=" + network + "&limit=100&offset=30")
+			get("scheme=" + scheme + "&network=" + network + "&payTo=" + payTo)
+			get("type=http&scheme=" + scheme + "&extensions=bazaar&limit=7&offset=14")
+			get("type=mcp&scheme=" + scheme)
+			get("scheme=" + scheme + "&network=nope")
+		}
+	}
+	for _, target := range []string{"extensions=nope", "extensions=bazaar", "payTo=0x", "payTo=0X12", "payTo=nope",
+		"payTo=" + strings.Repeat("a", 701), "payTo=" + strings.Repeat("%C3%A9", 700), "scheme=exact&offset=1000000"} {
+		get(target)
+	}
+	return list
+}
+
+// searches returns searches and requests for recommendations: words of every kind, with every filter, order and
+// preference.
+func searches(r *rand.Rand) (list []call) {
+	words := []string{"chat", "speech+to+text", "transcribe+audio", "transcribtion", "weathr", "image+generation",
+		"tra",
+		"the", "price+of+bitcoin", "fire", "caf%C3%A9", "%E6%9D%B1%E4%BA%AC", "zzzz", "constructor", "-", "%20",
+		"search+the+web", "llm+under+%240.01+on+base", "odd+%26+even", "unicode+street", "q", "stra%C3%9Fe",
+		"%ED%95%9C%EA%B5%AD"}
+	get := func(target string) { list = append(list, call{"GET", target, ""}) }
+	for i := range site.Routes {
+		route := &site.Routes[i]
+		if route.Name != "search" && route.Name != "best" {
+			continue
+		}
+		for _, q := range words {
+			get(route.Pattern + "?q=" + q)
+			get(route.Pattern + "?q=" + q + "&include=facets&per_page=2&limit=2")
+			get(route.Pattern + "?q=" + q + "&network=BSE&max_price_usd=0.01&status=online&per_page=3&page=2")
+			get(route.Pattern + "?q=" + q + "&grade=F&verified=true&method=PATCH&include=facets")
+			for _, p := range route.Params {
+				all := values(&p)
+				v := all[r.IntN(len(all))]
+				if len(p.Values) > 0 && r.IntN(4) > 0 {
+					v = p.Values[r.IntN(len(p.Values))]
+				}
+				get(route.Pattern + "?q=" + q + "&" + p.Name + "=" + v)
+			}
+		}
+		for range 150 {
+			query := randomQuery(r, route)
+			if r.IntN(3) > 0 {
+				query = "q=" + words[r.IntN(len(words))] + "&" + query
+			}
+			get(route.Pattern + "?" + query)
+		}
+	}
+	return list
+}
+
 // lookups returns look-ups of items that are in the shards, and of items that are not.
 func (w *world) lookups(t *testing.T) (list []call) {
 	t.Helper()
@@ -256,6 +325,11 @@ func (w *world) odd() (list []call) {
 		"/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json",
 		"/.well-known/x", "/..json", "/v1/...",
 		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json",
+		"/discovery/columns/pay_to.json", "/discovery/columns/nope.json", "/discovery/columns/",
+		"/v1/terms.json", "/v1/vocabulary.json", "/v1/terms/tr.json", "/v1/terms/qq.json", "/v1/terms/constructor.json",
+		"/v1/terms/", "/v1/terms", "/v1/rows/0.json", "/v1/rows/99.json", "/v1/rows/00.json", "/v1/columns/name.json",
+		"/v1/columns/nope.json", "/v1/search.json", "/v1/best.json", "/v1/search.json?page=2", "/v1/best.json?limit=2",
+		"/v1/search/q=chat/per_page=10/page=1.json", "/v1/best/q=chat/prefer=balanced/limit=5.json",
 		"/v1/checks/log.json", "/v1/checks/block=0.json", "/v1/changes/log.json",
 		"/v1/services/odd-0-00/checks/log.json",
 		"/v1/services?snapshot=nope", "/v1/services?snapshot=", "/v1/services?snapshot=20261120T123000Z-ffffff",

@@ -38,6 +38,9 @@ type world struct {
 	lines map[string][]byte
 }
 
+// catalogueFile is the first page of the catalogue.
+const catalogueFile = "discovery/resources.json"
+
 // newWorld publishes the sample services and facilitators, with enough others for lists of several files.
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -146,7 +149,7 @@ func (w *world) serve(t *testing.T) {
 	}
 	defer snap.Release()
 	w.names = snap.Names()
-	for _, name := range []string{site.IndexFile, site.LookupFile, site.SearchFile} {
+	for _, name := range []string{site.IndexFile, site.LookupFile, site.SearchFile, catalogueFile} {
 		if w.lines[name], err = snap.ReadFile(name); err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,9 @@
 // Tollbook's reader as a Cloudflare Worker over an R2 bucket that `tollbook publish` fills. `tollbook edge cloudflare`
 // prints it. After an upgrade of Tollbook print it again instead of editing it.
 //
-// It sends the same bytes as `tollbook serve`: files, windows, logs, trims, search, look-ups, earlier snapshots and
-// errors. It reads checkpoint.json, then the snapshot's zip by ranges. It needs no expanded objects, so publish with
-// --expand none.
+// It sends the same bytes as `tollbook serve`: files, windows, logs, trims, filters, searches, recommendations,
+// look-ups, earlier snapshots and errors. It reads checkpoint.json, then the snapshot's zip by ranges. It needs no
+// expanded objects, so publish with --expand none.
 //
 // wrangler.toml:
 //

@@ -177,11 +177,17 @@ function check(p, v) {
       if (!isSnapshot(v))
         throw invalid(p.name, `must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got ${quoteShort(v)}`);
       return v;
+    case "address":
+      checkLength(p, v, p.max);
+      return /^0x[0-9a-fA-F]*$/.test(v) ? v.toLowerCase() : v;
   }
-  const n = [...v].length;
-  if (n > TABLE.limits.max_text)
-    throw invalid(p.name, `must have at most ${TABLE.limits.max_text} characters; got ${n}`);
+  checkLength(p, v, TABLE.limits.max_text);
   return v;
+}
+
+function checkLength(p, v, limit) {
+  const n = [...v].length;
+  if (n > limit) throw invalid(p.name, `must have at most ${limit} characters; got ${n}`);
 }
 
 function checkDecimal(p, v) {

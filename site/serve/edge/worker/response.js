@@ -54,7 +54,7 @@ async function findFile(r, snap, key) {
   const [q] = requestOf(key);
   if (q) {
     if (mustHave(index, q)) throw missing(key);
-    if (q.route.rule === "trim") return [key, await byRule(r, snap, q, key)];
+    if (["trim", "search", "rank"].includes(q.route.rule)) return [key, await byRule(r, snap, q, key)];
   }
   if (await isListedShard(r, snap, key)) throw missing(key);
   throw notFound();
@@ -70,6 +70,7 @@ function exists(index, q) {
 function mustHave(index, q) {
   if (!exists(index, q)) return false;
   if (q.route.rule === "trim") return !needsTrim(q);
+  if (["search", "rank"].includes(q.route.rule)) return false;
   if (q.route.ext === ".html" && isPaged(q)) return int(q, "page") <= Math.max(1, index.pages[listKey(q)] ?? 0);
   return q.bare || (q.slug !== "" && q.route.rule === "literal");
 }
@@ -81,6 +82,9 @@ async function byRule(r, snap, q, key) {
   switch (ruleOf(q)) {
     case "search":
       cut = await searchNames(r, snap, q);
+      break;
+    case "rank":
+      cut = await best(r, snap, q, index);
       break;
     case "scan":
       cut = await scan(r, snap, q, index);

@@ -66,6 +66,12 @@ async function scan(r, snap, q, index) {
   );
 }
 
+// searchText returns a page of the services whose text matches.
+async function searchText(r, snap, q, index) {
+  const { rows, meta } = await results.page(SEARCH.results, requestFor(q), readerOf(r, snap, index));
+  return frame(q.route.framing, rows, meta);
+}
+
 // catalogue returns a page of the rows of the catalogue that pass the request's filters.
 async function catalogue(r, snap, q, index) {
   let all = q;

@@ -1,0 +1,295 @@
+
+// ---- recommendations ----
+
+// BEST contains the numbers of package best. Terms and scores are tenths, all numbers are whole and below 2^53.
+const BEST = «.Best»;
+
+// best returns the recommendations for a request.
+async function best(r, snap, q, index) {
+  const reader = readerOf(r, snap, index);
+  const request = requestFor(q);
+  const value = request.value;
+  const found = value("q") === "" ? null : await reader.find(value("q"));
+  const all = found ? found.hits.map((hit) => hit.place) : reader.all;
+  const places = await columns.filter(request, all, reader.column);
+  const wanted = {
+    network: value("network"),
+    method: value("method"),
+    max_price_usd: value("max_price_usd") || null,
+    require_verified: value("require_verified") === "true",
+    prefer: value("prefer"),
+    limit: int(q, "limit"),
+    full_relevance: found ? BEST.complete_match : 0,
+  };
+  const facts = places.map((place) => ({ place, slug: index.slugs[place], relevance: 0 }));
+  for (const name of BEST.fact_columns) {
+    const column = await reader.column(name);
+    for (const f of facts) f[name] = factOf(SEARCH.columns[name], columns.valueAt(column, f.place));
+  }
+  const prices = await reader.column("prices_usd");
+  for (const f of facts) {
+    f.price = columns.valueAt(prices, f.place, wanted.network);
+    f.checks_30d ??= 0;
+  }
+  const relevance = new Map(found?.hits.map(({ place, score }) => [place, found.relevance(score)]));
+  for (const f of facts) f.relevance = relevance.get(f.place) ?? 0;
+  const [list, meta] = await rank(wanted, facts, snap.built.getTime(), async (batch) =>
+    (await reader.rows(batch.map((f) => f.place))).map((row) => candidateOf(row, found)),
+  );
+  if (found) meta.read_as = found.readings;
+  return frame(q.route.framing, list.map(results.rowJSON), results.rowJSON(meta));
+}
+
+// factOf returns the value of a column as a fact; null for a number or text that is not known.
+function factOf(type, value) {
+  if (type === "boolean") return value === "true";
+  return value !== null && type === "number" ? Number(value) : value;
+}
+
+// candidateOf returns the name of a row's service and its endpoints, with the number of words that each matches.
+function candidateOf(row, found) {
+  const { name, base_url } = JSON.parse(`{${row.item}}`);
+  const endpoints = JSON.parse(row.endpoints).map((e) => ({
+    ...e,
+    url: base_url + e.path,
+    prices: e.prices_usd ?? (e.price_usd === null ? {} : Object.fromEntries(e.networks.map((n) => [n, e.price_usd]))),
+    matches: found ? found.count(e.path, e.description ?? "") : 0,
+  }));
+  return { name, endpoints };
+}
+
+// rank returns the recommendations for the services that match a request, and the meta of the response. Facts and
+// endpoints have the members of best.Facts and best.Endpoint. read returns the name and the endpoints of services.
+async function rank(wanted, facts, now, read) {
+  const r = { wanted, now, weights: BEST.weights[wanted.prefer], median: null };
+  Object.assign(r, { candidates: [], excluded: [], found: [] });
+  for (const f of facts) {
+    const [code, reason] = excludeFacts(f, wanted, now);
+    if (code) r.excluded.push({ f, code, reason });
+    else r.candidates.push({ f, price: f.price });
+  }
+  const prices = r.candidates.map((c) => c.price).filter((p) => p !== null);
+  prices.sort(columns.decimals);
+  if (prices.length > 0) r.median = prices[Math.floor((prices.length - 1) / 2)];
+  for (const c of r.candidates) Object.assign(c, scoreOf(r, c.f, termsOf(r, c.f, c.price)));
+  r.candidates.sort(byScore);
+  for (let next = 0; ;) {
+    const to = Math.min(r.candidates.length, BEST.max_read, next + 2 * wanted.limit - r.found.length);
+    if (to <= next) break;
+    const batch = r.candidates.slice(next, to);
+    const services = await read(batch.map((c) => c.f));
+    batch.forEach((c, i) => addCandidate(r, c, services[i]));
+    next = to;
+  }
+  r.found.sort(byScore);
+  return [r.found.slice(0, wanted.limit).map((f) => recommendation(r, f)), rankingMeta(r)];
+}
+
+const comparePrices = (a, b) => columns.nullsLast(a, b, columns.decimals);
+const byScore = (a, b) =>
+  b.score - a.score || b.uncapped - a.uncapped || comparePrices(a.price, b.price) || columns.order(a.f.slug, b.f.slug);
+
+// ---- exclusions ----
+
+function excludeFacts(f, w, now) {
+  if (f.risk_level === "danger") return ["danger", "its risk level is danger"];
+  if (f.status === "offline") return ["offline", "it is offline"];
+  if (f.status === "unknown") return ["stale", "its status is unknown: no recent check was conclusive"];
+  if (f.last_success_at === null) return ["stale", "it never answered with usable payment terms"];
+  if (now - Date.parse(f.last_success_at) >= BEST.stale_after_ms)
+    return ["stale", "its last usable payment terms are 7 days old or older"];
+  if (!f.payment_ready) return ["unpayable", "it is not payment ready: a payment might be lost"];
+  if (w.require_verified && !f.verified) return ["unverified", "nobody has verified it, which the request requires"];
+  return excludePrice(f.price, w, "it", "costs at least");
+}
+
+function excludePrice(price, w, subject, costs) {
+  const most = w.max_price_usd;
+  if (most === null) return ["", ""];
+  if (price === null) return ["no_price", `${subject} has no known price in dollars${onNetwork(w.network)}`];
+  if (columns.decimals(price, most) <= 0) return ["", ""];
+  return ["too_expensive", `${subject} ${costs} $${price}${onNetwork(w.network)}, above $${most}`];
+}
+
+const onNetwork = (network) => (network === "" ? "" : " on " + network);
+
+// addCandidate recommends the cheapest endpoint of those that match the request best, or excludes the candidate.
+function addCandidate(r, c, { name, endpoints }) {
+  const most = Math.max(0, ...endpoints.map((e) => e.matches));
+  const f = { f: c.f, name, endpoint: null, price: null, network: "" };
+  let furthest = -1;
+  let [code, reason] = ["unpayable", "it has no active endpoint"];
+  const passed = BEST.endpoint_codes.length;
+  for (const e of endpoints.filter((e) => e.matches === most)) {
+    const [price, network] = lowestPrice(e, r.wanted.network);
+    const [is, why] = excludeEndpoint(e, price, r.wanted);
+    const step = is === "" ? passed : BEST.endpoint_codes.indexOf(is);
+    if (step === passed && (furthest < passed || comparePrices(price, f.price) < 0))
+      Object.assign(f, { endpoint: e, price, network });
+    if (step > furthest) [furthest, code, reason] = [step, is, why];
+  }
+  if (code !== "") {
+    r.excluded.push({ f: c.f, code, reason });
+    return;
+  }
+  const terms = termsOf(r, c.f, f.price);
+  if (r.wanted.full_relevance > 0 && f.endpoint.matches === 0 && endpoints.length > 1)
+    terms.relevance = divide(terms.relevance * BEST.general_match, 100);
+  r.found.push(Object.assign(f, scoreOf(r, c.f, terms)));
+}
+
+function excludeEndpoint(e, price, w) {
+  const endpoint = "its endpoint for this";
+  if (w.network !== "" && !e.networks.includes(w.network))
+    return ["other_network", `${endpoint} does not accept payment on ${w.network}`];
+  if (w.network === "" && e.testnet) return ["other_network", endpoint + " accepts payment on test networks only"];
+  if (w.method !== "" && e.method !== w.method)
+    return ["other_method", `${endpoint} does not have the method ${w.method}`];
+  if (!e.payable) return ["unpayable", endpoint + " cannot be paid by a standard client"];
+  return excludePrice(price, w, endpoint, "costs");
+}
+
+function lowestPrice(e, network) {
+  if (network !== "") return [Object.hasOwn(e.prices, network) ? e.prices[network] : null, network];
+  const [first] = Object.entries(e.prices).sort(
+    ([a, p], [b, q]) => columns.decimals(p, q) || columns.order(a, b),
+  );
+  return first ? [first[1], first[0]] : [null, e.networks[0] ?? ""];
+}
+
+// ---- scores ----
+
+// divide returns a/b rounded to a whole number, halves up.
+const divide = (a, b) => Math.floor((2 * a + b) / (2 * b));
+const tenths = (n) => n / 10;
+const limited = (n, least, most) => Math.min(Math.max(n, least), most);
+
+// ageOf returns the minutes since the last usable payment terms.
+const ageOf = (f, now) =>
+  f.last_success_at === null
+    ? BEST.recency_window
+    : Math.floor(Math.max(now - Date.parse(f.last_success_at), 0) / 60000);
+
+function termsOf(r, f, price) {
+  const full = BEST.full;
+  const complete = r.wanted.full_relevance;
+  return {
+    relevance: complete <= 0 ? full : Math.min(divide(full * f.relevance, complete), full),
+    reliability: reliabilityTerm(f, r.weights.speed_share),
+    compliance: BEST.grade_term[f.grade] ?? 0,
+    price: priceTerm(price, r.median),
+    traction: tractionTerm(f),
+    recency: full - divide(full * Math.min(ageOf(f, r.now), BEST.recency_window), BEST.recency_window),
+  };
+}
+
+function scoreOf(r, f, terms) {
+  let measured = 0;
+  for (const [name, term] of Object.entries(terms)) measured += (r.weights[name] ?? 0) * term;
+  const uncapped = divide(measured * terms.relevance, 100 * BEST.full);
+  const score = Math.min(uncapped, BEST.grade_cap[f.grade] ?? 0, BEST.risk_cap[f.risk_level] ?? 0);
+  return { terms, score, uncapped };
+}
+
+function reliabilityTerm(f, speedShare) {
+  let [uptime, speed] = [0, 0];
+  if (f.uptime_30d !== null) {
+    const checks = Math.min(f.checks_30d, 1000000);
+    uptime = limited(Math.round(f.uptime_30d * 100) - BEST.uptime_zero, 0, BEST.full);
+    uptime = divide(uptime * checks, checks + BEST.uptime_doubt);
+  }
+  if (f.response_p95_ms !== null)
+    speed = divide(BEST.full * BEST.speed_half, BEST.speed_half + limited(f.response_p95_ms, 0, 1000000));
+  return divide(uptime * (100 - speedShare) + speed * speedShare, 100);
+}
+
+function priceTerm(price, median) {
+  if (price === null || median === null) return 0;
+  const [p, m] = [nanoDollars(price), nanoDollars(median)];
+  return p === 0 ? BEST.full : divide(BEST.full * m, m + p);
+}
+
+// nanoDollars returns a price in billionths of a dollar, cut, with a limit.
+function nanoDollars(price) {
+  let [whole, fraction = ""] = price.split(".");
+  if (Number(whole) >= BEST.max_dollars) [whole, fraction] = [String(BEST.max_dollars), ""];
+  return Number(whole + fraction.padEnd(BEST.nano_dollars, "0").slice(0, BEST.nano_dollars));
+}
+
+function tractionTerm(f) {
+  if (f.unique_buyers_30d === null || f.volume_usd_30d === null) return 0;
+  const buyers = limited(f.unique_buyers_30d, 0, BEST.buyers_full);
+  const dollars = Math.min(Number(f.volume_usd_30d.split(".")[0]), BEST.dollars_full);
+  const share = (n, full) => Math.floor((n * BEST.full) / full);
+  return Math.min(share(buyers, BEST.buyers_full), share(dollars, BEST.dollars_full));
+}
+
+// ---- the response ----
+
+function recommendation(r, f) {
+  const { method, path, url, description } = f.endpoint;
+  const terms = Object.fromEntries(Object.entries(f.terms).map(([name, n]) => [name, tenths(n)]));
+  return {
+    slug: f.f.slug,
+    name: f.name,
+    endpoint: { method, path, url, description },
+    price_usd: f.price,
+    network: f.network,
+    score: tenths(f.score),
+    terms,
+    why: whyOf(r, f),
+  };
+}
+
+function rankingMeta(r) {
+  r.excluded.sort((a, b) => b.f.relevance - a.f.relevance || columns.order(a.f.slug, b.f.slug));
+  const excluded = r.excluded.slice(0, BEST.max_excluded);
+  return {
+    ranking_version: BEST.version,
+    prefer: r.wanted.prefer,
+    weights: r.weights,
+    read_as: [],
+    candidates: r.candidates.length,
+    median_price_usd: r.median,
+    excluded_count: r.excluded.length,
+    excluded: excluded.map(({ f, code, reason }) => ({ slug: f.slug, code, reason })),
+  };
+}
+
+const countOf = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+// whyOf returns one sentence of the figures behind a recommendation.
+function whyOf(r, found) {
+  const { f, terms, price, network } = found;
+  const parts = [];
+  if (r.wanted.full_relevance > 0) parts.push(`matches ${tenths(terms.relevance)}% of the request`);
+  if (f.uptime_30d === null) parts.push("no uptime measured yet");
+  else parts.push(`${f.uptime_30d}% uptime in ${countOf(f.checks_30d, "check")} over 30 days`);
+  if (f.response_p95_ms !== null) parts.push(`p95 of ${f.response_p95_ms} ms`);
+  parts.push("grade " + f.grade, whyPrice(r, price, network));
+  if (f.unique_buyers_30d !== null) parts.push(countOf(f.unique_buyers_30d, "buyer") + " in 30 days");
+  parts.push(`usable payment terms ${ageText(ageOf(f, r.now))} ago`);
+  if (f.status === "degraded") parts.push("degraded now");
+  const s = parts.join(", ") + whyCapped(found);
+  return s[0].toUpperCase() + s.slice(1) + ".";
+}
+
+function whyCapped({ f, score, uncapped }) {
+  if (score === uncapped) return "";
+  const what = score === BEST.grade_cap[f.grade] ? "the grade" : "the risk level " + f.risk_level;
+  return `; ${what} limits the score to ${Math.floor(score / 10)}`;
+}
+
+function whyPrice(r, price, network) {
+  if (price === null) return "no known price in dollars" + onNetwork(network);
+  const n = r.candidates.length;
+  const median = n > 1 && r.median !== null ? ` (median of ${n} candidates: $${r.median})` : "";
+  return "$" + price + onNetwork(network) + median;
+}
+
+function ageText(minutes) {
+  if (minutes < 1) return "less than a minute";
+  if (minutes < 120) return countOf(minutes, "minute");
+  if (minutes < 48 * 60) return countOf(Math.floor(minutes / 60), "hour");
+  return countOf(Math.floor(minutes / (24 * 60)), "day");
+}
