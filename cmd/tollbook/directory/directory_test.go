@@ -97,14 +97,15 @@ func TestFailures(t *testing.T) {
 			answer(429, "text/html", "")(w, nil)
 		}, "wait 24h0m0s"},
 		{"an error in colour", answer(400, "application/json",
-			`{"error":{"code":400,"type":"x","message":"\u001b[31mred\nline \u202ereversed"}}`), "[31mred line reversed"},
+			`{"error":{"code":400,"type":"x","message":"\u001b[31mred\nline \u202ereversed"}}`),
+			"[31mred line reversed"},
 		{"a truncated response", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, `{"data":[`)
 		}, "/v1/search ends after 9 bytes, before its end; try again"},
 		{"an endless response", endless(false), "/v1/search is larger than 16 MB"},
 		{"a gzip bomb", endless(true), "/v1/search is larger than 16 MB"},
-		{"a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 302) },
+		{"a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
 			"it redirects more than 5 times"},
 		{"endless headers", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Filler", strings.Repeat("x", 1<<20))

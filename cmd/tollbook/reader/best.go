@@ -85,6 +85,7 @@ func bestText(
 		p.wrap("", "No service is recommended"+prefixed(" for ", quoted(values.Get(textParam)), "")+
 			prefixed(" with ", q.describe(values), "")+".")
 	}
+	p.addReadings(list.Meta.ReadAs)
 	for i := range list.Data {
 		p.addRecommendation(i+1, &list.Data[i])
 	}
@@ -107,7 +108,7 @@ func (p *page) addRecommendation(rank int, b *site.Recommendation) {
 		}
 	}
 	const indent = "    "
-	p.line("%2d  %s", rank, own(b.Slug))
+	p.line("%2d  %s", rank, fit(own(b.Slug), columns-4))
 	p.wrap(indent, joined(fmt.Sprintf("score %.1f", b.Score),
 		prefixed(price, prefixed(" on ", own(b.Network), ""), "")))
 	p.wrap(indent, own(b.Endpoint.Method+" "+b.Endpoint.URL))

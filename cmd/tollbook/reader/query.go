@@ -174,12 +174,13 @@ func resolve(ctx context.Context, r *directory.Reader, values url.Values) error 
 	return nil
 }
 
-// describe returns the filters of a request as the command line names them, in the order of the route table.
+// describe returns the filters of a request as the command line names them, in the order of the route table. A set says
+// what a response includes.
 func (q *query) describe(values url.Values) string {
 	var parts []string
 	for i := range q.route.Params {
 		p := &q.route.Params[i]
-		if value := values.Get(p.Name); value != "" && p.Filter && p.Name != textParam {
+		if value := values.Get(p.Name); value != "" && p.Filter && p.Kind != site.KindSet && p.Name != textParam {
 			parts = append(parts, q.argument(p.Name, value))
 		}
 	}
@@ -188,8 +189,11 @@ func (q *query) describe(values url.Values) string {
 
 // argument returns a flag with its value.
 func (q *query) argument(param, value string) string {
-	if value == "true" {
+	switch value {
+	case "true":
 		return q.label(param)
+	case "false":
+		return q.label(param) + "=false"
 	}
 	if strings.ContainsRune(value, ' ') {
 		value = `"` + value + `"`
