@@ -3,14 +3,12 @@ package build
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tollbook/site"
 	"tollbook/site/encode"
-	"tollbook/site/search"
 )
 
 // selection is a set of filter values, "" for none, and the places of the services that match.
@@ -99,7 +97,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
 	for _, sel := range listSelections(items) {
 		q := sel.query()
 		totals[q.ListKey()] = len(sel.services)
-		for _, order := range q.Route.Param("sort").Values {
+		for _, order := range site.Orders {
 			by := rank[order]
 			slices.SortFunc(sel.services, func(a, b int32) int { return cmp.Compare(by[a], by[b]) })
 			lines := make([][]byte, len(sel.services))
@@ -119,7 +117,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
 			}
 		}
 	}
-	return writeSearch(items, rows, add)
+	return nil
 }
 
 // writeListFiles writes every page of a list. A list without rows has an empty first page.
@@ -137,25 +135,4 @@ func writeListFile(q site.Query, lines [][]byte, add addFunc) error {
 	offset, limit := q.Window()
 	from, to := min(offset, len(lines)), min(offset+limit, len(lines))
 	return addList(q.Key(), q.Route.Framing, lines[from:to], site.WindowMeta(q, len(lines)), add)
-}
-
-// writeSearch writes a shard for the first letter, and one for the first two letters, of each word of a name, and the
-// index of shards with their numbers of rows. Items are sorted by slug. rows are the encoded items.
-func writeSearch(items []*site.ServiceListItem, rows [][]byte, add addFunc) error {
-	shards := map[string][][]byte{}
-	for i, item := range items {
-		for _, letters := range search.ShardsOf(item.Name) {
-			shards[letters] = append(shards[letters], rows[i])
-		}
-	}
-	index := site.SearchIndex{Shards: map[string]int{}}
-	for _, letters := range slices.Sorted(maps.Keys(shards)) {
-		lines := shards[letters]
-		index.Shards[letters] = len(lines)
-		if err := addList(site.ShardKey(letters), encode.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))},
-			add); err != nil {
-			return err
-		}
-	}
-	return addLine(site.SearchFile, index, add)
 }

@@ -214,6 +214,11 @@ func paramLine(p *site.Param) string {
 	switch p.Kind {
 	case site.KindInteger:
 		low, high = fmt.Sprint(p.Min), fmt.Sprint(p.Max)
+	case site.KindDecimal:
+		low = "0"
+		if p.Max > 0 {
+			high = fmt.Sprint(p.Max)
+		}
 	case site.KindChoice:
 		for _, v := range p.Values {
 			values = append(values, v)

@@ -37,7 +37,7 @@ func TestExpandedKeys(t *testing.T) {
 		"v1/services/acme/evidence.json":                              {false, 0},
 		"v1/status.json":                                              {true, 1},
 		"v1/snapshots.json":                                           {false, 1},
-		"v1/search/ac.json":                                           {false, 0},
+		"v1/rows/0.json":                                              {false, 0},
 		"v1/index.json":                                               {false, 2},
 		"index.html":                                                  {false, 2},
 		"services/acme.html":                                          {false, 0},

@@ -14,7 +14,15 @@ const (
 	OrderEndpoints = "endpoints"
 )
 
-// Orders lists them, the default first.
+// The orders of services that no file contains.
+const (
+	OrderVolume   = "volume"
+	OrderBuyers   = "buyers"
+	OrderGrade    = "grade"
+	OrderResponse = "response"
+)
+
+// Orders lists the orders of files, the default first.
 var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
 // Order is an order of services by a column. Nulls are last, and ties are broken by slug.
@@ -22,7 +30,8 @@ type Order struct {
 	Name       string `json:"name"`
 	Column     string `json:"column"`
 	Descending bool   `json:"descending,omitempty"`
-	Within     string `json:"within,omitempty"` // parameter with the entry of a column of prices; without it the lowest counts
+	// Within is the parameter with the entry of a column of prices; without it the lowest counts.
+	Within string `json:"within,omitempty"`
 }
 
 // ColumnOrders are the orders that a scan knows: the four orders, which are also stored as files, and those that are
@@ -32,10 +41,10 @@ var ColumnOrders = []Order{
 	{Name: OrderUptime, Column: "uptime_24h", Descending: true},
 	{Name: OrderCheapest, Column: "prices_usd"},
 	{Name: OrderEndpoints, Column: "endpoint_count", Descending: true},
-	{Name: "volume", Column: "volume_usd_30d", Descending: true},
-	{Name: "buyers", Column: "unique_buyers_30d", Descending: true},
-	{Name: "grade", Column: "grade"}, // A is first, unknown last
-	{Name: "response", Column: "avg_response_time_ms"},
+	{Name: OrderVolume, Column: "volume_usd_30d", Descending: true},
+	{Name: OrderBuyers, Column: "unique_buyers_30d", Descending: true},
+	{Name: OrderGrade, Column: "grade"}, // A is first, unknown last
+	{Name: OrderResponse, Column: "avg_response_time_ms"},
 }
 
 // OrderByName returns the order with this name. It panics if there is none.

@@ -323,17 +323,3 @@ func ValidSlug(s string) bool {
 	}
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
-
-// Filter selects services.
-type Filter struct{ network, status, category string }
-
-// Filter returns the filter of a request for services.
-func (q Query) Filter() Filter {
-	return Filter{q.Text("network"), q.Text("status"), q.Text("category")}
-}
-
-// Passes reports whether a service passes the filter. An absent value passes every service.
-func (f Filter) Passes(i *ServiceListItem) bool {
-	return (f.status == "" || f.status == i.Status) && (f.category == "" || f.category == i.Category) &&
-		(f.network == "" || slices.Contains(i.Networks, f.network))
-}

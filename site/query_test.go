@@ -126,6 +126,7 @@ func TestUnknownPaths(t *testing.T) {
 func TestInvalidParameters(t *testing.T) {
 	t.Parallel()
 	const pages = "must be an integer from 1 to 1000000; got "
+	const decimals = "must be a number such as 0.01, from 0 and with at most 18 digits before and after the point; got "
 	for _, test := range []struct{ path, query, param, message string }{
 		{"/v1/services", "page=0", "page", pages + `"0"`},
 		{"/v1/services", "page=1000001", "page", pages + `"1000001"`},
@@ -138,8 +139,17 @@ func TestInvalidParameters(t *testing.T) {
 		{"/v1/services", "page=99999999999999999999999", "page", pages + `"99999999999999999999999"`},
 		{"/v1/services", "page=" + strings.Repeat("9", 50), "page", pages + `"` + strings.Repeat("9", 40) + `…"`},
 		{"/v1/services", "per_page=101", "per_page", `must be an integer from 1 to 100; got "101"`},
-		{"/v1/services", "status=unknown", "status", `must be one of online, degraded, offline; got "unknown"`},
-		{"/v1/services", "sort=Newest", "sort", `must be one of newest, uptime, cheapest, endpoints; got "Newest"`},
+		{"/v1/services", "status=unknown", "status",
+			`must be one of online, degraded, offline; got "unknown"; /v1/search accepts it`},
+		{"/v1/services", "sort=Newest", "sort",
+			`must be one of newest, uptime, cheapest, endpoints, volume, buyers, grade, response; got "Newest"`},
+		{"/v1/services", "verified=1", "verified", `must be true or false; got "1"`},
+		{"/v1/services", "max_price_usd=-0.1", "max_price_usd", decimals + `"-0.1"`},
+		{"/v1/services", "max_price_usd=.5", "max_price_usd", decimals + `".5"`},
+		{"/v1/services", "max_price_usd=1e-3", "max_price_usd", decimals + `"1e-3"`},
+		{"/v1/services", "max_price_usd=0.0000000000000000001", "max_price_usd", decimals + `"0.0000000000000000001"`},
+		{"/v1/services", "max_price_usd=1234567890123456789", "max_price_usd", decimals + `"1234567890123456789"`},
+		{"/v1/services", "min_uptime_30d=100.1", "min_uptime_30d", `must be a number from 0 to 100; got "100.1"`},
 		{"/v1/services", "category=" + strings.Repeat("x", 101), "category",
 			"must have at most 100 characters; got 101"},
 		{"/v1/services", "category=%", "category", `must be percent-encoded UTF-8; got "%"`},

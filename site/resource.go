@@ -26,6 +26,8 @@ type ServiceListItem struct {
 	RiskReason        *string  `json:"risk_reason"` // the most serious flag in words; null without one
 	PausedAt          *Time    `json:"paused_at,omitempty"`
 	DelistedAt        *Time    `json:"delisted_at,omitempty"`
+
+	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
 }
 
 // ServiceDetail is the data of /v1/services/{slug}.

@@ -116,9 +116,6 @@ var Files = []File{
 		"A block of the log of a service's change records."},
 	{"service-changes-type-block", "/v1/changes/service={slug}/type={type}/block={block}.json",
 		List[ChangeRecord, BlockMeta]{}, "A block of the log of one type of a service's change records."},
-	{"search", "/" + SearchFile, SearchIndex{}, "Index of the search shards, with the number of rows in each."},
-	{"search-shard", "/" + searchFolder + "{letters}.json", List[ServiceListItem, TotalMeta]{},
-		"Services whose name has a word that starts with these letters, by slug."},
 	{"rows", "/" + rowsFolder + "{number}.json", List[ServiceRow, TotalMeta]{},
 		"A block of " + strconv.Itoa(RowsPerBlock) + " services, in the order of the slugs in the index."},
 	{"column", "/" + columnsFolder + "{column}.json", One[[]any]{},
@@ -163,8 +160,6 @@ var Segments = []Segment{
 	{"sha256", "^[0-9a-f]{64}$", 64, "SHA-256 of the URL in normal form, in hexadecimal"},
 	{"caip2", "^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$", 41, "CAIP-2 id of the network"},
 	{"address", "^[!-~]+$", maxRecipient, "Address of the recipient, as its network writes it"},
-	{"letters", "^[A-Za-z0-9._~-]+$", 24, "One or two letters, folded; a byte outside A-Za-z0-9._- is written as " +
-		"a tilde and two hexadecimal digits"},
 	{"shard", "^[0-9a-f]{2}$", 2, "First two digits of a hash"},
 	{"type", "^[a-z_]+$", 32, "Type of change records"},
 	{"terms", "^(_[0-9a-f]{2}|[a-z0-9][a-z0-9-]*)$", 64, "A term, or its first two characters; _ and the last two " +

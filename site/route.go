@@ -16,7 +16,6 @@ const (
 	RuleWindow  Rule = "window"  // a page, cut from at most two neighbouring files of 100 rows
 	RuleLog     Rule = "log"     // rows of a log, cut from at most two blocks, newest first
 	RuleTrim    Rule = "trim"    // the newest part of one file with the whole history
-	RuleSearch  Rule = "search"  // the matching rows of one shard, then cut as a window
 	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
 	RuleRank    Rule = "rank"    // the services that package best ranks by columns and rows
@@ -101,8 +100,6 @@ var (
 		About: "Rows to skip, counted from the newest"}
 	paramPeriod = Param{Name: "period", Kind: KindChoice, Trim: true, Values: Periods, Default: "90d",
 		About: "Period that ends today"}
-	paramStatus = Param{Name: "status", Kind: KindChoice, Filter: true,
-		Values: []string{StatusOnline, StatusDegraded, StatusOffline}, About: "Only services with this status"}
 )
 
 // paramText is the text of a search by what services do.
@@ -179,20 +176,35 @@ func bestParams() []Param {
 // maxRecommendations is the maximum number of recommendations in a response.
 const maxRecommendations = 20
 
+// servicesParams returns the parameters of /v1/services. Lists by network, status and category are files, in the orders
+// of the contract; any other filter or order is a scan.
+func servicesParams() []Param {
+	filters := rowFilters(RuleScan)
+	for i := range filters {
+		switch p := &filters[i]; p.Name {
+		case "status":
+			p.Values, p.Elsewhere = Statuses[:3], map[string]string{StatusUnknown: "/v1/search"}
+			p.Rule = ""
+		case "network", "category":
+			p.Rule = ""
+		}
+	}
+	scanned := []string{OrderVolume, OrderBuyers, OrderGrade, OrderResponse}
+	return append(filters,
+		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
+			About: "Only services whose name has, for each word of this text, a word that starts with it"},
+		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{IncludeAssessment}, Rule: RuleScan,
+			About: "What to add to each row: assessment for the compact assessment"},
+		Param{Name: "sort", Kind: KindChoice, Values: slices.Concat(Orders, scanned), Default: OrderNewest,
+			Rule: RuleScan, RuleValues: scanned, About: "Order of the list"},
+		paramPerPage, paramPage)
+}
+
 // Routes is the only list of routes and parameters: requests are validated by it, and keys, files and documents are
 // derived from it.
 var Routes = []Route{
 	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json",
-		About: "Listed services, filtered, sorted and paginated.", Params: []Param{
-			{Name: "network", Kind: KindText, Filter: true,
-				About: "Only services that accept payment on the network with this abbreviation"},
-			paramStatus,
-			{Name: "category", Kind: KindText, Filter: true, About: "Only services in this category"},
-			{Name: "q", Kind: KindText, Filter: true, Rule: RuleSearch,
-				About: "Only services whose name has, for each word of this text, a word that starts with it"},
-			{Name: "sort", Kind: KindChoice, Values: Orders, Default: OrderNewest, About: "Order of the list"},
-			paramPerPage, paramPage,
-		}},
+		About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
 	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
 			"reason. Services that match but are excluded are in meta, with reasons."},

@@ -43,17 +43,14 @@ type ServiceRow struct {
 	Endpoints  []RowEndpoint     `json:"endpoints"` // the first MaxRowEndpoints active ones
 }
 
+// IncludeAssessment is the member that a request may embed in each row of /v1/services.
+const IncludeAssessment = "assessment"
+
 // Limits of the endpoints in a ServiceRow.
 const (
 	MaxRowEndpoints   = 25
 	MaxRowDescription = 200 // characters of an endpoint's description
 )
-
-// AssessedItem is a row of /v1/services with include=assessment.
-type AssessedItem struct {
-	ServiceListItem
-	Assessment *CompactAssessment `json:"assessment,omitempty"`
-}
 
 // CompactAssessment is what a choice between services needs of their details. A null is unknown.
 type CompactAssessment struct {
@@ -107,6 +104,17 @@ type RowParts struct {
 	Item       []byte // the members of a ServiceListItem without braces
 	Assessment []byte // a CompactAssessment
 	Endpoints  []byte // an array of RowEndpoint
+}
+
+// Line returns the row of /v1/services: a ServiceListItem, with its assessment or without.
+func (p RowParts) Line(assessed bool) []byte {
+	b := make([]byte, 0, len(p.Item)+len(p.Assessment)+len(beforeAssessment)+2)
+	b = append(append(b, '{'), p.Item...)
+	if assessed {
+		b = append(b, beforeAssessment[:len(beforeAssessment)-1]...)
+		b = append(b, p.Assessment...)
+	}
+	return append(b, '}')
 }
 
 // SplitRow returns the parts of an encoded ServiceRow, which are slices of row, and false for other bytes.

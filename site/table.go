@@ -48,10 +48,6 @@ var Rules = []RuleText{
 	{RuleLog,
 		"Rows are numbered from the oldest and stored in blocks of 100. The requested rows, counted from the " +
 			"newest, are in at most two blocks."},
-	{RuleSearch,
-		"The smallest shard that contains every match is read. A row matches if each word of the query is the " +
-			"beginning of a word of its name; case and diacritics are ignored. Then the matching rows are filtered, " +
-			"sorted and paginated. A query without words matches nothing."},
 	{RuleCatalogue,
 		"Each filter compares one column of the catalogue, a file with the values of every row. The rows that " +
 			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
@@ -59,6 +55,11 @@ var Rules = []RuleText{
 	{RuleRank,
 		"The columns of a snapshot select services and say how good they are, and their rows which endpoint to " +
 			"use. The methodology page has the formula."},
+	{RuleScan,
+		"Each filter compares one column, a file with a value of every service. The services that pass all filters " +
+			"are sorted by the column of the order: nulls are last, and ties are sorted by slug. The page is read " +
+			"from the blocks of rows that contain them. A text is compared by words: each word of it is the " +
+			"beginning of a word of the column, ignoring case and diacritics; a text without words matches nothing."},
 	{RuleLookup, "The first two hexadecimal digits of the hash in the path name a shard. The response is one row " +
 		"of that shard."},
 }

@@ -64,12 +64,12 @@ func TestStrict(t *testing.T) {
 	if !errors.As(err, &unknown) {
 		t.Fatalf("error %v, want an UnknownError", err)
 	}
-	want := "unknown parameters: verifed, categry (did you mean category?)"
+	want := "unknown parameters: verifed (did you mean verified?), categry (did you mean category?)"
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff([]site.ErrorField{
-		{Field: "verifed", Message: "is not a parameter of this path"},
+		{Field: "verifed", Message: "is not a parameter of this path; did you mean verified?"},
 		{Field: "categry", Message: "is not a parameter of this path; did you mean category?"},
 	}, unknown.Fields()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -39,7 +39,6 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputeChanges,
 	recomputeEconomics,
 	recomputeLookups,
-	recomputeSearch,
 	recomputeCatalogue,
 	recomputeDocuments,
 	recomputeRecipients,

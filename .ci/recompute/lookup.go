@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/snapshot"
@@ -263,33 +261,6 @@ func figureRecipient(r *snapshot.Report, row snapshot.Node, normal string, place
 		r.Figure(lookupRule, of.Get("endpoint_count"), len(by[s]))
 		r.Figure(lookupRule, of.Get("min_price_usd"), least.Number())
 	}
-}
-
-// recomputeSearch computes the shards of the search by name: one for the first letter and one for the first two letters
-// of each word, with rows by slug.
-func recomputeSearch(d *directory, r *snapshot.Report) {
-	shards := map[string][]*service{}
-	for _, s := range d.services {
-		letters := map[string]bool{}
-		for _, word := range strings.FieldsFunc(strings.ToLower(s.detail.Get("name").Text()), func(c rune) bool {
-			return !unicode.IsLetter(c) && !unicode.IsNumber(c)
-		}) {
-			runes := []rune(word)
-			letters[string(runes[:1])] = true
-			letters[string(runes[:min(2, len(runes))])] = true
-		}
-		for shard := range letters {
-			shards[shard] = append(shards[shard], s)
-		}
-	}
-	sizes := map[string]any{}
-	for _, shard := range slices.Sorted(maps.Keys(shards)) {
-		sizes[shard] = len(shards[shard])
-		file := d.snap.JSON("v1/search/" + escape(shard) + ".json")
-		d.figureRows(r, file.Get("data"), shards[shard])
-		r.Figure(listRule, file.At("meta", "total"), len(shards[shard]))
-	}
-	r.Figure(listRule, d.snap.JSON("v1/search.json").Get("shards"), sizes)
 }
 
 // recomputeCatalogue computes the list of paid endpoints in the format of a facilitator's catalogue.

@@ -339,6 +339,15 @@ func (x Examples) parameter(p *site.Param) parameter {
 		return out
 	case site.KindChoice:
 		out.Schema.Enum = values
+	case site.KindBoolean:
+		out.Schema = &schema.Schema{Type: "boolean"}
+		return out
+	case site.KindDecimal:
+		out.Schema = &schema.Schema{Type: "number", Minimum: new(0)}
+		if p.Max > 0 {
+			out.Schema.Maximum = &p.Max
+		}
+		return out
 	case site.KindSnapshot:
 		out.Schema.Pattern = site.SnapshotPattern
 	case site.KindAddress:

@@ -155,6 +155,13 @@ func paramText(p *site.Param) referenceParam {
 		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
 	case site.KindChoice:
 		out.Allowed = strings.Join(p.Values, ", ")
+	case site.KindBoolean:
+		out.Allowed = "true or false"
+	case site.KindDecimal:
+		out.Allowed = "a number from 0, such as 0.01"
+		if p.Max > 0 {
+			out.Allowed = "a number from 0 to " + display.Number(int64(p.Max))
+		}
 	case site.KindSnapshot:
 		out.Allowed = "id of a snapshot"
 	case site.KindSet:

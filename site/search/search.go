@@ -5,8 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tollbook/site"
-
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -80,54 +78,15 @@ func isUnspaced(r rune) bool {
 	return r >= 0x1100 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul))
 }
 
-// ShardsOf returns the letters of the shards that a name belongs to, without duplicates, in the order of its words.
-func ShardsOf(name string) []string {
-	var shards []string
-	seen := map[string]bool{}
-	for _, w := range Words(Fold(name)) {
-		_, one := utf8.DecodeRuneInString(w)
-		_, next := utf8.DecodeRuneInString(w[one:])
-		for _, letters := range []string{w[:one], w[:one+next]} {
-			if !seen[letters] {
-				seen[letters] = true
-				shards = append(shards, letters)
-			}
-		}
-	}
-	return shards
-}
-
 // Query is a search for names by words.
 type Query struct {
-	runs   []string // each must begin a word of the name; the words inside a run then begin one too
-	shards []string // the first one or two letters of each word; any of these shards contains every match
+	runs []string // each must begin a word of the name; the words inside a run then begin one too
 }
 
 // NewQuery returns the Query of a text that a reader typed.
 func NewQuery(query string) Query {
-	all, runs := wordsAndRuns(Fold(query))
-	s := Query{runs: runs}
-	for _, w := range all {
-		_, one := utf8.DecodeRuneInString(w)
-		_, next := utf8.DecodeRuneInString(w[one:])
-		s.shards = append(s.shards, w[:one+next])
-	}
-	return s
-}
-
-// Shard returns the letters of the smallest shard that contains every match. ok is false if nothing can match: the
-// query has no word, or one that begins no word in the directory.
-func (s Query) Shard(index site.SearchIndex) (letters string, ok bool) {
-	for _, shard := range s.shards {
-		rows, exists := index.Shards[shard]
-		if !exists {
-			return "", false
-		}
-		if !ok || rows < index.Shards[letters] {
-			letters, ok = shard, true
-		}
-	}
-	return letters, ok
+	_, runs := wordsAndRuns(Fold(query))
+	return Query{runs: runs}
 }
 
 // Matches reports whether every word of the query begins some word of a name. words are the Words of the folded name.

@@ -50,7 +50,7 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 	}
 	if listed, err := h.isListedShard(snap, key); err != nil {
 		return "", nil, err
-	} else if listed {
+	} else if listed || index.HasScanKey(key) {
 		return "", nil, missingError(key)
 	}
 	return "", nil, site.ErrNotFound
@@ -91,10 +91,10 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 			_, listed := index.Lists[q.Scope().ListKey()]
 			cut = func() (*body, error) { return h.changes(snap, q, v.built, listed) }
 		}
-	case site.RuleSearch:
-		cut = func() (*body, error) { return h.search(snap, q) }
 	case site.RuleCatalogue:
 		cut = func() (*body, error) { return h.catalogue(snap, q, index) }
+	case site.RuleScan:
+		cut = func() (*body, error) { return h.scan(snap, index, q) }
 	case site.RuleLookup:
 		cut = func() (*body, error) { return h.lookup(snap, q) }
 	case site.RuleTrim:

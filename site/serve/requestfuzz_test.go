@@ -28,12 +28,17 @@ func FuzzRequest(f *testing.F) {
 		f.Add(c, "gzip;q=0.5, *;q=0", `W/"x", "y`)
 	}
 	for _, c := range []string{"GET /v1/services?q=%E4%BA%AC+ac&status=online&sort=cheapest&page=2",
-		"GET /v1/search/~e4~ba~ac.json", "GET /v1/lookup/pay-to/eip155:8453/0xAb.json"} {
+		"GET /v1/services?verified=true&max_price_usd=0.01&sort=volume&include=assessment", "GET /v1/rows/99.json",
+		"GET /v1/lookup/pay-to/eip155:8453/0xAb.json"} {
 		f.Add(c, "", "")
 	}
 	w := newWorld(f, 120)
+	services := nasty(120, nameParts)
+	for i := range services {
+		services[i].Slug = w.services[i].slug
+	}
 	for _, more := range []map[string][]byte{
-		searchFiles(f, nasty(120, nameParts)), lookupFiles(f, []string{"https://api.acme.test/"},
+		scanFiles(f, services), lookupFiles(f, []string{"https://api.acme.test/"},
 			[]string{"eip155:8453/0xab"}),
 	} {
 		delete(more, site.IndexFile)

@@ -323,7 +323,6 @@ var logFields = map[string]Field{
 	"LogPack.first":   {About: "First block in the pack"},
 	"last":            {About: "Last block in the pack"},
 	"BlockMeta.first": {About: "Number of the first row"},
-	"shards":          {About: "Number of rows in each shard, by the shard's letters"},
 	"api_version":     {About: "Version of this description"},
 	"aliases":         {About: "Path prefixes that are served as other prefixes"},
 	"from":            {About: "The prefix in the request"},

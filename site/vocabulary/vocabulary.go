@@ -37,7 +37,6 @@ func TypeAbout(typeName string) string { return types[typeName] }
 var types = map[string]string{
 	"ServiceListItem":   "A service in a list.",
 	"ServiceRow":        "A service in a list, with what search and recommendations read of it.",
-	"AssessedItem":      "A service in a list.",
 	"CompactAssessment": "What a choice between services needs of their assessments. A null is unknown.",
 	"RowEndpoint":       "One paid endpoint of a service, in short.",
 	"ServiceDetail":     "A service with endpoints, prices, uptime and assessment.",
@@ -139,7 +138,6 @@ var types = map[string]string{
 	"TermIndex":          "Index of the files of terms.",
 	"Term":               "A word or concept, and the services that have it.",
 	"Vocabulary":         "Every word of the directory.",
-	"SearchIndex":        "Shards of the search index.",
 	"RouteTable":         "What a program needs to answer requests from the files of a snapshot.",
 	"Alias":              "A path prefix that is served as another prefix.",
 	"TableLimits":        "Limits that apply to requests.",

@@ -128,7 +128,7 @@ func (n Node) Kind() string {
 		if strings.Contains(key, "/") {
 			return ".{name}" // such as the total of a list in v1/index.json
 		}
-		if n.Up.Up != nil && (n.File == "v1/lookup.json" || n.File == "v1/search.json") && key == n.Key {
+		if n.Up.Up != nil && n.File == "v1/lookup.json" && key == n.Key {
 			return ".{shard}"
 		}
 		return "." + key
@@ -194,7 +194,7 @@ var fileNames = []struct {
 	{regexp.MustCompile(`^v1/facilitators/timeframe=.*`), "v1/facilitators/{list}"},
 	{regexp.MustCompile(`^(v1/|)facilitators/[^/.{]+`), "${1}facilitators/{id}"},
 	{regexp.MustCompile(`^discovery/resources/.*`), "discovery/resources/{list}"},
-	{regexp.MustCompile(`^v1/search/.*`), "v1/search/{word}"},
+	{regexp.MustCompile(`^v1/rows/.*`), "v1/rows/{n}"},
 	{regexp.MustCompile(`^v1/lookup/([^/]*)/.*`), "v1/lookup/$1/{hash}"},
 	{regexp.MustCompile(`^v1/terms/.*`), "v1/terms/{letters}"},
 	{regexp.MustCompile(`^discovery/columns/.*`), "discovery/columns/{name}"},

@@ -70,7 +70,6 @@ type contract struct {
 	Expose         string                `json:"expose"`
 	ExposeZip      string                `json:"exposeZip"`
 	Policy         string                `json:"policy"`
-	SearchFile     string                `json:"searchFile"`
 	LookupFile     string                `json:"lookupFile"`
 	MaxSlug        int                   `json:"maxSlug"`
 	MaxFacilitator int                   `json:"maxFacilitator"`
@@ -115,9 +114,8 @@ func Worker(o Cloudflare) ([]byte, error) {
 	data.Search = string(tables)
 	data.Script = string(search.Script)
 	fill(&data.Contract, contract{
-		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile,
-		LookupFile: site.LookupFile,
-		MaxSlug:    site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
+		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: site.LookupFile,
+		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
 		ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})

@@ -70,6 +70,17 @@ func (w *world) script(t *testing.T) []call {
 	}
 	list = append(list, w.catalogue(t)...)
 	list = append(list, searches(r)...)
+	for _, p := range site.ByName("services").Params { // every filter and order with others
+		for _, v := range values(&p) {
+			get("/v1/services?network=BSE&status=online&max_price_usd=0.05&" + p.Name + "=" + v + "&per_page=7")
+			get("/v1/services?verified=false&sort=volume&" + p.Name + "=" + v + "&include=assessment&per_page=3")
+		}
+	}
+	for _, v := range []string{"imported", "imported:file", "submitted", "GET", "POST", "eip155:1"} {
+		get("/v1/services?source=" + v)
+		get("/v1/services?method=" + v)
+		get("/v1/services?network=" + v + "&sort=response")
+	}
 	list = append(list, w.lookups(t)...)
 	list = append(list, w.odd()...)
 	for _, c := range slices.Clone(list)[:] {
@@ -143,10 +154,15 @@ func values(p *site.Param) []string {
 		for _, v := range p.Values {
 			list = append(list, v, strings.ToUpper(v), url.QueryEscape(v+" "), v+"&"+p.Name+"=nope", "&"+p.Name+"="+v)
 		}
-		if p.Kind == site.KindSet {
+		if p.Kind == site.KindSet && len(p.Values) > 1 {
 			list = append(list, p.Values[0]+","+p.Values[1], p.Values[1]+","+p.Values[0], p.Values[1]+"%2C"+p.Values[0],
 				",", ",,"+p.Values[0]+",", p.Values[0]+",nope", p.Values[0]+","+p.Values[0])
 		}
+	case site.KindBoolean:
+		list = append(list, "true", "false", "True", "1", "true%20")
+	case site.KindDecimal:
+		list = append(list, "0", "0.01", "00.010", "1.", ".5", "-1", "1e3", "100", "100.1", "0.0000000000000000001",
+			"1234567890123456789")
 	case site.KindInteger:
 		for _, n := range []int{p.Min - 1, p.Min, p.Min + 1, 7, 25, 99, 100, p.Max - 1, p.Max, p.Max + 1} {
 			list = append(list, strconv.Itoa(n))
@@ -173,6 +189,10 @@ func randomQuery(r *rand.Rand, route *site.Route) string {
 			v = p.Values[r.IntN(len(p.Values))]
 		case p.Kind == site.KindInteger:
 			v = strconv.Itoa([]int{1, 2, 3, 25, 100, p.Min, p.Max, p.Min + r.IntN(120)}[r.IntN(8)])
+		case p.Kind == site.KindBoolean:
+			v = []string{"true", "false"}[r.IntN(2)]
+		case p.Kind == site.KindDecimal:
+			v = []string{"0", "0.01", "0.5", "99.5"}[r.IntN(4)]
 		case p.Name == "service":
 			v = []string{"lanternfish-chat", "odd-0-00", "nope"}[r.IntN(3)]
 		case p.Kind == site.KindText:

@@ -149,7 +149,7 @@ func (w *world) serve(t *testing.T) {
 	}
 	defer snap.Release()
 	w.names = snap.Names()
-	for _, name := range []string{site.IndexFile, site.LookupFile, site.SearchFile, catalogueFile} {
+	for _, name := range []string{site.IndexFile, site.LookupFile, catalogueFile} {
 		if w.lines[name], err = snap.ReadFile(name); err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ async function findFile(r, snap, key) {
     if (mustHave(index, q)) throw missing(key);
     if (["trim", "search", "rank"].includes(q.route.rule)) return [key, await byRule(r, snap, q, key)];
   }
-  if (await isListedShard(r, snap, key)) throw missing(key);
+  if (await isListed(r, snap, index, key)) throw missing(key);
   throw notFound();
 }
 
@@ -80,9 +80,6 @@ async function byRule(r, snap, q, key) {
   if (!exists(index, q)) throw notFound();
   let cut;
   switch (ruleOf(q)) {
-    case "search":
-      cut = await searchNames(r, snap, q);
-      break;
     case "rank":
       cut = await best(r, snap, q, index);
       break;

@@ -1,60 +1,3 @@
-// ---- search ----
-
-async function searchNames(r, snap, q) {
-  const index = await memoize(snap, "search", async () => JSON.parse(await readText(r, snap, CONTRACT.searchFile)));
-  const [all, runs] = search.wordsAndRuns(search.fold(text(q, "q")));
-  let [letters, ok] = ["", all.length > 0];
-  for (const word of all) {
-    const shard = [...word].slice(0, 2).join("");
-    if (!Object.hasOwn(index.shards, shard)) {
-      ok = false;
-      break;
-    }
-    if (letters === "" || index.shards[shard] < index.shards[letters]) letters = shard;
-  }
-  const matching = [];
-  if (ok) {
-    const key = `v1/search/${escapeKey(letters)}.json`;
-    const [rows] = await rowsOf(r, snap, key, null);
-    if (rows.length !== index.shards[letters]) throw damaged(`${key} has ${rows.length} rows`);
-    for (const row of rows) {
-      const item = JSON.parse(row);
-      const [words] = search.wordsAndRuns(search.fold(item.name));
-      if (passes(q, item) && runs.every((run) => words.some((w) => w.startsWith(run)))) {
-        matching.push({ row, item, price: /"min_price_usd":([0-9.]+)/.exec(row)?.[1] ?? null });
-      }
-    }
-  }
-  matching.sort(compareBy(text(q, "sort")));
-  const [offset, limit] = windowOf(q);
-  return frame(
-    q.route.framing,
-    matching.slice(offset, offset + limit).map((f) => f.row),
-    windowMeta(q, matching.length),
-  );
-}
-
-function passes(q, item) {
-  const [network, status, category] = ["network", "status", "category"].map((name) => text(q, name));
-  return (
-    (!status || status === item.status) &&
-    (!category || category === item.category) &&
-    (!network || item.networks.includes(network))
-  );
-}
-
-const { order, nullsLast, decimals } = columns;
-
-function compareBy(by) {
-  const compare = {
-    newest: (a, b) => order(b.item.created_at, a.item.created_at),
-    uptime: (a, b) => nullsLast(a.item.uptime_24h, b.item.uptime_24h, (x, y) => order(y, x)),
-    cheapest: (a, b) => nullsLast(a.price, b.price, decimals),
-    endpoints: (a, b) => order(b.item.endpoint_count, a.item.endpoint_count),
-  }[by];
-  return (a, b) => compare(a, b) || order(a.item.slug, b.item.slug);
-}
-
 // ---- look-ups ----
 
 const lookups = (r, snap) =>
@@ -76,20 +19,16 @@ async function lookup(r, snap, q) {
   return "{" + row.slice(head.length) + "\n";
 }
 
-async function isListedShard(r, snap, key) {
-  const m = /^v1\/search\/(.+)\.json$/.exec(key);
-  if (key === CONTRACT.searchFile || key.startsWith("v1/search/")) {
-    const index = JSON.parse(await readText(r, snap, CONTRACT.searchFile));
-    return (
-      m !== null &&
-      Object.keys(index.shards).some((letters) => escapeKey(letters) === m[1] && index.shards[letters] > 0)
-    );
-  }
+// isListed reports whether a snapshot with this index must have a file that belongs to no route.
+async function isListed(r, snap, index, key) {
+  const [, number, name] = /^v1\/(?:rows\/(0|[1-9][0-9]*)|columns\/([a-z0-9_]+))\.json$/.exec(key) ?? [];
+  if (number) return number * SEARCH.rows_per_block < index.slugs.length;
+  if (name) return Object.hasOwn(SEARCH.columns, name);
   if (key === CONTRACT.lookupFile || key.startsWith("v1/lookup/")) {
-    const index = await lookups(r, snap);
+    const shards = await lookups(r, snap);
     return TABLE.routes.some((route) => {
       if (route.rule !== "lookup" || !key.startsWith(prefixOf(route)) || !key.endsWith(route.ext)) return false;
-      return shardsOf(index, route)[key.slice(prefixOf(route).length, -route.ext.length)] > 0;
+      return shardsOf(shards, route)[key.slice(prefixOf(route).length, -route.ext.length)] > 0;
     });
   }
   return false;
