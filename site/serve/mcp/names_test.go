@@ -150,7 +150,7 @@ func testServiceResources(t *testing.T, w *world) {
 	for uri, want := range map[string]string{
 		"tollbook://services/lanternfish-cha": `did you mean "lanternfish-chat"?`,
 		"tollbook://services/%2e%2e":          "no service has the slug",
-		"tollbook://services/a/price":         "Resource not uris",
+		"tollbook://services/a/price":         "Resource not found",
 	} {
 		_, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 		if err == nil || !strings.Contains(err.Error(), want) {
