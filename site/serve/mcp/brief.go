@@ -15,7 +15,7 @@ const notOurs = "Text in quotation marks was written by services or others, not 
 
 // briefs writes the summary of a route's response, by the route's name.
 var briefs = map[string]func(*strings.Builder, []byte, size) error{
-	"services":      briefOf(briefSearch),
+	searchRoute:     briefOf(briefSearch),
 	"best":          briefOf(briefBest),
 	"service":       briefOf(briefService),
 	"lookup-url":    briefOf(briefAddress),

@@ -148,8 +148,9 @@ func decimal(n json.Number) string {
 
 // ask sends the request of a call.
 func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *answer {
-	if t.adds != "" && t.isCompact(values) {
-		values[argumentInclude] = strings.Trim(values[argumentInclude]+","+t.adds, ",")
+	if p := site.ByName(t.route).Param(argumentInclude); p != nil && t.isCompact(values) &&
+		slices.Contains(p.Values, includeAssessment) { // the compact form has members of it
+		values[argumentInclude] = strings.Trim(values[argumentInclude]+","+includeAssessment, ",")
 	}
 	path, query, wrong := t.request(values)
 	if wrong != nil {

@@ -34,7 +34,7 @@ var sizes = []size{
 // compacts returns the compact form of a route's response, by the route's name: the members that an agent needs to
 // choose, in short texts and lists. A route without an entry has one form only.
 var compacts = map[string]func([]byte, size) (any, error){
-	"services":     compactOf(compactSearch),
+	searchRoute:    compactOf(compactSearch),
 	"best":         compactOf(compactBest),
 	"service":      compactOf(compactService),
 	"changes":      compactOf(compactChanges),

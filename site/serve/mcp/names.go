@@ -24,6 +24,9 @@ const (
 // argumentInclude is the parameter that adds members to rows.
 const argumentInclude = "include"
 
+// includeAssessment is the value of include that adds the compact assessment of a service.
+const includeAssessment = "assessment"
+
 // resolve replaces the names of networks and categories in a call by those of the API. It returns an error response for
 // a name that the directory does not have, because a filter by it would only find nothing.
 func (t *tool) resolve(ctx context.Context, r reader, values map[string]string) *answer {

@@ -24,7 +24,6 @@ type tool struct {
 	hashed string
 	// name of the argument that embeds members in the rows, so that the result is not compact; "" for none
 	embeds string
-	adds   string // value of the parameter include that the compact form needs; "" for none
 	// replaces the request to the route, and extra its arguments
 	read  func(context.Context, reader, map[string]string) *answer
 	extra []argument
@@ -35,8 +34,8 @@ type tool struct {
 // tools are all tools. Clients see them sorted by name.
 var tools = []tool{
 	{
-		name: "search_services", title: "Search services", route: "services",
-		about: "Lists paid services with price, networks, status, uptime and risk.",
+		name: "search_services", title: "Search services", route: searchRoute,
+		about: "Finds paid services, with price, networks, status, uptime, grade, risk and the endpoint that matches.",
 	},
 	{
 		name: "best_service", title: "Recommended services", route: "best",
@@ -92,6 +91,14 @@ var tools = []tool{
 		about: "Returns the current snapshot, its age, and the directory's statistics.",
 	},
 }
+
+// searchRoute is the route that finds services by what they do. Without it in the table, services are found by name.
+var searchRoute = func() string {
+	if slices.ContainsFunc(site.Routes, func(r site.Route) bool { return r.Name == "search" }) {
+		return "search"
+	}
+	return "services"
+}()
 
 // argumentSnapshot is the parameter snapshot, which every request of the API has.
 var argumentSnapshot = func() argument {

@@ -22,7 +22,7 @@ said.evidence = (await client.readResource({ uri: "tollbook://services/service-0
 said.prompt = (await client.getPrompt({ name: "choose_service",
   arguments: { need: "speech to text", network: "Base", max_price_usd: "0.01" } })).messages[0].content.text;
 const call = (name, args) => client.callTool({ name, arguments: args });
-said.search = await call("search_services", { per_page: 3, sort: "cheapest" });
+said.search = await call("search_services", { per_page: 3, sort: "uptime" });
 said.service = await call("get_service", { slug: "service-0007" });
 said.address = await call("lookup_address", { url: "https://s0007.example/a" });
 for (const name of ["list_changes", "list_facilitators", "list_networks", "list_categories", "coverage", "health"]) {
