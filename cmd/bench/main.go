@@ -17,6 +17,7 @@ import (
 	"tollbook/cmd/bench/probe"
 	"tollbook/cmd/bench/publish"
 	"tollbook/cmd/bench/read"
+	"tollbook/cmd/bench/relevance"
 	"tollbook/cmd/bench/snapshot"
 )
 
@@ -29,6 +30,7 @@ func main() {
 		probe.Command,
 		publish.Command,
 		read.Command,
+		relevance.Command,
 		snapshot.Command,
 	))
 }

@@ -397,6 +397,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/probe",
 			"cmd/bench/publish",
 			"cmd/bench/read",
+			"cmd/bench/relevance",
 			"cmd/bench/snapshot",
 			"cmd/bench/harness",
 		},
@@ -439,6 +440,10 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres/private",
 		},
 		modules: []string{"golang.org/x/sync"},
+	},
+	"cmd/bench/relevance": {
+		ours:    []string{"cmd/bench/harness", "crawl/sample", "site", "site/postgres/private", "site/search"},
+		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"cmd/bench/publish": {
 		ours: []string{
