@@ -7,7 +7,7 @@
 	if (!part || part.dataset.filled || !window.fetch) return;
 	const settings = JSON.parse(part.dataset.settings);
 	const { make, words, count, dollars, percent, millis, state, unknown } = cells;
-	const perPage = 20, maxChoices = 12;
+	const perPage = 10, maxChoices = 12; // few rows are in few files
 
 	// ---- the address ----
 

@@ -29,7 +29,7 @@ var searchRoute = func() *site.Route {
 }()
 
 // resultsQuery precedes the parameters of the reader, whose own values it replaces.
-const resultsQuery = "include=facets&per_page=20&"
+const resultsQuery = "include=facets&per_page=10&"
 
 // isSearch reports whether a path is that of the search page.
 func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }

@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 const [base, folder] = process.argv.slice(2);
 const pictures = [
 	["home", "/", "light"],
-	["services", "/services?status=online&sort=cheapest", "dark"],
+	["services", "/search?status=online&sort=price", "dark"],
 	["service", "/services/lanternfish-chat", "light"],
 	["uptime", "/services/lanternfish-chat#uptime", "dark"],
 	["facilitators", "/facilitators", "light"],
