@@ -3,6 +3,7 @@ package build
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tollbook/site"
@@ -22,12 +23,12 @@ type catalogue struct {
 	counted map[int]bool  // places of the services in the list
 	file    int           // number of the next file
 	rows    [][]byte      // of the next file
-	columns columnBuffers // of site.CatalogueColumns
+	columns columnBuffers // of site.CatalogueColumns, and the place of each row's service
 	add     addFunc
 }
 
 func newCatalogue() *catalogue {
-	return &catalogue{counted: map[int]bool{}, columns: make(columnBuffers, len(site.CatalogueColumns))}
+	return &catalogue{counted: map[int]bool{}, columns: make(columnBuffers, len(site.CatalogueColumns)+1)}
 }
 
 // count counts the rows of the service at a place. All services must be counted before the first is added.
@@ -55,7 +56,7 @@ func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []encodedRow, err e
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
 			continue
 		}
-		row, err := encodeCatalogueRow(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
+		row, err := encodeCatalogueRow(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]), place)
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +65,8 @@ func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []encodedRow, err e
 	return rows, nil
 }
 
-// encodeCatalogueRow encodes a row and its values.
-func encodeCatalogueRow(item site.CatalogueItem) (r encodedRow, err error) {
+// encodeCatalogueRow encodes a row and its values. place is that of its service.
+func encodeCatalogueRow(item site.CatalogueItem, place int) (r encodedRow, err error) {
 	if r.row, err = encode.Row(item); err != nil {
 		return r, err
 	}
@@ -75,6 +76,7 @@ func encodeCatalogueRow(item site.CatalogueItem) (r encodedRow, err error) {
 			return r, err
 		}
 	}
+	r.values = append(r.values, strconv.AppendInt(nil, int64(place), 10))
 	return r, nil
 }
 
@@ -98,12 +100,12 @@ func (c *catalogue) end() error {
 			return err
 		}
 	}
-	for i := range c.columns {
+	for i := range site.CatalogueColumns {
 		if err := c.columns.write(i, site.CatalogueColumnKey(site.CatalogueColumns[i].Name), c.add); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.columns.write(len(site.CatalogueColumns), site.CatalogueServicesFile, c.add)
 }
 
 // writeFile writes the next file. The first rows are also the window without parameters.

@@ -1,11 +1,29 @@
 package site
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+
+	"tollbook/site/encode"
+)
 
 // The rows of the catalogue are stored in files of MaxPageSize rows. A column of the catalogue is {"data":[…]} with one
 // value per row of these files.
 
 const catalogueColumns = "discovery/columns/"
+
+// CatalogueServicesFile is the key of the column with the place of each row's service in Index.Slugs, which ascends.
+const CatalogueServicesFile = "discovery/services.json"
+
+// CatalogueSearch is the framing of /discovery/search. Its results are always complete.
+var CatalogueSearch = encode.Framing{Lead: `"x402Version":2,"partialResults":false,`, Rows: "resources",
+	Meta: "pagination"}
+
+// CursorPagination is the pagination of /discovery/search.
+type CursorPagination struct {
+	Limit  int     `json:"limit"`
+	Cursor *string `json:"cursor"` // of the next page; null on the last
+}
 
 // CatalogueColumnKey returns the key of a column of the catalogue.
 func CatalogueColumnKey(name string) string { return catalogueColumns + name + ".json" }
@@ -17,7 +35,7 @@ func hasCatalogueKey(key string) bool {
 			return true
 		}
 	}
-	return false
+	return key == CatalogueServicesFile
 }
 
 // CatalogueColumn is a column of the catalogue. Its values are lists of texts.
@@ -88,3 +106,44 @@ func (q Query) Unfiltered() Query {
 	}
 	return q
 }
+
+// paramCursor is the parameter with a cursor: the id of a snapshot, a dot and the number of results to skip. Its id
+// selects the snapshot, so that all pages come from one.
+const paramCursor = "cursor"
+
+// maxCursorDigits is the maximum length of the number in a cursor.
+const maxCursorDigits = 9
+
+// catalogueSearchParams returns the parameters of /discovery/search.
+func catalogueSearchParams() []Param {
+	query := Param{Name: "query", Kind: KindText, Filter: true, Max: 400,
+		About: "What the service must do, in words, as q of /v1/search"}
+	return append(append([]Param{query}, catalogueFilters()...), paramLimit("20"),
+		Param{Name: paramCursor, Kind: KindCursor, Filter: true,
+			About: "The cursor of the response before, which reads the next page from the same snapshot"})
+}
+
+// ErrCursorSnapshot is the error for the cursor of a snapshot that is not stored any more.
+var ErrCursorSnapshot error = &ParamError{paramCursor,
+	"is of a snapshot that is not available any more; search again without it"}
+
+// checkCursor returns an error for a text that is not a cursor.
+func (p *Param) checkCursor(v string) error {
+	id, skip, _ := strings.Cut(v, ".")
+	n, err := strconv.Atoi(skip)
+	if _, wrong := p.checkSnapshot(id); wrong != nil || err != nil || n < 0 || strconv.Itoa(n) != skip ||
+		len(skip) > maxCursorDigits {
+		return &ParamError{p.Name, "must be the cursor of a response; got " + quoteShort(v)}
+	}
+	return nil
+}
+
+// Cursor returns the number of results that q's cursor skips, and whether q has a cursor.
+func (q Query) Cursor() (skip int, ok bool) {
+	_, digits, ok := strings.Cut(q.value[paramCursor], ".")
+	skip, _ = strconv.Atoi(digits) // always valid: checkCursor accepted it
+	return skip, ok
+}
+
+// NewCursor returns the cursor of the results of a snapshot after the first skip.
+func NewCursor(snapshot string, skip int) string { return snapshot + "." + strconv.Itoa(skip) }

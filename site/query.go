@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -59,6 +60,12 @@ func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 		}
 	}
 	q.Snapshot = values[paramSnapshot]
+	if id, _, _ := strings.Cut(values[paramCursor], "."); id != "" {
+		if q.Snapshot != "" && q.Snapshot != id {
+			return Query{}, &ParamError{paramCursor, "names another snapshot than the parameter snapshot"}
+		}
+		q.Snapshot = id
+	}
 	for i := range Common {
 		delete(values, Common[i].Name)
 	}
@@ -157,6 +164,8 @@ func (p *Param) check(v string) (string, error) {
 		return v, nil
 	case KindDecimal:
 		return p.checkDecimal(v)
+	case KindCursor:
+		return v, p.checkCursor(v)
 	case KindAddress:
 		return NormalAddress(v), p.checkLength(v, p.Max)
 	case KindInteger:
@@ -171,7 +180,7 @@ func (p *Param) check(v string) (string, error) {
 	case KindSnapshot:
 		return p.checkSnapshot(v)
 	default:
-		return v, p.checkLength(v, MaxText)
+		return v, p.checkLength(v, cmp.Or(p.Max, MaxText))
 	}
 }
 

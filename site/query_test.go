@@ -208,7 +208,7 @@ func TestRouteTable(t *testing.T) {
 		if r.Ext != ".json" && r.Ext != ".html" {
 			t.Errorf("%s: keys end in %q", r.Name, r.Ext)
 		}
-		if (strings.HasPrefix(r.Pattern, "/v1/") || r.Name == "discovery") != (r.Ext == ".json") {
+		if (strings.HasPrefix(r.Pattern, "/v1/") || strings.HasPrefix(r.Pattern, "/discovery/")) != (r.Ext == ".json") {
 			t.Errorf("%s: pattern %s with extension %s", r.Name, r.Pattern, r.Ext)
 		}
 		for _, p := range r.Params {

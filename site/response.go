@@ -26,6 +26,14 @@ type CatalogueList struct {
 	Pagination  CataloguePagination `json:"pagination"`
 }
 
+// CatalogueSearchList is the body of /discovery/search.
+type CatalogueSearchList struct {
+	X402Version    int              `json:"x402Version"`
+	PartialResults bool             `json:"partialResults"` // always false
+	Resources      []CatalogueItem  `json:"resources"`
+	Pagination     CursorPagination `json:"pagination"`
+}
+
 // FacilitatorPaginationMeta is the meta of /v1/facilitators.
 type FacilitatorPaginationMeta struct {
 	PaginationMeta
@@ -70,6 +78,8 @@ var Responses = map[string]any{
 	"lookup-url":     One[AddressLookup]{},
 	"lookup-pay-to":  One[RecipientLookup]{},
 	"discovery":      CatalogueList{},
+
+	"discovery-search": CatalogueSearchList{},
 }
 
 // File is a JSON file that is served at its own path but belongs to no route: an index or block that rules read, or a
@@ -132,6 +142,8 @@ var Files = []File{
 	{"service-badge", "/services/{slug}/badge.json", Badge{},
 		"Status of a service in the format of shields.io endpoint badges; badge.svg in the same folder is the " +
 			"picture."},
+	{"catalogue-services", "/" + CatalogueServicesFile, One[[]int]{},
+		"The service of each row of the catalogue, as its place in the slugs of the index."},
 	{"catalogue-column", "/" + catalogueColumns + "{column}.json", One[[][]string]{},
 		"One member of all rows of the catalogue, in their order. The parameters in " + RoutesFile + " name the " +
 			"column that they compare."},

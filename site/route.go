@@ -29,11 +29,12 @@ type Kind string
 
 const (
 	KindChoice  Kind = "choice"  // one of Values
-	KindText    Kind = "text"    // any text up to 100 characters
+	KindText    Kind = "text"    // any text up to Max characters, or 100
 	KindInteger Kind = "integer" // decimal digits between Min and Max
 	KindSet     Kind = "set"     // any of Values, separated by commas; sorted and without duplicates in a key
 	KindBoolean Kind = "boolean" // true or false
 	KindDecimal Kind = "decimal" // an exact number from 0 with up to 18 digits before and after the point
+	KindCursor  Kind = "cursor"  // where the next page of a response starts, as that response says
 	KindAddress Kind = "address" // a recipient's address up to Max characters; in a key as NormalAddress
 )
 
@@ -287,6 +288,11 @@ var Routes = []Route{
 			paramLimit("100"),
 			Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "Rows to skip"},
 		)},
+	{Name: "discovery-search", Pattern: "/discovery/search", Rule: RuleCatalogue, Ext: ".json",
+		Framing: CatalogueSearch,
+		About: "Paid endpoints of the services that do what a text says, in the format of a facilitator's catalogue: " +
+			"the best services first, and their endpoints that match before the others. Without a text, all endpoints.",
+		Params: catalogueSearchParams()},
 
 	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "Overview of the directory."},
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list of services " +

@@ -51,7 +51,8 @@ var Rules = []RuleText{
 	{RuleCatalogue,
 		"Each filter compares one column of the catalogue, a file with the values of every row. The rows that " +
 			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
-			"options if one of its options passes all of them."},
+			"options if one of its options passes all of them. A text orders rows by the score of their service, as " +
+			"/v1/search does; of one service, rows with a path or description that matches come first."},
 	{RuleRank,
 		"The columns of a snapshot select services and say how good they are, and their rows which endpoint to " +
 			"use. The methodology page has the formula."},

@@ -199,7 +199,7 @@ func (x Examples) text(name string) string {
 		return item.Category
 	case "service":
 		return item.Slug
-	case "q":
+	case "q", "query":
 		first, _, _ := strings.Cut(display.Line(item.Name, display.MaxName), " ")
 		return first
 	}

@@ -358,7 +358,7 @@ func (x Examples) parameter(p *site.Param) parameter {
 		out.Style, out.Explode = "form", new(false)
 		return out
 	default:
-		out.Schema.MaxLength = site.MaxText
+		out.Schema.MaxLength = cmp.Or(p.Max, site.MaxText)
 	}
 	if p.Default != "" {
 		out.Schema.Default = p.Default

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -168,8 +169,10 @@ func paramText(p *site.Param) referenceParam {
 		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
 	case site.KindAddress:
 		out.Allowed = fmt.Sprintf("address up to %d characters", p.Max)
+	case site.KindCursor:
+		out.Allowed = "cursor of a response"
 	default:
-		out.Allowed = fmt.Sprintf("text up to %d characters", site.MaxText)
+		out.Allowed = fmt.Sprintf("text up to %d characters", cmp.Or(p.Max, site.MaxText))
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 		if mustHave(index, q) {
 			return "", nil, missingError(key)
 		}
-		if r := q.Route.Rule; r == site.RuleTrim || r == site.RuleRank { // no file, even without parameters
+		if hasNoFile(q.Route) {
 			b, err := h.cutByRule(v, snap, q, key)
 			return key, b, err
 		}
@@ -56,6 +56,11 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 	return "", nil, site.ErrNotFound
 }
 
+// hasNoFile reports whether a request may have no file even without parameters.
+func hasNoFile(r *site.Route) bool {
+	return r.Rule == site.RuleTrim || r.Rule == site.RuleRank || r.Rule == site.RuleCatalogue
+}
+
 // mustHave reports whether every complete snapshot with this index has a file for q.
 func mustHave(index *site.Index, q site.Query) bool {
 	if !index.Has(q) {
@@ -64,7 +69,7 @@ func mustHave(index *site.Index, q site.Query) bool {
 	switch q.Route.Rule {
 	case site.RuleTrim:
 		return !q.NeedsTrim()
-	case site.RuleRank:
+	case site.RuleRank, site.RuleCatalogue:
 		return false
 	}
 	if q.Route.Ext == ".html" && q.Paged() {
@@ -92,7 +97,9 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 			cut = func() (*body, error) { return h.changes(snap, q, v.built, listed) }
 		}
 	case site.RuleCatalogue:
-		cut = func() (*body, error) { return h.catalogue(snap, q, index) }
+		if cut = func() (*body, error) { return h.catalogue(snap, q, index) }; q.Route.Rule == site.RuleCatalogue {
+			cut = func() (*body, error) { return h.catalogueSearch(snap, q, index) }
+		}
 	case site.RuleScan:
 		cut = func() (*body, error) { return h.scan(snap, index, q) }
 	case site.RuleLookup:

@@ -216,6 +216,9 @@ func (h *handler) get(w *responseWriter, r *http.Request) {
 	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
 	snap, openErr := h.open(q.Snapshot)
 	if openErr != nil {
+		if _, ok := q.Cursor(); ok && errors.Is(openErr, output.ErrNotRetained) {
+			openErr = site.ErrCursorSnapshot
+		}
 		h.fail(w, r, cmp.Or(err, openErr))
 		return
 	}

@@ -68,6 +68,9 @@ var logFields = map[string]Field{
 	"pagination":                      {About: "Position of this page in the catalogue"},
 	"limit":                           {About: "Number of rows requested"},
 	"offset":                          {About: "Number of rows skipped"},
+	"resources":                       {About: "The endpoints, the best first"},
+	"partialResults":                  {About: "Always false: the cursor leads to every result"},
+	"CursorPagination.cursor":         {About: "Value of the parameter cursor for the next page; null on the last"},
 	"CatalogueItem.resource":          {About: "URL to call"},
 	"CatalogueItem.type":              {About: "Kind of resource", Values: []string{"http"}},
 	"CatalogueItem.description":       {About: "Description, as the service gives it"},
@@ -352,7 +355,7 @@ var logFields = map[string]Field{
 	"kind": {
 		About: "Type of its value",
 		Values: []string{string(site.KindChoice), string(site.KindText), string(site.KindInteger),
-			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress),
+			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress), string(site.KindCursor),
 			string(site.KindSnapshot)},
 	},
 	"filter": {

@@ -149,6 +149,8 @@ var types = map[string]string{
 	"PricePoint":          "A UTC day on which a service's amounts changed or were first seen.",
 	"ScorePoint":          "A UTC day with a counted check.",
 	"CatalogueList":       "The directory in the format of a facilitator's catalogue.",
+	"CatalogueSearchList": "Paid endpoints that a search found, in the format of a facilitator's catalogue.",
+	"CursorPagination":    "Position of a page in the results of a search.",
 	"CataloguePagination": "Position of a page in the catalogue.",
 	"CatalogueItem":       "An active endpoint with its current prices.",
 	"CatalogueAccept":     "One payment option in the format of version 2 of the protocol.",
