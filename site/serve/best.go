@@ -15,12 +15,11 @@ import (
 )
 
 // best returns the recommendations for a request, by the rule of package best.
-func (h *handler) best(snap *output.Snapshot, q site.Query, slugs []string, built time.Time) (*body, error) {
+func (h *handler) best(snap *output.Snapshot, q site.Query, index *site.Index, built time.Time) (*body, error) {
 	list, meta, err := best.Find(q, best.Source{
-		Now: built, Slugs: slugs,
-		Column: func(name string) (*columns.Column, error) { return h.readColumn(snap, name, len(slugs)) },
+		Now: built, Slugs: index.Slugs, Column: h.columnReader(snap, index),
 		Search: func(text string) (*search.Result, error) { return h.findText(snap, text) },
-		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, int(place)) },
+		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, index, int(place)) },
 	})
 	if err != nil {
 		return nil, err
@@ -42,21 +41,14 @@ func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*column
 }
 
 // readRow returns the row of the service at a place.
-func (h *handler) readRow(snap *output.Snapshot, place int) (*site.ServiceRow, error) {
-	key := site.RowsKey(place / site.RowsPerBlock)
-	of, err := readCachedFile(h, snap, key, "rows", func(data []byte) (*fileRows, error) {
-		rows, _, err := encode.Framing{}.Split(data)
-		return &fileRows{rows: rows, bytes: len(data)}, err
-	})
+func (h *handler) readRow(snap *output.Snapshot, index *site.Index, place int) (*site.ServiceRow, error) {
+	block, err := h.rowBlock(snap, index, place/site.RowsPerBlock)
 	if err != nil {
 		return nil, err
 	}
-	if place%site.RowsPerBlock >= len(of.rows) {
-		return nil, fmt.Errorf("file %s: %w: it has %d rows", key, archive.ErrDamaged, len(of.rows))
-	}
 	row := &site.ServiceRow{}
-	if err := json.Unmarshal(of.rows[place%site.RowsPerBlock], row); err != nil {
-		return nil, fmt.Errorf("file %s: %w: %w", key, archive.ErrDamaged, err)
+	if err := json.Unmarshal(block.rows[place%site.RowsPerBlock], row); err != nil {
+		return nil, fmt.Errorf("read row of %s: %w: %w", index.Slugs[place], archive.ErrDamaged, err)
 	}
 	return row, nil
 }

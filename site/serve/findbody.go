@@ -107,7 +107,7 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 	case site.RuleTrim:
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
 	case site.RuleRank:
-		cut = func() (*body, error) { return h.best(snap, q, index.Slugs, v.built) }
+		cut = func() (*body, error) { return h.best(snap, q, index, v.built) }
 	default:
 		if mustHave(index, q) {
 			return nil, missingError(key)
