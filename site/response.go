@@ -53,6 +53,7 @@ type Shard[T any] struct {
 // the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
 var Responses = map[string]any{
 	"services":       List[ServiceListItem, PaginationMeta]{},
+	"search":         List[SearchResult, SearchMeta]{},
 	"best":           List[Recommendation, RankingMeta]{},
 	"service":        One[ServiceDetail]{},
 	"uptime":         One[[]UptimeDataPoint]{},

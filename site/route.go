@@ -18,6 +18,7 @@ const (
 	RuleTrim    Rule = "trim"    // the newest part of one file with the whole history
 	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
+	RuleFind    Rule = "find"    // the services whose text matches, filtered and ordered by columns
 	RuleRank    Rule = "rank"    // the services that package best ranks by columns and rows
 
 	// RuleCatalogue is the rule for the rows of the catalogue that its columns select.
@@ -206,6 +207,9 @@ func servicesParams() []Param {
 var Routes = []Route{
 	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json",
 		About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
+	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json",
+		About:  "Services that do what a text says, with their endpoints, filtered, sorted and paginated.",
+		Params: searchParams()},
 	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
 			"reason. Services that match but are excluded are in meta, with reasons."},

@@ -53,6 +53,11 @@ var Rules = []RuleText{
 			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
 			"options if one of its options passes all of them. A text orders rows by the score of their service, as " +
 			"/v1/search does; of one service, rows with a path or description that matches come first."},
+	{RuleFind,
+		"Words and phrases of the query are read as terms: stems, concepts and beginnings of words. The files of " +
+			"these terms give each service's score. The services that match and pass all filters, which compare " +
+			"columns, are sorted by score or by the column of the order, ties by slug. The page is read from the " +
+			"blocks of rows that contain them."},
 	{RuleRank,
 		"The columns of a snapshot select services and say how good they are, and their rows which endpoint to " +
 			"use. The methodology page has the formula."},

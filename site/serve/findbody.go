@@ -21,7 +21,7 @@ func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q site.Query)
 	if q.Route == nil {
 		return h.namedFile(v, snap, key)
 	}
-	if m, ok := snap.Lookup(key); ok && (q.Bare || !q.NeedsTrim()) {
+	if m, ok := snap.Lookup(key); ok && q.Route.Rule != site.RuleFind && (q.Bare || !q.NeedsTrim()) {
 		b, err := h.file(m)
 		return key, b, err
 	}
@@ -29,9 +29,12 @@ func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q site.Query)
 	return key, b, err
 }
 
+// searchKey is the key of a search without parameters, which has no file. Older snapshots have an index of that name.
+const searchKey = "v1/search.json"
+
 // namedFile returns the file that a path names. A missing file is a 404, unless the snapshot must have it.
 func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) (string, *body, error) {
-	if m, ok := snap.Lookup(key); ok {
+	if m, ok := snap.Lookup(key); ok && key != searchKey {
 		b, err := h.file(m)
 		return key, b, err
 	}
@@ -58,7 +61,8 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 
 // hasNoFile reports whether a request may have no file even without parameters.
 func hasNoFile(r *site.Route) bool {
-	return r.Rule == site.RuleTrim || r.Rule == site.RuleRank || r.Rule == site.RuleCatalogue
+	return r.Rule == site.RuleTrim || r.Rule == site.RuleRank || r.Rule == site.RuleCatalogue ||
+		r.Rule == site.RuleFind
 }
 
 // mustHave reports whether every complete snapshot with this index has a file for q.
@@ -69,7 +73,7 @@ func mustHave(index *site.Index, q site.Query) bool {
 	switch q.Route.Rule {
 	case site.RuleTrim:
 		return !q.NeedsTrim()
-	case site.RuleRank, site.RuleCatalogue:
+	case site.RuleRank, site.RuleCatalogue, site.RuleFind:
 		return false
 	}
 	if q.Route.Ext == ".html" && q.Paged() {
@@ -106,6 +110,8 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 		cut = func() (*body, error) { return h.lookup(snap, q) }
 	case site.RuleTrim:
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
+	case site.RuleFind:
+		cut = func() (*body, error) { return h.searchText(snap, index, q) }
 	case site.RuleRank:
 		cut = func() (*body, error) { return h.best(snap, q, index, v.built) }
 	default:

@@ -9,7 +9,9 @@ const escape = (s) => s.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 for (const d of documents) {
   const endpoints = d.endpoints.map((e) => `<li><code>${escape(e.path)}</code> ${escape(e.description)}</li>`).join("");
   const content = `<!doctype html><html lang="en"><head><title>${escape(d.name)}</title></head><body><main>` +
-    `<h1>${escape(d.name)}</h1><p>${escape(d.category)}</p><p>${escape(d.description)}</p><ul>${endpoints}</ul></main></body></html>`;
+    `<h1>${escape(d.name)}</h1><p>${escape(d.category)}</p>` +
+    `<p>${escape(d.description)}</p><ul>` +
+    `${endpoints}</ul></main></body></html>`;
   const { errors } = await index.addHTMLFile({ url: `/${d.slug}/`, content });
   if (errors.length > 0) throw new Error(errors.join("; "));
 }
