@@ -143,6 +143,7 @@ var commandLines = map[string][]string{
 	"facilitators import": {"--data", "%DIR/data"},
 	"facilitators list":   {"--data", "%DIR/data"},
 	"facilitators trust":  {"nobody", "--data", "%DIR/data"},
+	"find":                {"x", "--directory", "%URL"},
 	"import":              {"%DIR/nothing.jsonl", "--data", "%DIR/data"},
 	"index":               {"--once", "--data", "%DIR/data"},
 	"key new":             {"%DIR/key.pem"},

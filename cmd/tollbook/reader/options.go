@@ -23,7 +23,7 @@ import (
 
 // New returns the commands.
 func New() []*cobra.Command {
-	return []*cobra.Command{newBestCommand(), newShowCommand(), newCheckCommand()}
+	return []*cobra.Command{newFindCommand(), newBestCommand(), newShowCommand(), newCheckCommand()}
 }
 
 // whichDirectory is the part of each command's help about --directory.
