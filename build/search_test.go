@@ -47,13 +47,9 @@ func (r client) get(target string, v any) (int, []byte) {
 	return response.StatusCode, body
 }
 
-// TestSearchAndLookUp publishes the sample directory. Over HTTP it searches for each service by name, looks up its URLs
-// and recipients, and reads the catalogue.
-func TestSearchAndLookUp(t *testing.T) {
-	t.Parallel()
-	db := openSample(t)
-	dir := tempDir(t)
-	run(t, db, dir, options(moment.Add(time.Minute)))
+// serveFolder serves a publication until the test ends.
+func serveFolder(t *testing.T, dir string) client {
+	t.Helper()
 	source, err := output.OpenSource(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +58,17 @@ func TestSearchAndLookUp(t *testing.T) {
 	server := httptest.NewServer(serve.NewHandler(serve.Options{Source: source,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}))
 	t.Cleanup(server.Close)
-	r := client{t, server.URL}
+	return client{t, server.URL}
+}
+
+// TestSearchAndLookUp publishes the sample directory. Over HTTP it searches for each service by name, looks up its URLs
+// and recipients, and reads the catalogue.
+func TestSearchAndLookUp(t *testing.T) {
+	t.Parallel()
+	db := openSample(t)
+	dir := tempDir(t)
+	run(t, db, dir, options(moment.Add(time.Minute)))
+	r := serveFolder(t, dir)
 
 	all := listServices(r, "")
 	if len(all) < 40 {
