@@ -26,12 +26,22 @@ type ScriptTables struct {
 	Orders       []site.Order               `json:"orders"`
 	RowsPerBlock int                        `json:"rows_per_block"`
 	Text         Tables                     `json:"text"`
+	Results      ResultTables               `json:"results"`
+}
+
+// ResultTables are the tables that Script writes results by.
+type ResultTables struct {
+	Orders       []site.Order `json:"orders"`
+	Facets       []string     `json:"facets"`
+	Fields       []string     `json:"fields"` // of a row that may match
+	MaxEndpoints int          `json:"max_endpoints"`
 }
 
 // NewScriptTables returns the tables of Script.
 func NewScriptTables() ScriptTables {
 	t := ScriptTables{Columns: map[string]site.ColumnType{}, Orders: site.ColumnOrders,
-		RowsPerBlock: site.RowsPerBlock, Text: NewTables()}
+		RowsPerBlock: site.RowsPerBlock, Text: NewTables(), Results: ResultTables{Orders: site.SearchOrders,
+			Facets: site.Facets, Fields: site.SearchFields, MaxEndpoints: site.MaxResultEndpoints}}
 	for _, c := range site.Columns {
 		t.Columns[c.Name] = c.Type
 	}

@@ -77,6 +77,7 @@ type contract struct {
 	HeaderUnknown  string                `json:"headerUnknown"`
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
+	Catalogue      []string              `json:"catalogueColumns"`
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
 	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
@@ -113,11 +114,15 @@ func Worker(o Cloudflare) ([]byte, error) {
 	err = errors.Join(err, marshalErr)
 	data.Search = string(tables)
 	data.Script = string(search.Script)
+	var catalogue []string
+	for _, c := range site.CatalogueColumns {
+		catalogue = append(catalogue, c.Name)
+	}
 	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: site.LookupFile,
 		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
-		ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
+		Catalogue: catalogue, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write worker: %w", err)

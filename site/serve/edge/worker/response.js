@@ -83,6 +83,9 @@ async function byRule(r, snap, q, key) {
     case "rank":
       cut = await best(r, snap, q, index);
       break;
+    case "search":
+      cut = await searchText(r, snap, q, index);
+      break;
     case "scan":
       cut = await scan(r, snap, q, index);
       break;

@@ -24,6 +24,14 @@ async function isListed(r, snap, index, key) {
   const [, number, name] = /^v1\/(?:rows\/(0|[1-9][0-9]*)|columns\/([a-z0-9_]+))\.json$/.exec(key) ?? [];
   if (number) return number * SEARCH.rows_per_block < index.slugs.length;
   if (name) return Object.hasOwn(SEARCH.columns, name);
+  const catalogue = /^discovery\/columns\/([a-z0-9_]+)\.json$/.exec(key);
+  if (catalogue) return CONTRACT.catalogueColumns.includes(catalogue[1]);
+  if (key === "v1/terms.json" || key === "v1/vocabulary.json") return true;
+  if (key.startsWith("v1/terms/")) {
+    const { shards } = await readerOf(r, snap, index).termIndex();
+    const shard = key.slice("v1/terms/".length, -".json".length);
+    return key.endsWith(".json") && Object.hasOwn(shards, shard) && shards[shard] > 0;
+  }
   if (key === CONTRACT.lookupFile || key.startsWith("v1/lookup/")) {
     const shards = await lookups(r, snap);
     return TABLE.routes.some((route) => {
