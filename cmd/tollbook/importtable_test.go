@@ -275,7 +275,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"},
 	},
 	"site/serve/client":        {},
-	"site/serve/edge":          {ours: []string{"site", "site/serve"}},
+	"site/serve/edge":          {ours: []string{"site", "site/best", "site/search", "site/serve"}},
 	"site/serve/edge/edgetest": {ours: []string{"site/testgate"}},
 	"site/display": {ours: []string{
 		"site",
