@@ -165,12 +165,12 @@ func columnValues(r client, p *site.Param) []string {
 // isSignable reports whether a standard client could sign a payment for an endpoint, by the look-ups of its URLs.
 func isSignable(r client, d *site.ServiceDetail) bool {
 	return slices.ContainsFunc(d.Endpoints, func(e site.Endpoint) bool {
-		var found site.One[site.AddressLookup]
+		var at site.One[site.AddressLookup]
 		normal, err := lookup.NormalURL(d.BaseURL + e.Path)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		code, _ := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &found)
-		return code == 200 && found.Data.Signable
+		code, _ := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &at)
+		return code == 200 && at.Data.Signable
 	})
 }

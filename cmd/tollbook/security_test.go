@@ -45,10 +45,10 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 // root is the folder of the repository.
 const root = "../.."
 
-// functionNames returns the names of all functions, methods and exported types of the repository.
+// functionNames returns the names of all functions, methods, exported types and variables of the repository.
 func functionNames(t *testing.T) map[string]bool {
 	t.Helper()
-	definition := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t)([A-Z]\w+)\b`)
+	definition := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)([A-Z]\w+)\b`)
 	defined := map[string]bool{}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {

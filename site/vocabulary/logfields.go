@@ -355,8 +355,8 @@ var logFields = map[string]Field{
 	"kind": {
 		About: "Type of its value",
 		Values: []string{string(site.KindChoice), string(site.KindText), string(site.KindInteger),
-			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress), string(site.KindCursor),
-			string(site.KindSnapshot)},
+			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress),
+			string(site.KindCursor), string(site.KindSnapshot)},
 	},
 	"filter": {
 		About: "Whether the parameter is part of a key only when a request contains it; any other is always part",

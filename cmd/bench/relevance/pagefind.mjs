@@ -18,7 +18,12 @@ for (const d of documents) {
 const dir = join(folder, "index");
 await index.writeFiles({ outputPath: dir });
 const server = createServer((req, res) => {
-  try { res.end(readFileSync(join(dir, new URL(req.url, "http://x").pathname))); } catch { res.statusCode = 404; res.end(); }
+  try {
+    res.end(readFileSync(join(dir, new URL(req.url, "http://x").pathname)));
+  } catch {
+    res.statusCode = 404;
+    res.end();
+  }
 });
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 const base = `http://127.0.0.1:${server.address().port}/`;

@@ -8,8 +8,9 @@
 // for a service that does exactly that, 2 if it does it among other things, and 1 if it is near. The ranking was tuned
 // with the queries of tune.txt; those of heldout.txt were not looked at.
 //
-// A gain is the sum of (2^grade - 1) / log2(place + 1) over the first ten results. nDCG@10 is the gain divided by that
-// of the best possible order, and so between 0 and 1. success@1 is the share of queries whose first result has grade 3.
+// A result at a place is worth (2^grade - 1) / log2(place + 1). The gain of a query is the sum over its first ten
+// results. nDCG@10 is the gain divided by that of the best possible order. So it lies between 0 and 1. success@1 is the
+// share of queries whose first result has grade 3.
 package relevance
 
 import (

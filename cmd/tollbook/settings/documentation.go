@@ -9,8 +9,8 @@ import (
 
 // sectionIntros say what each section of the configuration file is for.
 var sectionIntros = []struct{ name, about string }{
-	{"", "These keys come before the first section of the file. Commands that find and check services use both, others " +
-		"`data`"},
+	{"", "These keys come before the first section of the file. Commands that find and check services use both, " +
+		"others `data`"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"services", "A file of services that is applied at each start: up"},

@@ -81,7 +81,8 @@ func newDirectory() *directory {
 		row := site.ServiceRow{ServiceListItem: site.ServiceListItem{Slug: fmt.Sprint("s", i), Name: s.name,
 			Description: s.about, Category: "AI", Status: site.StatusOnline, Networks: []string{s.network}}}
 		row.Assessment = site.CompactAssessment{Grade: "A", PricesUSD: map[string]string{s.network: s.price},
-			FailedChecks: []string{}, CapabilityTags: []string{}, Protocols: []string{"x402"}, Methods: []string{"POST"}}
+			FailedChecks: []string{}, CapabilityTags: []string{}, Protocols: []string{"x402"},
+			Methods: []string{"POST"}}
 		for _, path := range []string{"/quote", "/transcribe"} {
 			row.Endpoints = append(row.Endpoints, site.RowEndpoint{Method: "POST", Path: path,
 				Networks: row.Networks, PriceUSD: &s.price})
