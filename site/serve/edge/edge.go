@@ -78,6 +78,7 @@ type contract struct {
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
 	Catalogue      []string              `json:"catalogueColumns"`
+	Services       string                `json:"catalogueServices"` // key of the column with the rows' services
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
 	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
@@ -122,7 +123,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: site.LookupFile,
 		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
-		Catalogue: catalogue, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
+		Catalogue: catalogue, Services: site.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write worker: %w", err)

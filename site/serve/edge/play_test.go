@@ -151,8 +151,9 @@ func TestEdges(t *testing.T) {
 	t.Run("cloudfront", func(t *testing.T) { testCloudFront(t, w, script) })
 	for name, test := range map[string]func(*testing.T, *world){
 		"worker limits": testWorkerLimits, "worker paths": testWorkerPaths, "worker follows": testWorkerFollows,
-		"worker damage": testWorkerDamage, "worker reads": testWorkerReads, "nginx limits": testNginxLimits,
-		"nginx alone": testNginxAlone,
+		"worker damage": testWorkerDamage, "worker lists": testWorkerLists, "worker reads": testWorkerReads,
+		"nginx limits": testNginxLimits,
+		"nginx alone":  testNginxAlone,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}

@@ -69,6 +69,7 @@ func (w *world) script(t *testing.T) []call {
 		get("/v1/services?sort=uptime&category=AI&q=" + q + "&status=online")
 	}
 	list = append(list, w.catalogue(t)...)
+	list = append(list, w.catalogueSearches()...)
 	list = append(list, searches(r)...)
 	for _, p := range site.ByName("services").Params { // every filter and order with others
 		for _, v := range values(&p) {
@@ -195,6 +196,8 @@ func randomQuery(r *rand.Rand, route *site.Route) string {
 			v = []string{"0", "0.01", "0.5", "99.5"}[r.IntN(4)]
 		case p.Name == "service":
 			v = []string{"lanternfish-chat", "odd-0-00", "nope"}[r.IntN(3)]
+		case p.Name == "query":
+			v = []string{"chat", "speech+to+text", "fire", "image", "zzzz"}[r.IntN(5)]
 		case p.Kind == site.KindText:
 			v = []string{"BSE", "AI", "Data", "fire", "SOL"}[r.IntN(5)]
 		}
@@ -232,6 +235,29 @@ func (w *world) catalogue(t *testing.T) (list []call) {
 	for _, target := range []string{"extensions=nope", "extensions=bazaar", "payTo=0x", "payTo=0X12", "payTo=nope",
 		"payTo=" + strings.Repeat("a", 701), "payTo=" + strings.Repeat("%C3%A9", 700), "scheme=exact&offset=1000000"} {
 		get(target)
+	}
+	return list
+}
+
+// catalogueSearches returns searches of the catalogue, with valid and invalid cursors.
+func (w *world) catalogueSearches() (list []call) {
+	get := func(target string) { list = append(list, call{"GET", "/discovery/search?" + target, ""}) }
+	for _, query := range []string{"", "chat", "speech+to+text", "transcribtion", "fire", "odd+cafe", "weathr", "the",
+		"zzzz",
+		"image+generation", "caf%C3%A9", "%E6%9D%B1%E4%BA%AC", strings.Repeat("chat+", 80), strings.Repeat("x", 401)} {
+		for _, more := range []string{"", "&limit=1", "&limit=3&scheme=exact", "&limit=100&network=eip155:8453",
+			"&type=mcp", "&extensions=bazaar&payTo=0x"} {
+			get("query=" + query + more)
+			for _, skip := range []int{0, 1, 2, 7, 100, 999999999} {
+				get(fmt.Sprintf("query=%s%s&cursor=%s.%d", query, more, w.snaps[skip%2], skip))
+			}
+		}
+	}
+	for _, cursor := range []string{".1", w.snaps[0], w.snaps[0] + ".", w.snaps[0] + ".-1", w.snaps[0] + ".01",
+		w.snaps[0] + ".1.1", w.snaps[0] + ".1000000000", "20261320T123000Z-ffffff.1", "20261120T123000Z-ffffff.1",
+		"20261120T123000Z-ffffff.1&limit=x", w.snaps[0] + ".1&snapshot=" + w.snaps[0],
+		w.snaps[0] + ".1&snapshot=" + w.snaps[1], w.snaps[1] + ".20&snapshot=", "&snapshot=" + w.snaps[0]} {
+		get("query=chat&cursor=" + cursor)
 	}
 	return list
 }
@@ -345,6 +371,8 @@ func (w *world) odd() (list []call) {
 		"/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json",
 		"/.well-known/x", "/..json", "/v1/...",
 		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json",
+		"/discovery/services.json", "/discovery/search.json", "/discovery/search/limit=2.json",
+		"/discovery/search/type=http/limit=2/cursor=" + w.snaps[0] + ".2.json",
 		"/discovery/columns/pay_to.json", "/discovery/columns/nope.json", "/discovery/columns/",
 		"/v1/terms.json", "/v1/vocabulary.json", "/v1/terms/tr.json", "/v1/terms/qq.json", "/v1/terms/constructor.json",
 		"/v1/terms/", "/v1/terms", "/v1/rows/0.json", "/v1/rows/99.json", "/v1/rows/00.json", "/v1/columns/name.json",

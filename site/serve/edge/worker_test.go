@@ -1,10 +1,14 @@
 package edge
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,8 +113,8 @@ func testWorkerFollows(t *testing.T, w *world) {
 // bucket returns a 503.
 func testWorkerDamage(t *testing.T, w *world) {
 	w = w.copy(t)
-	zip := filepath.Join(w.root, "snapshots", w.snaps[1]+".zip")
-	data, err := os.ReadFile(zip)
+	file := filepath.Join(w.root, "snapshots", w.snaps[1]+".zip")
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +124,7 @@ func testWorkerDamage(t *testing.T, w *world) {
 			data[at+i] ^= 0x55
 		}
 	}
-	if err := os.WriteFile(zip, data, 0o600); err != nil {
+	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	addr := startWorker(t, w.root)
@@ -140,6 +144,102 @@ func testWorkerDamage(t *testing.T, w *world) {
 	if a := mustAsk(t, empty, call{"GET", "/v1/stats", ""}); a.Code != 503 ||
 		!strings.Contains(a.Body, "nothing is published yet") {
 		t.Errorf("empty: %d %s", a.Code, a.Body)
+	}
+}
+
+// testWorkerLists checks that a list is a 500, and never shorter, if one of its files is missing or too short.
+func testWorkerLists(t *testing.T, w *world) {
+	missing := func([]byte) []byte { return nil }
+	shortRows := func(file []byte) []byte { // without the first row
+		lines := bytes.SplitAfter(file, []byte("\n"))
+		return bytes.Join(slices.Delete(lines, 1, 2), nil)
+	}
+	shortColumn := func(file []byte) []byte {
+		var column struct {
+			Data []json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal(file, &column); err != nil || len(column.Data) < 2 {
+			t.Fatalf("%.100s: %v", file, err)
+		}
+		column.Data = column.Data[1:]
+		file, err := json.Marshal(column)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for _, test := range []struct {
+		member, target string
+		change         func(file []byte) []byte
+	}{
+		{"v1/columns/name.json", "/v1/services?q=chat", missing},
+		{"v1/columns/name.json", "/v1/services?q=zzzz", shortColumn},
+		{"v1/columns/prices_usd.json", "/v1/search?sort=price", missing},
+		{"v1/columns/status.json", "/v1/search?q=chat&status=online", shortColumn},
+		{"v1/columns/status.json", "/v1/best?q=chat", shortColumn},
+		{"v1/rows/0.json", "/v1/services?include=assessment&per_page=100", missing},
+		{"v1/rows/0.json", "/v1/search?per_page=100&sort=price", shortRows},
+		{"v1/rows/0.json", "/v1/best", missing},
+		{"v1/terms.json", "/v1/search?q=chat", missing},
+		{"v1/terms.json", "/discovery/search?query=chat", missing},
+		{"v1/terms/ch.json", "/v1/search?q=chat", missing},
+		{"v1/terms/ch.json", "/v1/best?q=chat", shortRows},
+		{"v1/vocabulary.json", "/v1/search?q=transcribtion", missing},
+		{"discovery/columns/scheme.json", "/discovery/resources?scheme=nope", shortColumn},
+		{"discovery/columns/scheme.json", "/discovery/search?scheme=exact", missing},
+		{"discovery/services.json", "/discovery/search?query=chat", shortColumn},
+		{"discovery/services.json", "/discovery/search?query=zzzz", missing},
+	} {
+		d := w.copy(t)
+		rewriteZip(t, filepath.Join(d.root, "snapshots", w.snaps[1]+".zip"), test.member, test.change)
+		addr := startWorker(t, d.root)
+		for range 2 { // the second time from memory
+			if a := mustAsk(t, addr, call{"GET", test.target, ""}); a.Code != 500 ||
+				!strings.Contains(a.Body, `"message":"internal error"`) {
+				t.Errorf("%s with another %s: %d %.300s", test.target, test.member, a.Code, a.Body)
+			}
+		}
+		if a := mustAsk(t, addr, call{"GET", "/v1/services", ""}); a.Code != 200 {
+			t.Errorf("without another %s: %d %s", test.member, a.Code, a.Body)
+		}
+	}
+}
+
+// rewriteZip changes one member of a zip; a change to nil removes it.
+func rewriteZip(t *testing.T, name, member string, change func(file []byte) []byte) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := fs.ReadFile(from, member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	to := zip.NewWriter(&b)
+	for _, f := range from.File {
+		if f.Name != member {
+			err = errors.Join(err, to.Copy(f))
+		}
+	}
+	if file = change(file); file != nil {
+		f, createErr := to.Create(member)
+		if createErr != nil {
+			t.Fatal(createErr)
+		}
+		_, writeErr := f.Write(file)
+		err = errors.Join(err, writeErr)
+	}
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.WriteFile(name, b.Bytes(), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

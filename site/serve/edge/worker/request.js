@@ -28,6 +28,10 @@ function parseRequest(rawPath, rawQuery) {
     if (unknown.length > 0 && values.get("strict") === "1") throw unknownError(q.unknown);
   }
   q.snapshot = values.get("snapshot") ?? "";
+  const [id] = (values.get("cursor") ?? "").split(".", 1);
+  if (id && q.snapshot && q.snapshot !== id)
+    throw invalid("cursor", "names another snapshot than the parameter snapshot");
+  if (id) q.snapshot = id;
   for (const p of TABLE.common) values.delete(p.name);
   if (values.size > 0) {
     q.bare = false;
@@ -177,11 +181,17 @@ function check(p, v) {
       if (!isSnapshot(v))
         throw invalid(p.name, `must be the id of a snapshot, such as 20261120T234501Z-3f2a9c; got ${quoteShort(v)}`);
       return v;
+    case "cursor": {
+      const dot = v.indexOf(".");
+      if (!isSnapshot(v.slice(0, Math.max(dot, 0))) || !/^(0|[1-9][0-9]{0,8})$/.test(v.slice(dot + 1)))
+        throw invalid(p.name, `must be the cursor of a response; got ${quoteShort(v)}`);
+      return v;
+    }
     case "address":
       checkLength(p, v, p.max);
       return /^0x[0-9a-fA-F]*$/.test(v) ? v.toLowerCase() : v;
   }
-  checkLength(p, v, TABLE.limits.max_text);
+  checkLength(p, v, p.max || TABLE.limits.max_text);
   return v;
 }
 

@@ -12,6 +12,8 @@ async function get(r) {
   try {
     snap = q?.snapshot ? await snapshotByID(r, q.snapshot) : await current(r);
   } catch (err) {
+    if (q?.values.has("cursor") && err.error === CONTRACT.errors.not_kept)
+      throw invalid("cursor", "is of a snapshot that is not available any more; search again without it");
     throw parseError ?? err;
   }
   r.headers.set("Vary", "Accept-Encoding");
@@ -44,17 +46,21 @@ async function respond(r, snap, q) {
 async function find(r, snap, q) {
   const key = keyOf(q);
   if (!q.route) return findFile(r, snap, key);
-  if (snap.zip.has(key) && (q.bare || !needsTrim(q))) return [key, bodyOfMember(await readMember(r, snap, key))];
+  if (snap.zip.has(key) && q.route.rule !== "find" && (q.bare || !needsTrim(q)))
+    return [key, bodyOfMember(await readMember(r, snap, key))];
   return [key, await byRule(r, snap, q, key)];
 }
 
+// SEARCH_KEY is the key of a search without parameters, which has no file. Older snapshots have an index of that name.
+const SEARCH_KEY = "v1/search.json";
+
 async function findFile(r, snap, key) {
-  if (snap.zip.has(key)) return [key, bodyOfMember(await readMember(r, snap, key))];
+  if (snap.zip.has(key) && key !== SEARCH_KEY) return [key, bodyOfMember(await readMember(r, snap, key))];
   const index = await indexOf(r, snap);
   const [q] = requestOf(key);
   if (q) {
     if (mustHave(index, q)) throw missing(key);
-    if (["trim", "search", "rank"].includes(q.route.rule)) return [key, await byRule(r, snap, q, key)];
+    if (hasNoFile(q.route)) return [key, await byRule(r, snap, q, key)];
   }
   if (await isListed(r, snap, index, key)) throw missing(key);
   throw notFound();
@@ -67,10 +73,13 @@ function exists(index, q) {
   return (name === "facilitator" ? index.facilitatorSet : index.slugSet).has(q.slug);
 }
 
+// hasNoFile returns whether a request may have no file even without parameters.
+const hasNoFile = (route) => ["trim", "rank", "catalogue", "find"].includes(route.rule);
+
 function mustHave(index, q) {
   if (!exists(index, q)) return false;
   if (q.route.rule === "trim") return !needsTrim(q);
-  if (["search", "rank"].includes(q.route.rule)) return false;
+  if (hasNoFile(q.route)) return false;
   if (q.route.ext === ".html" && isPaged(q)) return int(q, "page") <= Math.max(1, index.pages[listKey(q)] ?? 0);
   return q.bare || (q.slug !== "" && q.route.rule === "literal");
 }
@@ -83,14 +92,14 @@ async function byRule(r, snap, q, key) {
     case "rank":
       cut = await best(r, snap, q, index);
       break;
-    case "search":
+    case "find":
       cut = await searchText(r, snap, q, index);
       break;
     case "scan":
       cut = await scan(r, snap, q, index);
       break;
     case "catalogue":
-      cut = await catalogue(r, snap, q, index);
+      cut = await (q.route.rule === "catalogue" ? catalogueSearch : catalogue)(r, snap, q, index);
       break;
     case "lookup":
       cut = await lookup(r, snap, q);

@@ -72,27 +72,84 @@ async function searchText(r, snap, q, index) {
   return frame(q.route.framing, rows, meta);
 }
 
+// ---- the catalogue ----
+
 // catalogue returns a page of the rows of the catalogue that pass the request's filters.
 async function catalogue(r, snap, q, index) {
   let all = q;
   for (const p of q.route.params) if (p.column && text(q, p.name) !== "") all = withValue(all, p.name, "");
-  const total = index.lists[listKey(all)] ?? 0;
+  const places = await cataloguePlaces(r, snap, q, index.lists[listKey(all)] ?? 0);
+  const [offset, limit] = windowOf(q);
+  const rows = await catalogueRows(r, snap, all, places.slice(offset, offset + limit));
+  return frame(q.route.framing, rows, windowMeta(q, places.length));
+}
+
+// cataloguePlaces returns the places of the rows that pass the request's filters, of a catalogue of total rows.
+function cataloguePlaces(r, snap, q, total) {
   const column = (name) =>
     load(r, snap, `discovery/columns/${name}.json`, (file) => columns.parseColumn("set", file, total));
-  const request = requestFor(q);
-  const places = await columns.filter(
-    request,
-    Array.from({ length: total }, (_, place) => place),
-    column,
-  );
+  const all = Array.from({ length: total }, (_, place) => place);
+  return columns.filter(requestFor(q), all, column);
+}
+
+// catalogueRows returns the rows of the list of all at some places.
+async function catalogueRows(r, snap, all, places) {
   const size = TABLE.limits.max_page_size;
-  const [offset, limit] = windowOf(q);
   const rows = [];
-  for (const place of places.slice(offset, offset + limit)) {
+  for (const place of places) {
     const key = keyOf(fileQuery(all, Math.floor(place / size)));
-    const [of] = await rowsOf(r, snap, key, q.route.framing);
+    const [of] = await load(r, snap, key, (file) => columns.splitFrame(file, ...frameOf(all.route.framing)));
     if (place % size >= of.length) throw damaged(`${key} has ${of.length} rows`);
     rows.push(of[place % size]);
   }
-  return frame(q.route.framing, rows, windowMeta(q, places.length));
+  return rows;
+}
+
+// catalogueSearch returns a page of the rows of the catalogue that pass the request's filters. With a text, only those
+// of services that match, the best service first, and of one service rows that match first.
+async function catalogueSearch(r, snap, q, index) {
+  const route = TABLE.routes.find((route) => route.name === "discovery");
+  const all = withValue(newQuery({ route }), "type", text(q, "type"));
+  const total = index.lists[listKey(all)] ?? 0;
+  const places = await cataloguePlaces(r, snap, q, total);
+  const limit = int(q, "limit");
+  const skip = Number(text(q, "cursor").split(".")[1] ?? 0);
+  const wanted = skip + limit + 1; // one more tells whether there are more
+  let rows = [];
+  if (text(q, "query") === "" || total === 0) {
+    rows = await catalogueRows(r, snap, all, places.slice(skip, wanted));
+  } else {
+    const found = await readerOf(r, snap, index).find(text(q, "query"));
+    let before = 0;
+    for (const group of await placesByService(r, snap, places, total, found.hits)) {
+      before += group.length;
+      if (before <= skip) continue;
+      const of = await catalogueRows(r, snap, all, group);
+      const [first, others] = [true, false].map((is) => of.filter((row) => rowMatches(row, found) === is));
+      rows.push(...[...first, ...others].slice(Math.max(0, skip - (before - group.length))));
+      if (before >= wanted) break;
+    }
+  }
+  const cursor = rows.length > limit ? `${snap.id}.${skip + limit}` : null;
+  return frame(q.route.framing, rows.slice(0, limit), toJSON({ limit, cursor }));
+}
+
+// placesByService returns the places of the rows of each service that matches.
+async function placesByService(r, snap, places, total, hits) {
+  const services = await load(r, snap, CONTRACT.catalogueServices, (file) => {
+    const { data } = JSON.parse(file);
+    if (!Array.isArray(data) || data.length !== total) throw new Error(`${data?.length} values for ${total} rows`);
+    return data;
+  });
+  const groups = new Map(hits.map((hit) => [hit.place, []]));
+  for (const place of places) groups.get(services[place])?.push(place);
+  return groups.values();
+}
+
+// rowMatches returns whether the path or the description of a row matches.
+function rowMatches(row, found) {
+  const { resource, description } = JSON.parse(row);
+  const address = resource.split("://").slice(1).join("://");
+  const path = address.split("/").slice(1).join("/");
+  return found.matches(path) || found.matches(description ?? "");
 }

@@ -26,6 +26,7 @@ async function isListed(r, snap, index, key) {
   if (name) return Object.hasOwn(SEARCH.columns, name);
   const catalogue = /^discovery\/columns\/([a-z0-9_]+)\.json$/.exec(key);
   if (catalogue) return CONTRACT.catalogueColumns.includes(catalogue[1]);
+  if (key === CONTRACT.catalogueServices) return true;
   if (key === "v1/terms.json" || key === "v1/vocabulary.json") return true;
   if (key.startsWith("v1/terms/")) {
     const { shards } = await readerOf(r, snap, index).termIndex();
