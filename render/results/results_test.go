@@ -68,7 +68,8 @@ func TestFill(t *testing.T) {
 	t.Parallel()
 	doc := fill(t, "q=wether+on+Base&network=BSE&max_price_usd=&max_price_usd=0.01&page=2&utm=x", response(quietRow,
 		`{"total":21,"page":2,"per_page":20,"total_pages":2,"read_as":[{"words":"wether","as":"corrected",`+
-			`"to":"weather"},{"words":"on","as":"ignored"}],"facets":{"network":{"BSE":21},"status":{"online":20,"offline":1}}}`), "")
+			`"to":"weather"},{"words":"on","as":"ignored"}],"facets":{"network":{"BSE":21},`+
+			`"status":{"online":20,"offline":1}}}`), "")
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
 		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI" +

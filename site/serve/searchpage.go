@@ -18,16 +18,6 @@ type FillSearch func(page []byte, values url.Values, response []byte, problem st
 // it as /search or by the name of its file, with the parameters of /v1/search.
 var searchPage = site.Query{Route: site.ByName("search-page"), Bare: true}.Key()
 
-// searchRoute is the route with the results, nil if the table has none.
-var searchRoute = func() *site.Route {
-	for i := range site.Routes {
-		if site.Routes[i].Name == "search" {
-			return &site.Routes[i]
-		}
-	}
-	return nil
-}()
-
 // resultsQuery precedes the parameters of the reader, whose own values it replaces.
 const resultsQuery = "include=facets&per_page=10&"
 
@@ -42,7 +32,7 @@ func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshot
 		return err
 	}
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be decoded is left out
-	q, err := site.ParseRequest(searchRoute.Pattern, resultsQuery+r.URL.RawQuery)
+	q, err := site.ParseRequest(site.ByName("search").Pattern, resultsQuery+r.URL.RawQuery)
 	if problem := (*site.ParamError)(nil); errors.As(err, &problem) {
 		filled, err := h.fillSearch(page, values, nil, errorOf(err).Message)
 		if err != nil {

@@ -92,13 +92,8 @@ var tools = []tool{
 	},
 }
 
-// searchRoute is the route that finds services by what they do. Without it in the table, services are found by name.
-var searchRoute = func() string {
-	if slices.ContainsFunc(site.Routes, func(r site.Route) bool { return r.Name == "search" }) {
-		return "search"
-	}
-	return "services"
-}()
+// searchRoute is the route that finds services by what they do.
+const searchRoute = "search"
 
 // argumentSnapshot is the parameter snapshot, which every request of the API has.
 var argumentSnapshot = func() argument {
