@@ -296,7 +296,7 @@ var serviceFields = map[string]Field{
 	"CompactAssessment.methods": {About: "HTTP methods of the active endpoints"},
 	"RowEndpoint.description":   {About: "The first characters of its description, on one line"},
 	"RowEndpoint.price_usd":     {About: "Lowest counted price in US dollars; null without one"},
-	"RowEndpoint.prices_usd": {
+	"prices_usd": {
 		About: "The lowest counted price in US dollars by network; absent if each of its networks has price_usd",
 	},
 	"RowEndpoint.testnet": {About: "Whether every price is on a test network"},
