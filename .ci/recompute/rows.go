@@ -26,6 +26,7 @@ func init() {
 	addInputs("v1/vocabulary.json", "words of texts", "*")
 	addInputs("v1/terms/{letters}", "words of texts, weighed", "*")
 	addInputs("discovery/columns/{name}", "members of the catalogue's rows", "*")
+	addInputs("discovery/services.json", "places of the services of the catalogue's rows", "data[]")
 }
 
 // recomputeRows compares the blocks of rows with the records of services, and each column with the rows.

@@ -84,11 +84,14 @@ func contents(uri string, a *answer, text string) *sdk.ReadResourceResult {
 	}}}
 }
 
+// codeNotFound is the protocol's code for a missing resource, up to version 2025-11-25.
+const codeNotFound = -32002
+
 // unreadable returns the error of the protocol for an error of the API.
 func unreadable(uri string, a *answer) error {
 	code := int64(jsonrpc.CodeInternalError)
 	if a.code == http.StatusNotFound {
-		code = sdk.CodeResourceNotFound
+		code = codeNotFound
 	}
 	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf("read %s: %s", cut(uri, maxAddress), a.reason())}
 }
