@@ -123,7 +123,8 @@ func Worker(o Cloudflare) ([]byte, error) {
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: site.LookupFile,
 		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
-		Catalogue: catalogue, Services: site.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
+		Catalogue: catalogue, Services: site.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
+		Calls: m.Calls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write worker: %w", err)
