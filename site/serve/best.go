@@ -18,7 +18,7 @@ import (
 func (h *handler) best(snap *output.Snapshot, q site.Query, index *site.Index, built time.Time) (*body, error) {
 	list, meta, err := best.Find(q, best.Source{
 		Now: built, Slugs: index.Slugs, Column: h.columnReader(snap, index),
-		Search: func(text string) (*search.Result, error) { return h.findText(snap, text) },
+		Search: func(text string) (*search.Result, error) { return h.findText(snap, index, text) },
 		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, index, int(place)) },
 	})
 	if err != nil {
@@ -52,46 +52,3 @@ func (h *handler) readRow(snap *output.Snapshot, index *site.Index, place int) (
 	}
 	return row, nil
 }
-
-// findText returns what a text matches in the terms of the snapshot.
-func (h *handler) findText(snap *output.Snapshot, text string) (*search.Result, error) {
-	index, err := readJSON[site.One[site.TermIndex]](h, snap, site.TermsFile)
-	if err != nil {
-		return nil, err
-	}
-	return search.Find(&index.Data, text, termFiles{h, snap, index.Data.Services})
-}
-
-// termFiles reads the files of terms of a snapshot.
-type termFiles struct {
-	handler  *handler
-	snap     *output.Snapshot
-	services int
-}
-
-// Shard implements search.Source.
-func (f termFiles) Shard(name string) (*search.Shard, error) {
-	s, err := readCachedFile(f.handler, f.snap, site.TermShardKey(name), "terms", func(data []byte) (termFile, error) {
-		lines, _, err := encode.Framing{}.Split(data)
-		if err != nil {
-			return termFile{}, err
-		}
-		s, err := search.ParseShard(lines, f.services)
-		return termFile{s}, err
-	})
-	return s.Shard, err
-}
-
-// Vocabulary implements search.Source.
-func (f termFiles) Vocabulary() (*site.Vocabulary, error) {
-	v, err := readJSON[site.One[site.Vocabulary]](f.handler, f.snap, site.VocabularyFile)
-	if err != nil {
-		return nil, err
-	}
-	return &v.Data, nil
-}
-
-// termFile is a file of terms in the cache.
-type termFile struct{ *search.Shard }
-
-func (f termFile) size() int { return f.Size() }

@@ -14,8 +14,8 @@ import (
 
 // catalogueSearch returns a page of the rows of the catalogue that pass q's filters, of services that match its text.
 func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *site.Index) (*body, error) {
-	s := &catalogueRanking{handler: h, snap: snap, all: site.Query{Route: site.ByName("discovery")}.With("type",
-		q.Text("type"))}
+	s := &catalogueRanking{handler: h, snap: snap, index: index,
+		all: site.Query{Route: site.ByName("discovery")}.With("type", q.Text("type"))}
 	total := index.Lists[s.all.ListKey()]
 	places, err := columns.Select(q, total, h.catalogueReader(snap, total))
 	if err != nil {
@@ -44,6 +44,7 @@ func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *si
 type catalogueRanking struct {
 	handler *handler
 	snap    *output.Snapshot
+	index   *site.Index
 	all     site.Query     // the list of all rows
 	match   *search.Result // nil without a text
 }
@@ -58,7 +59,7 @@ func (s *catalogueRanking) rank(places []int32, text string, total int) ([][]int
 		return nil, fmt.Errorf("file %s: %w: it has %d values for %d rows", site.CatalogueServicesFile,
 			archive.ErrDamaged, n, total)
 	}
-	if s.match, err = s.handler.findText(s.snap, text); err != nil {
+	if s.match, err = s.handler.findText(s.snap, s.index, text); err != nil {
 		return nil, err
 	}
 	of := map[int32][]int32{} // places by service

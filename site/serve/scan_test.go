@@ -303,11 +303,7 @@ func TestScanDamage(t *testing.T) {
 	t.Parallel()
 	whole := scanFiles(t, nasty(41, nameParts))
 	block := string(whole[site.RowsKey(2)])
-	for _, test := range []struct {
-		about, file, content string // "" removes the file
-		target               string
-		code                 int
-	}{
+	checkDamage(t, whole, []damagedFile{
 		{"whole", "v1/x.json", "", "/v1/services?verified=true", 200},
 		{"column missing", "v1/columns/verified.json", "", "/v1/services?verified=true", 500},
 		{"another column missing", "v1/columns/verified.json", "", "/v1/services?grade=A", 200},
@@ -329,7 +325,20 @@ func TestScanDamage(t *testing.T) {
 		{"rows without assessment", "v1/rows/2.json", strings.ReplaceAll(block, `,"assessment":{"`, `,"other":{"`),
 			"/v1/services?include=assessment&per_page=100", 500},
 		{"block that is no list", "v1/rows/2.json", "{}", "/v1/services?include=assessment&per_page=100", 500},
-	} {
+	})
+}
+
+// damagedFile is a request to a publication in which one file is replaced, or removed if content is "".
+type damagedFile struct {
+	about, file, content string
+	target               string
+	code                 int
+}
+
+// checkDamage checks the status of each request, and that exactly the internal errors are logged.
+func checkDamage(t *testing.T, whole map[string][]byte, tests []damagedFile) {
+	t.Helper()
+	for _, test := range tests {
 		files := maps.Clone(whole)
 		if files[test.file] = []byte(test.content); test.content == "" {
 			delete(files, test.file)

@@ -8,58 +8,93 @@ import (
 	"tollbook/site"
 	"tollbook/site/columns"
 	"tollbook/site/encode"
+	"tollbook/site/search"
 	"tollbook/site/search/results"
 )
 
 // searchText returns a page of the services whose text matches a query.
 func (h *handler) searchText(snap *output.Snapshot, index *site.Index, q site.Query) (*body, error) {
-	rows, meta, err := results.Page(q, len(index.Slugs), searchSource{termFiles{h, snap, len(index.Slugs)}})
+	rows, meta, err := results.Page(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
 	if err != nil {
 		return nil, err
 	}
 	return newPage(q.Route.Framing, rows, meta, meta.Total)
 }
 
-// searchSource reads the files of a snapshot for a search.
-type searchSource struct{ termFiles }
-
-// Index implements results.Source.
-func (s searchSource) Index() (*site.TermIndex, error) {
-	index, err := readJSON[site.One[site.TermIndex]](s.handler, s.snap, site.TermsFile)
+// findText returns what a text matches in the terms of the snapshot.
+func (h *handler) findText(snap *output.Snapshot, index *site.Index, text string) (*search.Result, error) {
+	files := termFiles{h, snap, index}
+	terms, err := files.Index()
 	if err != nil {
 		return nil, err
 	}
-	if n := index.Data.Services; n != s.services {
-		return nil, fmt.Errorf("file %s: %w: it has %d services; according to %s it must have %d", site.TermsFile,
-			archive.ErrDamaged, n, site.IndexFile, s.services)
-	}
-	return &index.Data, nil
+	return search.Find(terms, text, files)
 }
+
+// searchSource reads the files of a snapshot for a search.
+type searchSource struct{ termFiles }
 
 // Column implements results.Source.
 func (s searchSource) Column(name string) (*columns.Column, error) {
-	return s.handler.readColumn(s.snap, name, s.services)
+	return s.handler.columnReader(s.snap, s.index)(name)
 }
 
 // Rows implements results.Source.
 func (s searchSource) Rows(places []int32) ([]site.RowParts, error) {
-	rows := make([]site.RowParts, len(places))
-	for i, place := range places {
-		key, at := site.RowsKey(int(place)/site.RowsPerBlock), int(place)%site.RowsPerBlock
-		block, err := readCachedFile(s.handler, s.snap, key, "rows", func(data []byte) (*fileRows, error) {
-			rows, _, err := encode.Framing{}.Split(data)
-			return &fileRows{rows: rows, bytes: len(data)}, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		ok := at < len(block.rows)
-		if ok {
-			rows[i], ok = site.SplitRow(block.rows[at])
-		}
-		if !ok {
-			return nil, fmt.Errorf("file %s: %w: no row %d", key, archive.ErrDamaged, at)
-		}
-	}
-	return rows, nil
+	return s.handler.serviceRows(s.snap, s.index, places)
 }
+
+// termFiles reads the files of terms of a snapshot.
+type termFiles struct {
+	handler *handler
+	snap    *output.Snapshot
+	index   *site.Index
+}
+
+// Index implements results.Source.
+func (f termFiles) Index() (*site.TermIndex, error) {
+	terms, err := readJSON[site.One[site.TermIndex]](f.handler, f.snap, site.TermsFile)
+	if err != nil {
+		return nil, err
+	}
+	if n := terms.Data.Services; n != len(f.index.Slugs) {
+		return nil, fmt.Errorf("file %s: %w: it has %d services; according to %s it must have %d", site.TermsFile,
+			archive.ErrDamaged, n, site.IndexFile, len(f.index.Slugs))
+	}
+	return &terms.Data, nil
+}
+
+// Shard implements search.Source.
+func (f termFiles) Shard(name string) (*search.Shard, error) {
+	terms, err := f.Index()
+	if err != nil {
+		return nil, err
+	}
+	s, err := readCachedFile(f.handler, f.snap, site.TermShardKey(name), "terms", func(data []byte) (termFile, error) {
+		lines, _, err := encode.Framing{}.Split(data)
+		if err != nil {
+			return termFile{}, err
+		}
+		if n := terms.Shards[name]; len(lines) != n {
+			return termFile{}, fmt.Errorf("it has %d terms; according to %s it must have %d", len(lines),
+				site.TermsFile, n)
+		}
+		s, err := search.ParseShard(lines, terms.Services)
+		return termFile{s}, err
+	})
+	return s.Shard, err
+}
+
+// Vocabulary implements search.Source.
+func (f termFiles) Vocabulary() (*site.Vocabulary, error) {
+	v, err := readJSON[site.One[site.Vocabulary]](f.handler, f.snap, site.VocabularyFile)
+	if err != nil {
+		return nil, err
+	}
+	return &v.Data, nil
+}
+
+// termFile is a file of terms in the cache.
+type termFile struct{ *search.Shard }
+
+func (f termFile) size() int { return f.Size() }

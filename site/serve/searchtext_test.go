@@ -1,0 +1,43 @@
+package serve
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tollbook/site"
+)
+
+// TestSearchDamage checks that a search and a recommendation are a logged 500 if a file of terms, a column or a block
+// of rows is missing or too short, and never a shorter list.
+func TestSearchDamage(t *testing.T) {
+	t.Parallel()
+	whole := searchPageFiles(t)
+	short := func(name string) string { // without the first row
+		lines := bytes.SplitAfter(whole[name], []byte("\n"))
+		return string(lines[0]) + string(bytes.Join(lines[2:], nil))
+	}
+	terms := site.TermShardKey("fo") // of forecast
+	fewer := strings.Replace(string(whole[site.TermsFile]), `"services":24`, `"services":23`, 1)
+	const search, best = "/v1/search?q=forecasts", "/v1/best?q=forecasts"
+	checkDamage(t, whole, []damagedFile{
+		{"whole", "v1/x.json", "", search, 200},
+		{"whole, recommendation", "v1/x.json", "", best, 200},
+		{"terms missing", terms, "", search, 500},
+		{"terms missing, recommendation", terms, "", best, 500},
+		{"terms missing, requested by themselves", terms, "", "/" + terms, 500},
+		{"other terms missing", terms, "", "/v1/search?q=scribe", 200},
+		{"fewer terms", terms, short(terms), search, 500},
+		{"fewer terms, recommendation", terms, short(terms), best, 500},
+		{"index of terms missing", site.TermsFile, "", search, 500},
+		{"index of terms of fewer services", site.TermsFile, fewer, search, 500},
+		{"index of terms of fewer services, recommendation", site.TermsFile, fewer, best, 500},
+		{"vocabulary missing", site.VocabularyFile, "", "/v1/search?q=forecxst", 500},
+		{"column missing", "v1/columns/status.json", "", search + "&status=online", 500},
+		{"short column", "v1/columns/status.json", `{"data":["online"]}`, search + "&status=online", 500},
+		{"block missing", site.RowsKey(1), "", search, 500},
+		{"short block", site.RowsKey(1), short(site.RowsKey(1)), search, 500},
+		{"short block, the row is in it", site.RowsKey(0), short(site.RowsKey(0)), "/v1/search?per_page=3", 500},
+		{"block of others", site.RowsKey(1), string(whole[site.RowsKey(0)]), search, 500},
+	})
+}
