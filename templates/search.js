@@ -127,13 +127,13 @@
 			.map((name) => make("input", { type: "hidden", name, value: values[name], form: "search" }));
 		const fields = make("div", { class: "fields" },
 			make("label", {}, "Maximum price, USD ", make("input", {
-				name: "max_price_usd", form: "search", inputmode: "decimal", maxlength: "30", autocomplete: "off",
-				placeholder: "0.01", value: values.max_price_usd ?? "",
+				type: "text", name: "max_price_usd", form: "search", inputmode: "decimal", maxlength: "30",
+				autocomplete: "off", placeholder: "0.01", value: values.max_price_usd ?? "",
 			})),
 			make("label", {}, "Minimum uptime, 30 days ", make("select", { name: "min_uptime_30d", form: "search" },
 				option("", "Any"), ...uptimes.map((u) => option(u, u + "%")))),
 			check("verified", "Verified"), check("payment_ready", "Payment ready"),
-			make("button", { class: "button", form: "search" }, "Apply"), ...hidden);
+			make("button", { type: "submit", class: "button", form: "search" }, "Apply"), ...hidden);
 		const lists = [line("Sort by", orders.flatMap(([value, label]) =>
 			choice(label, withValue("sort", value), value === sort)))];
 		for (const [name, label] of Object.entries(facetLabels))
