@@ -71,7 +71,8 @@ func TestLLMsNamesAtMost500(t *testing.T) {
 func TestRobots(t *testing.T) {
 	t.Parallel()
 	text := string(newRenderer(t, world()).Robots())
-	if !strings.HasSuffix(text, "User-agent: *\nAllow: /\n\nSitemap: https://tollbook.example/sitemap.xml\n") {
+	if !strings.HasSuffix(text, "User-agent: *\nAllow: /\nDisallow: /search?\nDisallow: /search.html?\n\n"+
+		"Sitemap: https://tollbook.example/sitemap.xml\n") {
 		t.Errorf("robots.txt:\n%s", text)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"tollbook/site"
 )
 
-// Robots returns robots.txt, which allows all pages and names the sitemap.
+// Robots returns robots.txt, which names the sitemap and allows all pages, but no searches: each links to many others.
 func (e *Renderer) Robots() []byte {
-	return []byte("# Everything here may be crawled. For a description and the JSON API see " +
+	return []byte("# Everything but searches may be crawled. For a description and the JSON API see " +
 		e.address(site.LLMsFile) + "\n" +
-		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
+		"User-agent: *\nAllow: /\nDisallow: /search?\nDisallow: /search.html?\n\n" +
+		"Sitemap: " + e.address(SitemapFile) + "\n")
 }
 
 // Sitemap returns sitemap.xml and the files that it refers to.
