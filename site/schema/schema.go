@@ -192,12 +192,19 @@ func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) err
 		if err != nil {
 			return fmt.Errorf("field %s of %s: %w", f.Name, t, err)
 		}
+		out.remove(name) // of an embedded struct, which this field hides
 		out.Properties = append(out.Properties, Member[*Schema]{name, field})
 		if !strings.Contains(options, "omit") {
 			out.Required = append(out.Required, name)
 		}
 	}
 	return nil
+}
+
+// remove removes a property.
+func (s *Schema) remove(name string) {
+	s.Properties = slices.DeleteFunc(s.Properties, func(m Member[*Schema]) bool { return m.Name == name })
+	s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 }
 
 // ofField returns the schema of a field: that of its type with the field's description from package vocabulary.

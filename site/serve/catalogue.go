@@ -13,7 +13,7 @@ import (
 func (h *handler) catalogue(snap *output.Snapshot, q site.Query, index *site.Index) (*body, error) {
 	all := q.Unfiltered()
 	total := index.Lists[all.ListKey()]
-	places, err := columns.Select(q, total, h.catalogueReader(snap, total))
+	places, err := h.cataloguePlaces(snap, q, total)
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +24,15 @@ func (h *handler) catalogue(snap *output.Snapshot, q site.Query, index *site.Ind
 		return nil, err
 	}
 	return newPage(q.Route.Framing, rows, site.WindowMeta(q, len(places)), len(places))
+}
+
+// cataloguePlaces returns the places of the rows that pass q's filters, of a catalogue of total rows. There are no
+// columns of a type without rows.
+func (h *handler) cataloguePlaces(snap *output.Snapshot, q site.Query, total int) ([]int32, error) {
+	if total == 0 {
+		return nil, nil
+	}
+	return columns.Select(q, total, h.catalogueReader(snap, total))
 }
 
 // catalogueReader returns a reader of the columns of a catalogue of n rows.

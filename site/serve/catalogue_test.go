@@ -46,13 +46,17 @@ func TestCatalogueIsSlice(t *testing.T) {
 		case "http":
 			query += "&type=http"
 		case "mcp":
-			query, size = query+"&type=mcp", 0
+			filter := rapid.SampledFrom([]string{"", "&scheme=exact", "&payTo=0xA&extensions=bazaar"}).Draw(t, "filter")
+			query, size = query+"&type=mcp"+filter, 0
 		}
 		got := get(h, "/discovery/resources?"+query)
 		if diff := cmp.Diff(naive(limit, offset, size), got.Body.String()); got.Code != 200 || diff != "" {
 			t.Fatalf("%s: %d (-want +got):\n%s", query, got.Code, diff)
 		}
 	})
+	if got := get(h, "/discovery/search?type=mcp&query=weather&scheme=exact"); got.Code != 200 {
+		t.Errorf("a search in a type without rows: %d %s", got.Code, got.Body)
+	}
 	for _, target := range []string{"/discovery/resources?limit=101", "/discovery/resources?type=grpc",
 		"/discovery/resources?offset=-1", "/discovery/nothing"} {
 		if got := get(h, target); got.Code/100 != 4 || got.Header().Get("Content-Type") != typeJSON {

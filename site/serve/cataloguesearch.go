@@ -8,7 +8,6 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
-	"tollbook/site/columns"
 	"tollbook/site/search"
 )
 
@@ -17,7 +16,7 @@ func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *si
 	s := &catalogueRanking{handler: h, snap: snap, index: index,
 		all: site.Query{Route: site.ByName("discovery")}.With("type", q.Text("type"))}
 	total := index.Lists[s.all.ListKey()]
-	places, err := columns.Select(q, total, h.catalogueReader(snap, total))
+	places, err := h.cataloguePlaces(snap, q, total)
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,10 @@ async function catalogue(r, snap, q, index) {
   return frame(q.route.framing, rows, windowMeta(q, places.length));
 }
 
-// cataloguePlaces returns the places of the rows that pass the request's filters, of a catalogue of total rows.
+// cataloguePlaces returns the places of the rows that pass the request's filters, of a catalogue of total rows. There
+// are no columns of a type without rows.
 function cataloguePlaces(r, snap, q, total) {
+  if (total === 0) return [];
   const column = (name) =>
     load(r, snap, `discovery/columns/${name}.json`, (file) => columns.parseColumn("set", file, total));
   const all = Array.from({ length: total }, (_, place) => place);
