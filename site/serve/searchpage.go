@@ -24,6 +24,13 @@ const resultsQuery = "include=facets&per_page=10&"
 // isSearch reports whether a path is that of the search page.
 func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }
 
+// isBareSearch reports whether a request has no parameter of /v1/search. The page is then sent as it was published,
+// because "tollbook verify --files" compares it.
+func isBareSearch(r *http.Request) bool {
+	q, err := site.ParseRequest(site.ByName("search").Pattern, r.URL.RawQuery)
+	return err == nil && q.Bare
+}
+
 // sendSearch sends the search page with the results for a request.
 func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
 	b *body) error {
