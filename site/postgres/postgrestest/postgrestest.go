@@ -189,7 +189,7 @@ func (p *process) launch() error {
 	p.srv, err = private.Start(ctx, private.Options{
 		Dir:       p.dir,
 		Throwaway: true,
-		Settings:  []string{"autovacuum=off", "max_connections=100", "shared_buffers=64MB", "max_wal_size=256MB"},
+		Settings:  []string{"autovacuum=off", "max_connections=250", "shared_buffers=64MB", "max_wal_size=256MB"},
 	})
 	if err != nil {
 		return errors.Join(err, private.Remove(ctx, p.dir))
