@@ -36,10 +36,11 @@
 //     A service's share is the sum of weight × IDF over those that it is in, divided by 4 and rounded down. It is added
 //     to the score. A service without the unit has only the share, if the IDFs of the words that it has are at least
 //     half of W.
-//  7. The score of a service is the sum over the units. It is a hit if it has a unit of a concept, or if half of the
-//     units' IDFs is not more than the IDFs of the units that it has, plus half of those of which it only has a share.
-//     Hits are sorted by score, the highest first, then by place. Relevance is score × 1000 / (100 × C), rounded down.
-//     C is the sum of all units' IDFs, and of W / 4, rounded down, for each unit of a concept.
+//  7. The score of a service is the sum over the units. A service is a hit if it has a unit of a concept. It is also a
+//     hit if enough of the query matches: take the IDFs of the units that it has, and half of the IDF of each unit of
+//     which it has only a share; their sum must be at least half of the IDFs of all units. Hits are sorted by score,
+//     the highest first, then by place. Relevance is score × 1000 / (100 × C), rounded down. C is the sum of all
+//     units' IDFs, and of W / 4, rounded down, for each unit of a concept.
 //
 // Terms goes over a text in the same way. A reader needs it only to say which members of a row match. It returns all
 // stems, then concepts: at each word that of the longest phrase, and it continues behind the phrase. Without one it

@@ -144,8 +144,9 @@ func Terms(text string) []string {
 	return terms
 }
 
-// splitCamel returns a text with a space in front of each capital that follows a small letter or a digit, or that
-// follows a capital and stands in front of a small letter.
+// splitCamel splits words that are written together: speechToText becomes "speech To Text", and HTTPServer becomes
+// "HTTP Server". A capital begins a word after a small letter or a digit, and also after a capital if a small letter
+// follows.
 func splitCamel(text string) string {
 	var b strings.Builder
 	from := 0

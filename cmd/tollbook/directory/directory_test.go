@@ -209,7 +209,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	with.Host = l.Addr().String()
-	if err := l.Close(); err != nil { // nobody listens there
+	if err := l.Close(); err != nil { // so that a connection to its address is refused
 		t.Fatal(err)
 	}
 	if _, err := openURL(t, with.String()).Get(t.Context(), "/v1/stats", nil); err == nil ||

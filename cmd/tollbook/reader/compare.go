@@ -87,7 +87,7 @@ func compare(record *record, c claim, answer *answer) []finding {
 	return list
 }
 
-// addKnown adds what speaks against paying, whoever asks for what.
+// addKnown adds the reasons against a payment that the directory knows without the terms: danger and other advice.
 func (f *findings) addKnown(record *record) {
 	if record.Service.Risk == site.RiskDanger {
 		f.add(aboutRisk, resultDanger, "the risk of %s is danger%s", own(record.Service.Slug),

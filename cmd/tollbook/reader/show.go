@@ -111,7 +111,7 @@ func (p *page) addEnd(name string, at *site.Time) {
 	}
 }
 
-// addRisk adds the risk of a service, and what speaks against paying it.
+// addRisk adds the risk of a service and the reasons against a payment.
 func (p *page) addRisk(s *site.ServiceDetail) {
 	risk := &s.Assessment.Risk
 	if len(risk.Flags) == 0 {
