@@ -24,11 +24,11 @@ const resultsQuery = "include=facets&per_page=10&"
 // isSearch reports whether a path is that of the search page.
 func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }
 
-// isBareSearch reports whether a request has no parameter of /v1/search. The page is then sent as it was published,
-// because "tollbook verify --files" compares it.
-func isBareSearch(r *http.Request) bool {
+// isFile reports whether a request names the file of the search page, without a parameter of /v1/search. The file is
+// then sent as it was published, because "tollbook verify --files" compares it.
+func isFile(r *http.Request) bool {
 	q, err := site.ParseRequest(site.ByName("search").Pattern, r.URL.RawQuery)
-	return err == nil && q.Bare
+	return err == nil && q.Bare && r.URL.Path == "/"+searchPage
 }
 
 // sendSearch sends the search page with the results for a request.

@@ -266,7 +266,7 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if q.Route != nil {
 		w.route = q.Route.Name
 	}
-	if key == searchPage && h.fillSearch != nil && b.member == nil && !isBareSearch(r) {
+	if key == searchPage && h.fillSearch != nil && b.member == nil && !isFile(r) {
 		return h.sendSearch(w, r, v, snap, b)
 	}
 	link, err := linkNext(r, v, snap, q, b)
