@@ -15,7 +15,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/postgres"
-	"tollbook/site/serve"
+	"tollbook/site/serve/connection"
 )
 
 // listenOptions say where to answer, and how many requests one client may send.
@@ -126,8 +126,8 @@ func (o *connectionOptions) validate() error {
 }
 
 // limits returns the limits of a server behind these proxies.
-func (o *connectionOptions) limits(trusted []netip.Prefix) serve.Limits {
-	return serve.Limits{
+func (o *connectionOptions) limits(trusted []netip.Prefix) connection.Limits {
+	return connection.Limits{
 		Connections: o.MaxConnections, PerClient: o.MaxClientConnections, Sending: int64(o.SendingMemory) << 20,
 		MinRate: int64(o.MinRate) << 10, Stall: o.SendTimeout, Trusted: trusted,
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"tollbook/site"
+	"tollbook/site/serve/connection"
 )
 
 const statusPrefix = "HTTP/1.1 "
@@ -34,13 +35,21 @@ func jsonError(p []byte) ([]byte, bool) {
 	if err != nil || http.StatusText(code) == "" {
 		return nil, false
 	}
-	body, err := json.Marshal(site.ErrorBody{Error: badRequestError(code)})
+	return newRawError(badRequestError(code), ""), true
+}
+
+// refusal is the response to a connection that is over the limit of its client, before any request was read.
+var refusal = newRawError(errorOf(connection.ErrConnections), "Retry-After: 1\r\n")
+
+// newRawError returns an error response that closes the connection. more are header fields with their line ends.
+func newRawError(e site.Error, more string) []byte {
+	body, err := json.Marshal(site.ErrorBody{Error: e})
 	if err != nil {
-		return nil, false
+		panic(err) // cannot fail: strings and a number
 	}
 	return fmt.Appendf(nil, "%s%d %s\r\nAccess-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n"+
-		"Connection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\nX-Content-Type-Options: nosniff\r\n\r\n%s\n",
-		statusPrefix, code, http.StatusText(code), len(body)+1, typeJSON, body), true
+		"Connection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\n%sX-Content-Type-Options: nosniff\r\n\r\n%s\n",
+		statusPrefix, e.Code, http.StatusText(e.Code), len(body)+1, typeJSON, more, body)
 }
 
 // badRequestError returns the error for a request that net/http cannot parse.

@@ -13,10 +13,17 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/serve/connection"
 )
 
 // listenAndServe serves a handler until the test ends and returns its address.
 func listenAndServe(t *testing.T, h http.Handler) string {
+	t.Helper()
+	return listenWithin(t, h, nil)
+}
+
+// listenWithin is listenAndServe within the limits of a limiter.
+func listenWithin(t *testing.T, h http.Handler, limiter *connection.Limiter) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -24,7 +31,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), nil) }()
+	go func() { served <- Serve(ctx, l, h, slog.New(slog.DiscardHandler), limiter) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {
@@ -134,6 +141,31 @@ func raw(t *testing.T, addr, request string) (*http.Response, []byte) {
 		t.Fatal(err)
 	}
 	return response, body
+}
+
+// TestRefusal checks the response to a connection over the limit of its client.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	addr := listenWithin(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(entered)
+		<-release
+	}), connection.NewLimiter(connection.Limits{PerClient: 1}))
+	defer close(release)
+	first, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	send(t, first, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	response, data := raw(t, addr, "")
+	var body site.ErrorBody
+	if err := json.Unmarshal(data, &body); err != nil || response.StatusCode != http.StatusTooManyRequests ||
+		body.Error.Type != site.ErrorRateLimited || response.Header.Get("Retry-After") == "" ||
+		response.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%d %v %s, %v", response.StatusCode, response.Header, data, err)
+	}
 }
 
 // TestBadRequestAfterAnswers checks that an error on a connection with earlier requests is sent after their responses.

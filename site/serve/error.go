@@ -13,6 +13,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/serve/client"
+	"tollbook/site/serve/connection"
 )
 
 // methodError reports a method that a path does not support.
@@ -57,10 +58,10 @@ func errorOf(err error) site.Error {
 	case errors.Is(err, client.ErrDownloads):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many downloads are in progress; try again later"}
-	case errors.Is(err, errConnections):
+	case errors.Is(err, connection.ErrConnections):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
 			Message: "too many connections from this client; close some, or wait a second"}
-	case errors.Is(err, errSending):
+	case errors.Is(err, connection.ErrSending):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many responses are being sent; try again later"}
 	case errors.Is(err, errRange):

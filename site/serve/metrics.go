@@ -207,14 +207,14 @@ func (m *Metrics) writeConnections(w io.Writer) {
 	if all == nil {
 		return
 	}
-	open, sending, events := all.usage()
-	writeValue(w, "tollbook_connections", "gauge", "Open connections.", float64(open))
+	u := all.Usage()
+	writeValue(w, "tollbook_connections", "gauge", "Open connections.", float64(u.Open))
 	writeValue(w, "tollbook_sending_bytes", "gauge", "Memory of the responses that are being sent, in bytes.",
-		float64(sending))
+		float64(u.Sending))
 	const name = "tollbook_connections_closed_total"
 	writeHead(w, name, "counter", "Connections that were refused or closed because of a limit, by reason.")
-	for i, reason := range connectionEvents {
-		fmt.Fprintf(w, "%s{reason=%q} %d\n", name, reason, events[i])
+	for _, c := range u.Closed {
+		fmt.Fprintf(w, "%s{reason=%q} %d\n", name, c.Reason, c.Count)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/invisible"
+	"tollbook/site/serve/connection"
 )
 
 const (
@@ -36,17 +37,18 @@ type body struct {
 	plainTag, gzipTag   []string // ETags of both forms
 	plainSize, gzipSize []string // Content-Length of both forms, for a body in memory
 
-	senders int // connections that the body is being sent to; Connections.mu protects it
+	memory connection.Body
 
 	counting sync.Once // protects total and totalErr
 	total    int       // number of rows of the list that this is a page of
 	totalErr error
 }
 
-// setTags sets the header values of a body: ETags from its checksum, and its lengths.
+// setTags sets the header values of a body, ETags from its checksum and its lengths, and what it takes of memory.
 func (b *body) setTags(sum archive.Sum) *body {
 	digest := hex.EncodeToString(sum[:tagBytes])
 	b.plainTag, b.gzipTag = []string{`"` + digest + `"`}, []string{`"` + digest + `-gz"`}
+	b.memory.Size = int64(b.size())
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
 	return b
 }
@@ -262,11 +264,12 @@ func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b 
 // write sends one form of a body. It returns an error only before anything was written. After a later error the
 // connection closes short of its Content-Length, so that no client takes the response for complete.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
-	if c := connOf(r); c != nil && r.Method != http.MethodHead {
-		if err := c.all.hold(r.Context(), c, b, b.sendMemory(gzipped)); err != nil {
+	if r.Method != http.MethodHead {
+		held, err := connection.Hold(r, &b.memory, b.sendMemory(gzipped))
+		if err != nil {
 			return err
 		}
-		defer c.all.release(c, b)
+		defer held.Release()
 	}
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)

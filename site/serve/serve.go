@@ -28,6 +28,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/serve/client"
+	"tollbook/site/serve/connection"
 )
 
 // Source provides the snapshots that responses are read from. output.Source implements it.
@@ -57,7 +58,7 @@ type Options struct {
 
 	FillSearch FillSearch // fills the search page for readers without script; nil sends the page as it is
 
-	Connections *Connections // those that Serve accepts for this handler; the metrics count them
+	Connections *connection.Limiter // of the connections that Serve accepts for this handler; the metrics count them
 
 	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
 }
@@ -75,7 +76,7 @@ type handler struct {
 	metrics *Metrics
 	notice  func() string // nil for none
 
-	connections *Connections
+	connections *connection.Limiter
 	submitter   *submitter // nil if submissions are not accepted
 	fillSearch  FillSearch // nil if the search page is sent as it is
 

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"tollbook/site/serve/connection"
 )
 
 // Limits for slow and hostile clients.
@@ -19,35 +21,35 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Serve serves a listener within the limits of all, until ctx ends. Then it waits for running responses. It closes the
-// listener. A nil all means no limits.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, all *Connections) error {
-	return serveWithin(ctx, l, h, logger, all, headerTimeout)
+// Serve serves a listener within limits, until ctx ends. Then it waits for running responses. It closes the listener. A
+// nil limiter means no limits.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger,
+	limiter *connection.Limiter) error {
+	return serveWithin(ctx, l, h, logger, limiter, headerTimeout)
 }
 
 // serveWithin is Serve with a timeout for the header of a request.
 func serveWithin(
-	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, all *Connections,
+	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, limiter *connection.Limiter,
 	headerTimeout time.Duration,
 ) error {
-	if all == nil {
-		all = NewConnections(Limits{})
+	if limiter == nil {
+		limiter = connection.NewLimiter(connection.Limits{})
 	}
 	server := &http.Server{
-		Handler:           awaitBodies(h),
+		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       withConn, // conn limits the time of writes
-		ConnState:         changeState,
 		// OPTIONS * is passed to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
+	limited := limiter.Attach(server, l, ctx.Done(), connection.Answers{Refusal: refusal, Replace: jsonError})
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(&listener{l, all, ctx.Done()}) }()
+	go func() { failed <- server.Serve(limited) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)

@@ -5,12 +5,12 @@ import (
 	"math"
 	"syscall"
 
-	"tollbook/site/serve"
+	"tollbook/site/serve/connection"
 )
 
-// NewConnections returns the connections of a server within limits. It allows fewer, with a warning, if the process may
+// NewConnections returns the limiter of a server's connections. It allows fewer, with a warning, if the process may
 // not open as many files: a quarter of its files is left for everything else.
-func NewConnections(l serve.Limits, logger *slog.Logger) *serve.Connections {
+func NewConnections(l connection.Limits, logger *slog.Logger) *connection.Limiter {
 	most := maxOpenFiles() / 4 * 3
 	if l.Connections > most {
 		logger.Warn("the limit of open files allows fewer connections than serve.max_connections; raise it with "+
@@ -19,7 +19,7 @@ func NewConnections(l serve.Limits, logger *slog.Logger) *serve.Connections {
 	if l.Connections == 0 || l.Connections > most {
 		l.Connections = most
 	}
-	return serve.NewConnections(l)
+	return connection.NewLimiter(l)
 }
 
 // maxOpenFiles returns how many files the process may open at the same time. The Go runtime raises the soft limit to

@@ -1,11 +1,9 @@
-package serve
+package connection
 
 import (
 	"container/list"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,15 +14,64 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tollbook/site"
 	"tollbook/site/serve/client"
 )
+
+// Answers are what a server says where no handler does.
+type Answers struct {
+	// Refusal is the response, with its status line, to a connection that is over the limit of its client.
+	Refusal []byte
+	// Replace returns what is sent in place of bytes that net/http writes, and false to send these.
+	Replace func(written []byte) ([]byte, bool)
+}
+
+// Attach makes a server count and limit its connections. It returns the listener that the server must serve, which
+// accepts connections of in within the limits of s until done is closed.
+func (s *Limiter) Attach(server *http.Server, in net.Listener, done <-chan struct{}, a Answers) net.Listener {
+	server.Handler = awaitBodies(server.Handler)
+	server.ConnContext, server.ConnState = withConn, changeState // conn limits the time of writes
+	return &listener{in, s, a, done}
+}
+
+// Body is the memory of a response's body. Several connections that send the same body share it.
+type Body struct {
+	Size    int64 // bytes
+	senders int   // connections that the body is being sent to; Limiter.mu protects it
+}
+
+// Held is the memory of one response.
+type Held struct {
+	conn *conn
+	body *Body
+}
+
+// Hold counts the memory of the response to r: extra bytes, and the size of its body unless another connection sends
+// the same body. It waits while there is not enough memory, and returns ErrSending after some seconds. A request that
+// does not come from an attached server holds nothing.
+func Hold(r *http.Request, b *Body, extra int64) (Held, error) {
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	if !ok {
+		return Held{}, nil
+	}
+	if err := c.all.hold(r.Context(), c, b, extra); err != nil {
+		return Held{}, err
+	}
+	return Held{c, b}, nil
+}
+
+// Release ends what Hold counts.
+func (h Held) Release() {
+	if h.conn != nil {
+		h.conn.all.release(h.conn, h.body)
+	}
+}
 
 // listener accepts connections within the limits of a server.
 type listener struct {
 	net.Listener
-	all    *Connections
-	closed <-chan struct{} // ends a wait for a free connection
+	all     *Limiter
+	answers Answers
+	closed  <-chan struct{} // ends a wait for a free connection
 }
 
 // Accept implements net.Listener.
@@ -34,7 +81,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := newConn(in, l.all)
+		c := newConn(in, l.all, &l.answers)
 		for {
 			wait, err := l.all.admit(c)
 			if err != nil {
@@ -57,7 +104,8 @@ func (l *listener) Accept() (net.Conn, error) {
 // conn is the connection of a client. It counts as waiting for the client while it reads a request or writes.
 type conn struct {
 	net.Conn
-	all     *Connections
+	all     *Limiter
+	answers *Answers
 	client  client.ID
 	isProxy bool
 
@@ -74,9 +122,9 @@ type conn struct {
 	deadline time.Time     // set by the handler
 }
 
-func newConn(in net.Conn, all *Connections) *conn {
+func newConn(in net.Conn, all *Limiter, answers *Answers) *conn {
 	limitUnsent(in)
-	c := &conn{Conn: in, all: all}
+	c := &conn{Conn: in, all: all, answers: answers}
 	if peer, err := netip.ParseAddrPort(in.RemoteAddr().String()); err == nil {
 		addr := peer.Addr().Unmap().WithZone("")
 		c.client, c.isProxy = client.NewID(addr), client.IsTrusted(addr, all.limits.Trusted)
@@ -108,12 +156,6 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// connOf returns the connection of a request, or nil if it does not come from Serve.
-func connOf(r *http.Request) *conn {
-	c, _ := r.Context().Value(connKey{}).(*conn)
-	return c
-}
-
 // changeState is http.Server.ConnState.
 func changeState(in net.Conn, state http.ConnState) {
 	c := in.(*conn)
@@ -129,7 +171,7 @@ func changeState(in net.Conn, state http.ConnState) {
 // awaitBodies returns a handler for which a connection waits for its client while h reads the body of a request.
 func awaitBodies(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := connOf(r); c != nil && r.ContentLength != 0 {
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && r.ContentLength != 0 {
 			// A copy, because net/http looks at the body of its own request: it waits before it closes the connection
 			// of a client that still sends. Otherwise that client would get a reset in place of the response.
 			r = r.WithContext(r.Context())
@@ -155,9 +197,9 @@ func (b *awaitedBody) Read(p []byte) (int, error) {
 // pieceBytes is how much is written with one deadline. A client that accepts so little is making progress.
 const pieceBytes = 32 << 10
 
-// Write implements net.Conn. It replaces an error response of net/http by the contract's.
+// Write implements net.Conn. It replaces an error response of net/http by the server's own.
 func (c *conn) Write(p []byte) (int, error) {
-	response, ok := jsonError(p)
+	response, ok := c.answers.Replace(p)
 	if !ok {
 		return c.send(p)
 	}
@@ -239,15 +281,9 @@ func (c *conn) abort() {
 // refuse answers a connection that is over the limit of its client, before any request was read, and closes it.
 func (c *conn) refuse() {
 	defer c.Conn.Close()
-	data, err := json.Marshal(site.ErrorBody{Error: errorOf(errConnections)})
-	if err != nil {
-		panic(err) // cannot fail: strings and a number
-	}
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(c.Conn, "HTTP/1.1 429 Too Many Requests\r\nAccess-Control-Allow-Origin: *\r\n"+
-		"Cache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\nRetry-After: 1\r\n"+
-		"X-Content-Type-Options: nosniff\r\n\r\n%s\n", len(data)+1, typeJSON, data)
+	_, _ = c.Conn.Write(c.answers.Refusal)
 	_ = c.CloseWrite()
 }

@@ -1,4 +1,7 @@
-package serve
+// Package connection limits what clients can take from one HTTP server that read slowly, read nothing, or send nothing:
+// connections, and memory for the responses that they wait for. It must never know what is requested, or what an error
+// of the server looks like.
+package connection
 
 import (
 	"container/list"
@@ -24,6 +27,7 @@ type Limits struct {
 }
 
 const (
+	defaultStall = 30 * time.Second
 	// cutAfter is how long a client must have done nothing before its connection may be closed in favour of another. It
 	// is longer than a round trip, and short enough that a new client gets its response within a second.
 	cutAfter = 300 * time.Millisecond
@@ -35,17 +39,18 @@ const (
 	relieveMost = 8
 )
 
+// Errors of a client over a limit.
 var (
-	errConnections = errors.New("too many connections of one client")
-	errSending     = errors.New("too much is being sent")
+	ErrConnections = errors.New("too many connections of one client")
+	ErrSending     = errors.New("too much is being sent")
 )
 
-// Connections limits and counts the connections of one server, and the memory of the responses that they wait for.
+// Limiter limits and counts the connections of one server, and the memory of the responses that they wait for.
 //
 // If a limit is reached, the connection that has waited longest for its client is closed: in the header of a request,
 // between two requests, or while the client does not read. So clients that do nothing keep out nobody. A connection for
 // which the server is working is never closed.
-type Connections struct {
+type Limiter struct {
 	limits Limits
 
 	mu      sync.Mutex
@@ -56,7 +61,7 @@ type Connections struct {
 	sending int64     // bytes of memory of responses that are being sent
 	leaving int64     // the part of sending whose connection was closed
 	queue   []*claim  // responses that wait for memory; the newest is served first, because its client is still there
-	events  [len(connectionEvents)]int64
+	events  [len(reasons)]int64
 }
 
 // clientConns contains the connections of one client.
@@ -68,12 +73,12 @@ type clientConns struct {
 // claim is a response that waits for memory.
 type claim struct {
 	conn  *conn
-	body  *body
+	body  *Body
 	bytes int64
 	ready chan struct{} // closed when the response may be sent
 }
 
-// Reasons why a connection was refused or closed, as indexes of connectionEvents.
+// Reasons why a connection was refused or closed, as indexes of reasons.
 const (
 	eventRefused = iota
 	eventFull
@@ -81,27 +86,27 @@ const (
 	eventSlow
 )
 
-// connectionEvents are the reasons as labels of metrics.
-var connectionEvents = [...]string{"client_limit", "connection_limit", "memory", "slow"}
+// reasons are the reasons as labels of metrics.
+var reasons = [...]string{"client_limit", "connection_limit", "memory", "slow"}
 
-// NewConnections returns the connections of a server that does not run yet.
-func NewConnections(l Limits) *Connections {
+// NewLimiter returns the limiter of a server that does not run yet.
+func NewLimiter(l Limits) *Limiter {
 	if l.Stall <= 0 {
-		l.Stall = stalled
+		l.Stall = defaultStall
 	}
-	return &Connections{limits: l, clients: map[client.ID]*clientConns{}}
+	return &Limiter{limits: l, clients: map[client.ID]*clientConns{}}
 }
 
-// admit counts a new connection, and closes another one if a limit is reached. It returns errConnections if the client
+// admit counts a new connection, and closes another one if a limit is reached. It returns ErrConnections if the client
 // has too many, and how long to wait before the next try if all clients together have. Then c is not counted.
-func (s *Connections) admit(c *conn) (wait time.Duration, err error) {
+func (s *Limiter) admit(c *conn) (wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	if of := s.clients[c.client]; of != nil && s.limits.PerClient > 0 && of.open >= s.limits.PerClient &&
 		!c.isProxy && !s.cutOldest(&of.waiting, now) {
 		s.events[eventRefused]++
-		return 0, errConnections
+		return 0, ErrConnections
 	}
 	if s.limits.Connections > 0 && s.open >= s.limits.Connections && !s.cutOldest(&s.waiting, now) {
 		return relieveEvery, nil
@@ -119,7 +124,7 @@ func (s *Connections) admit(c *conn) (wait time.Duration, err error) {
 }
 
 // cutOldest closes the connection of a list that has waited longest for its client, and reports whether there is one.
-func (s *Connections) cutOldest(of *list.List, now time.Time) bool {
+func (s *Limiter) cutOldest(of *list.List, now time.Time) bool {
 	front := of.Front()
 	if front == nil || now.Sub(front.Value.(*conn).since) < cutAfter {
 		return false
@@ -129,7 +134,7 @@ func (s *Connections) cutOldest(of *list.List, now time.Time) bool {
 }
 
 // cut closes a connection at once, without sending what the kernel still has of it. The caller must hold mu.
-func (s *Connections) cut(c *conn, event int) {
+func (s *Limiter) cut(c *conn, event int) {
 	s.events[event]++
 	s.leaving += c.held
 	c.isCut = true
@@ -138,7 +143,7 @@ func (s *Connections) cut(c *conn, event int) {
 }
 
 // remove stops counting a connection. The caller must hold mu.
-func (s *Connections) remove(c *conn) {
+func (s *Limiter) remove(c *conn) {
 	if !c.isOpen {
 		return
 	}
@@ -151,14 +156,14 @@ func (s *Connections) remove(c *conn) {
 }
 
 // close stops counting a connection that ends.
-func (s *Connections) close(c *conn) {
+func (s *Limiter) close(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(c)
 }
 
 // wait records that a connection waits for its client from now on.
-func (s *Connections) wait(c *conn) {
+func (s *Limiter) wait(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unlistWaiting(c)
@@ -166,14 +171,14 @@ func (s *Connections) wait(c *conn) {
 }
 
 // work records that a connection does not wait for its client.
-func (s *Connections) work(c *conn) {
+func (s *Limiter) work(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unlistWaiting(c)
 }
 
 // listWaiting appends a connection to the lists of those that wait. The caller must hold mu.
-func (s *Connections) listWaiting(c *conn, now time.Time) {
+func (s *Limiter) listWaiting(c *conn, now time.Time) {
 	if !c.isOpen {
 		return
 	}
@@ -185,7 +190,7 @@ func (s *Connections) listWaiting(c *conn, now time.Time) {
 }
 
 // unlistWaiting removes a connection from these lists. The caller must hold mu.
-func (s *Connections) unlistWaiting(c *conn) {
+func (s *Limiter) unlistWaiting(c *conn) {
 	if c.inAll == nil {
 		return
 	}
@@ -198,9 +203,9 @@ func (s *Connections) unlistWaiting(c *conn) {
 }
 
 // hold counts the memory of a response: extra bytes, and the size of its body unless another connection sends the same
-// body. It waits while there is not enough memory; then it closes stalled connections. It returns errSending after
+// body. It waits while there is not enough memory; then it closes stalled connections. It returns ErrSending after
 // sendPatience. release ends what hold counts.
-func (s *Connections) hold(ctx context.Context, c *conn, b *body, extra int64) error {
+func (s *Limiter) hold(ctx context.Context, c *conn, b *Body, extra int64) error {
 	s.mu.Lock()
 	if len(s.queue) == 0 && s.fits(b, extra) {
 		s.take(c, b, extra)
@@ -227,29 +232,29 @@ func (s *Connections) hold(ctx context.Context, c *conn, b *body, extra int64) e
 		return nil // it was granted at the same moment
 	}
 	s.queue = slices.Delete(s.queue, i, i+1)
-	return errSending
+	return ErrSending
 }
 
 // needs returns the bytes that a response adds to sending. The caller must hold mu.
-func (s *Connections) needs(b *body, extra int64) int64 {
+func (s *Limiter) needs(b *Body, extra int64) int64 {
 	if b.senders == 0 {
-		extra += int64(b.size())
+		extra += int64(b.Size)
 	}
 	return extra
 }
 
-func (s *Connections) fits(b *body, extra int64) bool {
+func (s *Limiter) fits(b *Body, extra int64) bool {
 	return s.limits.Sending <= 0 || s.sending == 0 || s.sending+s.needs(b, extra) <= s.limits.Sending
 }
 
-func (s *Connections) take(c *conn, b *body, extra int64) {
+func (s *Limiter) take(c *conn, b *Body, extra int64) {
 	s.sending += s.needs(b, extra)
 	b.senders++
 	c.held, c.isSending = extra, true
 }
 
 // release ends what hold counts, and lets responses that wait for memory use it.
-func (s *Connections) release(c *conn, b *body) {
+func (s *Limiter) release(c *conn, b *Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unlistWaiting(c)
@@ -273,7 +278,7 @@ func (s *Connections) release(c *conn, b *body) {
 
 // relieve closes stalled connections if there is not enough memory for the newest responses that wait for it. It is
 // repeated while any wait.
-func (s *Connections) relieve() {
+func (s *Limiter) relieve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -288,7 +293,7 @@ func (s *Connections) relieve() {
 }
 
 // cutStalled closes stalled connections until need more bytes can be sent. The caller must hold mu.
-func (s *Connections) cutStalled(need int64, now time.Time) {
+func (s *Limiter) cutStalled(need int64, now time.Time) {
 	need += s.sending - s.leaving - s.limits.Sending
 	for need > 0 {
 		front := s.senders.Front()
@@ -302,16 +307,32 @@ func (s *Connections) cutStalled(need int64, now time.Time) {
 }
 
 // countSlow counts a connection that was closed because its client accepted too little.
-func (s *Connections) countSlow() {
+func (s *Limiter) countSlow() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events[eventSlow]++
 }
 
-// usage returns the number of open connections, the bytes of memory of responses that are being sent, and the number of
-// connections that were refused or closed, by reason.
-func (s *Connections) usage() (open int, sending int64, events [len(connectionEvents)]int64) {
+// Usage is what clients have of a server, and how often a limit was reached.
+type Usage struct {
+	Open    int      // connections
+	Sending int64    // bytes of memory of responses that are being sent
+	Closed  []Closed // one of each reason, always in the same order
+}
+
+// Closed counts the connections that were refused or closed for one reason.
+type Closed struct {
+	Reason string // as a label of a metric
+	Count  int64
+}
+
+// Usage returns the usage of now.
+func (s *Limiter) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open, s.sending, s.events
+	u := Usage{Open: s.open, Sending: s.sending}
+	for i, n := range s.events {
+		u.Closed = append(u.Closed, Closed{reasons[i], n})
+	}
+	return u
 }

@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/serve/connection"
+)
+
+// TestSendingMemory checks that a response that waits for memory gets it from one that is not read.
+func TestSendingMemory(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 120)
+	large := strings.Repeat("a line of a large file\n", 40<<10)
+	for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+		world.files[name] = []byte(name + large)
+	}
+	h := handlerOf(t, publish(t, world.files), t.Output())
+	limiter := connection.NewLimiter(connection.Limits{Sending: 2 * unpackMemory, Stall: time.Minute})
+	addr := listenWithin(t, h, limiter)
+	for _, name := range []string{"a.txt", "b.txt"} { // with their bodies, they need more than there is
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		send(t, c, "GET /"+name+" HTTP/1.1\r\nHost: a\r\n\r\n")
+	}
+	_, got, err := exchange(addr, "GET /c.txt", "")
+	if diff := cmp.Diff("c.txt"+large, got); err != nil || diff != "" {
+		t.Errorf("c.txt: %v (-want +got):\n%.200s", err, diff)
+	}
+	for _, c := range limiter.Usage().Closed { // c.txt had to wait until one of the two was closed
+		if want := c.Reason == "memory"; (c.Count > 0) != want {
+			t.Errorf("%d were closed for the reason %s", c.Count, c.Reason)
+		}
+	}
+}
