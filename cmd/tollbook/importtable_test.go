@@ -335,6 +335,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/listing", "site/postgres", "site/suggestion"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
+	"crawl/source": {ours: []string{"site/lookup"}},
 	"crawl/facts": {ours: []string{
 		"crawl/probe",
 		"site/invisible",

@@ -1,0 +1,195 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+var (
+	errTooLong = fmt.Errorf("%w: it is longer than %d MiB", ErrShape, MaxBytes>>20)
+	errEnded   = errors.New("the walk has ended")
+)
+
+// maxStale is the number of consecutive pages without a new row after which a walk ends.
+const maxStale = 3
+
+// End says why a walk ended.
+type End string
+
+// Ends of a walk.
+const (
+	Finished     End = "finished"       // the source was read to its end
+	Unfinished   End = "unfinished"     // the caller stopped, or an answer failed
+	Repeats      End = "repeats"        // the source sends the same entries or cursors again
+	TooMany      End = "too-many-rows"  // more than MaxRows
+	TooManyPages End = "too-many-pages" // more than MaxPages
+	TooMuch      End = "too-many-bytes" // more than MaxTotal or MaxKept
+)
+
+// Walk reads a whole source, page by page:
+//
+//	for u := w.Next(); u != nil; u = w.Next() {
+//		… request u …
+//		if err := w.Read(body); err != nil { … }
+//	}
+//	result := w.Result()
+//
+// Pages may be shorter than requested, and entries may move between two requests. So the next page begins after the
+// entries received, a resource counts once, and a walk ends at an empty page, at the total, or where the source says
+// so.
+type Walk struct {
+	kind    Kind
+	address *url.URL
+	check   func(*url.URL) error
+
+	at    Position
+	ended End
+	bytes int64 // of all answers
+	kept  int64 // of all rows
+	stale int   // consecutive pages without a new row
+
+	seen    map[Identity]int // answer that each row is from
+	cursors map[string]bool
+	result  Result
+}
+
+// Result is what a walk found.
+type Result struct {
+	Rows       []Row // each resource once, in the order of the source
+	Pages      int
+	Entries    int    // of all pages
+	Duplicates int    // entries with a resource that an earlier entry had
+	Skipped    []Skip // at most MaxSkipped; Entry counts from the beginning of the source
+	Omitted    int    // skipped entries that Skipped does not describe
+	Total      *int   // as the newest page says; nil for unknown
+	End        End
+
+	// Moved is true if entries moved while the source was read: a page repeated a row of another page, or the total
+	// changed. A row that is missing from such a result may still be in the source.
+	Moved bool
+}
+
+// Complete reports whether the result has all that the source lists. Only then a missing row was dropped.
+func (r *Result) Complete() bool { return r.End == Finished }
+
+// NewWalk returns the walk of a source at an address. check returns an error for a URL that must not be visited, as
+// the guard's CheckURL does; nil accepts all.
+func NewWalk(kind Kind, address *url.URL, check func(*url.URL) error) *Walk {
+	return &Walk{kind: kind, address: address, check: check, seen: map[Identity]int{}, cursors: map[string]bool{}}
+}
+
+// Next returns the next request, or nil at the end of the walk.
+func (w *Walk) Next() *url.URL {
+	if w.ended != "" {
+		return nil
+	}
+	return w.kind.Request(w.address, w.at)
+}
+
+// Read reads the answer of the request that Next returned last. After an error that wraps ErrShape the same request may
+// be sent again.
+func (w *Walk) Read(doc []byte) error {
+	if w.ended != "" {
+		return errEnded
+	}
+	p, err := w.kind.Read(doc)
+	if err != nil {
+		return err
+	}
+	before := len(w.result.Rows)
+	w.bytes += int64(len(doc))
+	w.add(p)
+	w.result.Pages++
+	w.result.Entries += p.Entries
+	w.at = Position{Offset: w.at.Offset + p.Entries, Page: w.at.Page + 1, Cursor: p.Next}
+	if w.stale++; len(w.result.Rows) > before || len(p.Rows) == 0 {
+		w.stale = 0
+	}
+	w.ended = w.end(p)
+	return nil
+}
+
+// Result returns what was read so far.
+func (w *Walk) Result() Result {
+	r := w.result
+	if r.End = w.ended; w.ended == "" {
+		r.End = Unfinished
+	}
+	return r
+}
+
+// add adds the rows of a page that no earlier one had.
+func (w *Walk) add(p Page) {
+	for _, s := range p.Skipped {
+		s.Entry += w.result.Entries
+		w.skip(s)
+	}
+	w.result.Omitted += p.Omitted
+	if old := w.result.Total; old != nil && p.Total != nil && *old != *p.Total {
+		w.result.Moved = true
+	}
+	if p.Total != nil {
+		w.result.Total = p.Total
+	}
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		if w.check != nil {
+			if u, err := url.Parse(row.URL); err != nil || w.check(u) != nil {
+				w.skip(Skip{Entry: w.result.Entries + row.Entry, Reason: Refused, URL: row.URL})
+				continue
+			}
+		}
+		id := row.Identity()
+		if page, ok := w.seen[id]; ok {
+			w.result.Duplicates++
+			w.result.Moved = w.result.Moved || page != w.result.Pages
+			continue
+		}
+		w.kept += row.size()
+		if len(w.result.Rows) == MaxRows || w.kept > MaxKept {
+			return // end says so
+		}
+		w.seen[id] = w.result.Pages
+		w.result.Rows = append(w.result.Rows, *row)
+	}
+}
+
+func (w *Walk) skip(s Skip) {
+	if len(w.result.Skipped) == MaxSkipped {
+		w.result.Omitted++
+		return
+	}
+	w.result.Skipped = append(w.result.Skipped, s)
+}
+
+// end returns why the walk ends after a page, or "" if it goes on.
+func (w *Walk) end(p Page) End {
+	switch {
+	case len(w.result.Rows) == MaxRows:
+		return TooMany
+	case w.kept > MaxKept || w.bytes > MaxTotal:
+		return TooMuch
+	case w.kind.paging == wholly || p.Last:
+		return Finished
+	case w.kind.paging == byCursor:
+		if p.Next == "" {
+			return Finished
+		}
+		if w.cursors[p.Next] {
+			return Repeats
+		}
+		w.cursors[p.Next] = true
+	case p.Entries == 0 || p.Total != nil && w.at.Offset >= *p.Total:
+		return Finished
+	}
+	switch {
+	case w.stale == maxStale && w.kind.paging == byOffset && p.Total == nil && p.Entries != w.kind.size:
+		return Finished // the source ignores offset and sends everything in each answer
+	case w.stale == maxStale:
+		return Repeats
+	case w.result.Pages == MaxPages:
+		return TooManyPages
+	}
+	return ""
+}
