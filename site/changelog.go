@@ -3,7 +3,6 @@ package site
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // ChangeTypes are the types of change records. Records of one service and one moment have this order.
@@ -44,33 +43,6 @@ type TypeCounts struct {
 	Schema int64 `json:"schema_changed"`
 	Price  int64 `json:"price_changed"`
 	PayTo  int64 `json:"payto_changed"`
-}
-
-// Scope returns the request for the records of q's service, or of all services, of any type and day. Its LogKey and
-// ListKey name the index from which q is answered.
-func (q Query) Scope() Query { return q.With("type", "") }
-
-// ChangeWindow returns the part of q's log in the last q days up to now, and the meta of q's page. x is the index of
-// q's Scope; the zero LogIndex has no records.
-func ChangeWindow(x LogIndex, q Query, now time.Time) (LogIndex, ChangesMeta) {
-	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
-	of := func(kind string) int64 { return x.Types[kind].Since(from).Total() }
-	log := x
-	if kind := q.Text("type"); kind != "" {
-		log = x.Types[kind]
-	}
-	log = log.Since(from)
-	return log, ChangesMeta{
-		PaginationMeta: NewPaginationMeta(int(log.Total()), q.Int("page"), q.Int("per_page")),
-		TypeCounts:     TypeCounts{Schema: of(SchemaChanged), Price: of(PriceChanged), PayTo: of(PayToChanged)},
-		WindowTotal:    x.Since(from).Total(),
-	}
-}
-
-// ChangeSpans returns the blocks, at most two, that contain q's page of a window of a log.
-func ChangeSpans(window LogIndex, q Query) []BlockSpan {
-	per := int64(q.Int("per_page"))
-	return LogSpans(window, per, (int64(q.Int("page"))-1)*per)
 }
 
 // Since returns the log without the rows of the UTC days before day ("2026-11-20"). Days must reach back to it.

@@ -1,10 +1,6 @@
 package site
 
-import (
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // A log is a list that grows only at its new end. Its rows are numbered from the oldest row ever, in blocks of
 // BlockSize. A full block never changes. When the hour of its last row is over, the block moves from the snapshot into
@@ -67,17 +63,6 @@ func (x LogIndex) pack(block int64) string {
 		}
 	}
 	return ""
-}
-
-// LogKey returns the file of the LogIndex of q's log.
-func (q Query) LogKey() string { return q.ListKey() + "/" + logFile }
-
-// IsLog reports whether a file is a LogIndex.
-func IsLog(key string) bool { return strings.HasSuffix(key, "/"+logFile) }
-
-// BlockKey returns the file of one block of q's log, in the snapshot or in a pack.
-func (q Query) BlockKey(block int64) string {
-	return q.ListKey() + "/block=" + strconv.FormatInt(block, 10) + q.Route.Ext
 }
 
 // PackHour returns the hour of the pack for blocks whose last row is from t's hour.

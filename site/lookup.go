@@ -2,7 +2,6 @@ package site
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 )
 
@@ -72,7 +71,7 @@ func parseLookup(path string) (Query, bool) {
 		if !ok {
 			continue
 		}
-		item = lower(strings.TrimSuffix(item, r.Ext))
+		item = LowerASCII(strings.TrimSuffix(item, r.Ext))
 		if r.Pattern == lookupURLPattern && isHash(item) || r.Pattern == lookupPayToPattern && isRecipient(item) {
 			return Query{Route: r, Item: item, Bare: true}, true
 		}
@@ -135,25 +134,4 @@ func LookupResponse(row []byte) []byte {
 	response = append(response, '{')
 	response = append(response, row[from:]...)
 	return append(response, '\n')
-}
-
-// Hash returns the SHA-256 of a normal form, in hexadecimal.
-func Hash(normal string) string {
-	sum := sha256.Sum256([]byte(normal))
-	return hex.EncodeToString(sum[:])
-}
-
-// NormalRecipient returns the normal form of a recipient: the network's CAIP-2 id, a slash and the address, with the
-// letters A to Z in lower case. Most networks allow several spellings of one address. On networks where case matters,
-// no two addresses are known that differ only in case; finding a pair is harder than forging a signature.
-func NormalRecipient(caip2, address string) string { return lower(caip2 + "/" + address) }
-
-// lower converts the letters A to Z to lower case.
-func lower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
 }

@@ -3,7 +3,6 @@ package site
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -13,28 +12,6 @@ import (
 
 // RowsPerBlock is the number of rows in each block but the last.
 const RowsPerBlock = 20
-
-const (
-	rowsFolder    = "v1/rows/"
-	columnsFolder = "v1/columns/"
-)
-
-// RowsKey returns the key of the nth block of rows, from 0.
-func RowsKey(n int) string { return rowsFolder + strconv.Itoa(n) + ".json" }
-
-// ColumnKey returns the key of a column.
-func ColumnKey(name string) string { return columnsFolder + name + ".json" }
-
-// HasScanKey reports whether key is the key of a block of rows or of a column, of services or of the catalogue.
-func (i *Index) HasScanKey(key string) bool {
-	stem, isJSON := strings.CutSuffix(key, ".json")
-	if number, ok := strings.CutPrefix(stem, rowsFolder); ok && isJSON {
-		n, err := strconv.Atoi(number)
-		return err == nil && RowsKey(n) == key && n >= 0 && n*RowsPerBlock < len(i.Slugs)
-	}
-	name, ok := strings.CutPrefix(stem, columnsFolder)
-	return ok && isJSON && ColumnByName(name) != nil || hasCatalogueKey(key)
-}
 
 // ServiceRow is a row of a block: the row of /v1/services with the members that search and recommendations read.
 type ServiceRow struct {

@@ -15,8 +15,6 @@ const (
 	// VocabularyFile is the key of the Vocabulary.
 	VocabularyFile = "v1/vocabulary.json"
 
-	termsFolder = "v1/terms/"
-
 	// ConceptTerm begins the term of a concept. No other term contains a hyphen.
 	ConceptTerm = "concept-"
 	// MaxTerm is the maximum length of a term in characters. Longer words are cut.
@@ -91,18 +89,6 @@ func CommonTermShard(term string) string {
 }
 
 func isTermLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
-
-// TermShardKey returns the key of the file of terms with this name.
-func TermShardKey(name string) string { return termsFolder + name + ".json" }
-
-// HasShardKey reports whether key is the key of one of the files of terms.
-func (x *TermIndex) HasShardKey(key string) bool {
-	name, ok := strings.CutPrefix(key, termsFolder)
-	if name, isJSON := strings.CutSuffix(name, ".json"); ok && isJSON {
-		return x.Shards[name] > 0
-	}
-	return false
-}
 
 // Reading says how one or several words of a query were read.
 type Reading struct {

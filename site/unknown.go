@@ -48,7 +48,7 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 	for _, name := range names[:min(len(names), MaxUnknown)] {
 		p := UnknownParam{Name: escapeName(name)}
 		if len(name) <= MaxUnknownName {
-			p.Nearest = suggestion.Nearest(lower(name), params)
+			p.Nearest = suggestion.Nearest(LowerASCII(name), params)
 		}
 		list.Params = append(list.Params, p)
 	}

@@ -68,7 +68,7 @@ func (h *handler) isListedShard(snap *output.Snapshot, key string) (bool, error)
 	switch {
 	case key == site.TermsFile || key == site.VocabularyFile || strings.HasPrefix(key, "v1/terms/"):
 		index, err := readJSON[site.One[site.TermIndex]](h, snap, site.TermsFile)
-		return err == nil && (key == site.VocabularyFile || index.Data.HasShardKey(key)), err
+		return err == nil && (key == site.VocabularyFile || site.HasTermShardKey(&index.Data, key)), err
 	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
 		index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
 		return err == nil && index.HasShardKey(key), err
