@@ -16,6 +16,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve"
 )
 
@@ -39,8 +40,8 @@ func newBestTest(t *testing.T) *bestTest {
 	}
 	t.Cleanup(source.Close)
 	b := &bestTest{t, serve.NewHandler(serve.Options{Source: source}), map[string]*site.ServiceDetail{}, moment}
-	var index site.Index
-	b.get("/"+site.IndexFile, &index)
+	var index routes.Index
+	b.get("/"+routes.IndexFile, &index)
 	for _, slug := range index.Slugs {
 		var detail site.One[*site.ServiceDetail]
 		b.get("/v1/services/"+slug, &detail)

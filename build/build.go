@@ -22,6 +22,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/statement"
+	"tollbook/site/routes"
 )
 
 // GCPercent suits a process that builds, because pages and JSON leave much garbage. A build of 20,000 services takes
@@ -58,7 +59,7 @@ type Report struct {
 	Needed   []string      `json:"-"`     // hours of the packs that the snapshot's logs name
 	Took     time.Duration `json:"-"`
 
-	SetAside []site.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
+	SetAside []routes.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
 }
 
 // Run builds a snapshot and makes it current in folder. If Run fails or is killed, the last snapshot stays current.

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 const (
@@ -101,24 +102,24 @@ func (c *catalogue) end() error {
 		}
 	}
 	for i := range site.CatalogueColumns {
-		if err := c.columns.write(i, site.CatalogueColumnKey(site.CatalogueColumns[i].Name), c.add); err != nil {
+		if err := c.columns.write(i, routes.CatalogueColumnKey(site.CatalogueColumns[i].Name), c.add); err != nil {
 			return err
 		}
 	}
-	return c.columns.write(len(site.CatalogueColumns), site.CatalogueServicesFile, c.add)
+	return c.columns.write(len(site.CatalogueColumns), routes.CatalogueServicesFile, c.add)
 }
 
 // writeFile writes the next file. The first rows are also the window without parameters.
 func (c *catalogue) writeFile() error {
 	q := bare("discovery", "")
-	windows := []site.Query{q.WindowFile(c.file)}
+	windows := []routes.Query{q.WindowFile(c.file)}
 	if c.file == 0 {
 		windows = append(windows, q)
 	}
 	for _, w := range windows {
 		_, limit := w.Window()
 		rows := c.rows[:min(limit, len(c.rows))]
-		if err := addList(w.Key(), w.Route.Framing, rows, site.WindowMeta(w, c.total), c.add); err != nil {
+		if err := addList(w.Key(), w.Route.Framing, rows, routes.WindowMeta(w, c.total), c.add); err != nil {
 			return err
 		}
 	}

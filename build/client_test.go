@@ -15,6 +15,7 @@ import (
 
 	"tollbook/cmd/nodetest"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 const openapiTools = "testdata/openapi"
@@ -47,7 +48,7 @@ func (d *openapiTest) prepareFolder(t *testing.T) (dir, bin string) {
 	if err := os.Symlink(installed, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[site.OpenAPIFile], 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[routes.OpenAPIFile], 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir, filepath.Join(installed, ".bin")

@@ -16,9 +16,9 @@ import (
 	"tollbook/cmd/bench/crowd"
 	"tollbook/output"
 	"tollbook/output/archive"
-	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/routes"
 	"tollbook/site/testgate"
 )
 
@@ -260,7 +260,7 @@ func checkDamagedBuild(t *testing.T, db *postgres.DB, dir string, o build.Option
 }
 
 // readIndex reads the index of the current snapshot.
-func readIndex(t *testing.T, dir string) site.Index {
+func readIndex(t *testing.T, dir string) routes.Index {
 	t.Helper()
 	folder, err := output.OpenFolder(dir)
 	if err != nil {
@@ -275,7 +275,7 @@ func readIndex(t *testing.T, dir string) site.Index {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	var index site.Index
-	readJSON(t, z, site.IndexFile, &index)
+	var index routes.Index
+	readJSON(t, z, routes.IndexFile, &index)
 	return index
 }

@@ -8,8 +8,8 @@ import (
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/render/openapi"
-	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // exampleRecorder is a tree that copies the files that become examples in the documents.
@@ -61,11 +61,11 @@ func (w *exampleRecorder) record(name string, data []byte) {
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,
 // robots.txt and sitemaps. It must run after all example files were written.
 func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFunc) error {
-	routes, err := encode.JSON(site.Table())
+	table, err := encode.JSON(routes.Table())
 	if err != nil {
 		return err
 	}
-	if err := add(site.RoutesFile, routes); err != nil {
+	if err := add(routes.TableFile, table); err != nil {
 		return err
 	}
 	api, err := renderer.API(seen)
@@ -76,7 +76,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	if err != nil {
 		return err
 	}
-	files := []render.Asset{{Key: site.LLMsFile, Bytes: renderer.LLMs()},
+	files := []render.Asset{{Key: routes.LLMsFile, Bytes: renderer.LLMs()},
 		{Key: render.RobotsFile, Bytes: renderer.Robots()}, apiMarkdown}
 	if text := renderer.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
@@ -89,7 +89,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 		key    string
 		render func() ([]byte, error)
 	}{
-		{site.OpenAPIFile, api.OpenAPI},
+		{routes.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
 		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 func (d *openapiTest) get(target string) *httptest.ResponseRecorder {
@@ -60,8 +61,8 @@ func (d *openapiTest) testHTTPPolicy(t *testing.T) {
 		}
 	}
 	w := d.get("/v1/services?categry=AI")
-	if got, want := w.Header().Get(site.HeaderUnknown), "categry (did you mean category?)"; got != want {
-		t.Errorf("%s: %q, want %q", site.HeaderUnknown, got, want)
+	if got, want := w.Header().Get(routes.HeaderUnknown), "categry (did you mean category?)"; got != want {
+		t.Errorf("%s: %q, want %q", routes.HeaderUnknown, got, want)
 	}
 	for target, total := range map[string]int{"/v1/services?category=Nothing": 0,
 		"/v1/services?page=99": len(d.index.Slugs)} {
@@ -118,7 +119,7 @@ func (d *openapiTest) testAddresses(t *testing.T) {
 				strings.HasSuffix(path, ".") || strings.HasSuffix(path, ",") {
 				continue // a pattern, a base or the end of a sentence
 			}
-			if path == site.CallByName("submit").Pattern {
+			if path == routes.CallByName("submit").Pattern {
 				continue // no file of the snapshot
 			}
 			if w := d.get(path); w.Code != http.StatusOK {

@@ -18,6 +18,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
@@ -112,8 +113,8 @@ func TestPricesHaveEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	var index site.Index
-	readJSON(t, z, site.IndexFile, &index)
+	var index routes.Index
+	readJSON(t, z, routes.IndexFile, &index)
 	priced := 0
 	for _, slug := range index.Slugs {
 		var service site.One[site.ServiceDetail]

@@ -7,6 +7,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // writeFacilitators writes each page of 25 and of 100, for every timeframe and every set of embeds, with complete
@@ -54,7 +55,7 @@ func writeFacilitators(s *site.Snapshot, totals map[string]int, add addFunc) err
 }
 
 // facilitatorRows returns the encoded row of each facilitator with the embeds of q, by ID.
-func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[string][]byte, error) {
+func facilitatorRows(items []*site.FacilitatorListItem, q routes.Query) (map[string][]byte, error) {
 	rows := make(map[string][]byte, len(items))
 	for _, item := range items {
 		row := *item
@@ -74,10 +75,10 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 }
 
 // addFacilitatorPage adds the page of a list that q requests.
-func addFacilitatorPage(q site.Query, key string, lines [][]byte, add addFunc) error {
+func addFacilitatorPage(q routes.Query, key string, lines [][]byte, add addFunc) error {
 	from, limit := q.Window()
 	return addList(key, encode.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))],
-		site.WindowMeta(q, len(lines)), add)
+		routes.WindowMeta(q, len(lines)), add)
 }
 
 // writeFacilitatorDetails writes the file and the page of each facilitator, and the page that lists them.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // addFunc adds a file to a tree. It does not keep data.
@@ -49,6 +49,6 @@ func addLine[T any](key string, v T, add addFunc) error {
 }
 
 // bare returns the request for a route without parameters.
-func bare(route, slug string) site.Query {
-	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}
+func bare(route, slug string) routes.Query {
+	return routes.Query{Route: routes.ByName(route), Slug: slug, Bare: true}
 }

@@ -13,6 +13,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -73,8 +74,8 @@ func TestFiltersAreScans(t *testing.T) {
 	dir := tempDir(t)
 	run(t, db, dir, options(moment.Add(time.Minute)))
 	r := serveFolder(t, dir)
-	var index site.Index
-	r.get("/"+site.IndexFile, &index)
+	var index routes.Index
+	r.get("/"+routes.IndexFile, &index)
 	records := map[string]*record{}
 	for _, slug := range index.Slugs {
 		var detail site.One[site.ServiceDetail]
@@ -84,7 +85,7 @@ func TestFiltersAreScans(t *testing.T) {
 		records[slug] = &record{detail: detail.Data, evidence: evidence.Data, signable: isSignable(r, &detail.Data)}
 	}
 	requests := 0
-	route := site.ByName("services")
+	route := routes.ByName("services")
 	for i := range route.Params {
 		p := &route.Params[i]
 		if !p.Filter || p.Name == "include" {
@@ -121,15 +122,15 @@ func TestFiltersAreScans(t *testing.T) {
 }
 
 // columnValues returns the permitted values of a filter, or else those that its column has.
-func columnValues(r client, p *site.Param) []string {
-	if p.Kind == site.KindBoolean {
+func columnValues(r client, p *routes.Param) []string {
+	if p.Kind == routes.KindBoolean {
 		return []string{"true", "false"}
 	}
 	if len(p.Values) > 0 {
 		return p.Values
 	}
 	var column site.One[[]json.RawMessage]
-	if code, body := r.get("/"+site.ColumnKey(p.Column), &column); code != 200 {
+	if code, body := r.get("/"+routes.ColumnKey(p.Column), &column); code != 200 {
 		r.t.Errorf("column %s of %s: %d %s", p.Column, p.Name, code, body)
 	}
 	values := map[string]bool{}

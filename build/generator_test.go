@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/testgate"
 )
 
@@ -28,7 +28,7 @@ func (d *openapiTest) testGenerators(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(openapiTools+"/go")); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[site.OpenAPIFile], 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[routes.OpenAPIFile], 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := runCommand(t, dir, "go", "mod", "download"); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // selection is a set of filter values, "" for none, and the places of the services that match.
@@ -53,7 +54,7 @@ func listSelections(items []*site.ServiceListItem) []selection {
 }
 
 // query returns the request for the selection's list.
-func (s selection) query() site.Query {
+func (s selection) query() routes.Query {
 	q := bare("services", "")
 	for _, f := range [][2]string{{"network", s.network}, {"status", s.status}, {"category", s.category}} {
 		if f[1] != "" {
@@ -121,7 +122,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
 }
 
 // writeListFiles writes every page of a list. A list without rows has an empty first page.
-func writeListFiles(q site.Query, lines [][]byte, add addFunc) error {
+func writeListFiles(q routes.Query, lines [][]byte, add addFunc) error {
 	for page := 1; page == 1 || (page-1)*q.Int("per_page") < len(lines); page++ {
 		if err := writeListFile(q.With("page", strconv.Itoa(page)), lines, add); err != nil {
 			return err
@@ -131,8 +132,8 @@ func writeListFiles(q site.Query, lines [][]byte, add addFunc) error {
 }
 
 // writeListFile writes the page of a list that q requests.
-func writeListFile(q site.Query, lines [][]byte, add addFunc) error {
+func writeListFile(q routes.Query, lines [][]byte, add addFunc) error {
 	offset, limit := q.Window()
 	from, to := min(offset, len(lines)), min(offset+limit, len(lines))
-	return addList(q.Key(), q.Route.Framing, lines[from:to], site.WindowMeta(q, len(lines)), add)
+	return addList(q.Key(), q.Route.Framing, lines[from:to], routes.WindowMeta(q, len(lines)), add)
 }

@@ -4,10 +4,11 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // writeChangeLogs writes the index and the blocks of the logs of all services or of one. Each record is encoded once.
-func writeChangeLogs(q site.Query, c site.Changes, add addFunc) error {
+func writeChangeLogs(q routes.Query, c site.Changes, add addFunc) error {
 	if err := addLine(q.LogKey(), c.Index, add); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func writeChangeLogs(q site.Query, c site.Changes, add addFunc) error {
 }
 
 // ofService returns the request for a service's changes.
-func ofService(slug string) site.Query { return bare("changes", "").With("service", slug) }
+func ofService(slug string) routes.Query { return bare("changes", "").With("service", slug) }
 
 // writeChanges writes the logs of changes of all services, their default page and the feeds. It counts the log in
 // totals.
@@ -62,7 +63,7 @@ func writeChanges(s *site.Snapshot, renderer *render.Renderer, totals map[string
 }
 
 // writeLog writes the files of a log of checks: its index, its blocks and its default window.
-func writeLog[T any](q site.Query, l site.Log[T], add addFunc) error {
+func writeLog[T any](q routes.Query, l site.Log[T], add addFunc) error {
 	if err := addLine(q.LogKey(), l.Index, add); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 )
 
 // Limits of the texts of a look-up, in bytes of JSON, and of its lists. If the answer still exceeds site.MaxLookup, the
@@ -101,18 +102,18 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 
 // write writes the shards of both look-ups and their index.
 func (x *lookups) write(add addFunc) (err error) {
-	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), sortKeys(x.addresses),
+	var index routes.LookupIndex
+	if index.URL, err = writeShards(routes.ByName("lookup-url"), sortKeys(x.addresses),
 		func(of lookupKey) ([]byte, error) {
 			return x.addresses[of.normal].row, nil
 		}, add); err != nil {
 		return fmt.Errorf("write look-up by URL: %w", err)
 	}
-	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), sortKeys(x.recipients), x.encodeRecipient,
+	if index.PayTo, err = writeShards(routes.ByName("lookup-pay-to"), sortKeys(x.recipients), x.encodeRecipient,
 		add); err != nil {
 		return fmt.Errorf("write look-up by recipient: %w", err)
 	}
-	return addLine(site.LookupFile, index, add)
+	return addLine(routes.LookupFile, index, add)
 }
 
 // lookupKey is the normal form of a URL or recipient, and its hash.
@@ -129,7 +130,8 @@ func sortKeys[T any](of map[string]T) []lookupKey {
 }
 
 // writeShards writes rows into shards by the first two digits of their hashes. It returns the number of rows by shard.
-func writeShards(route *site.Route, keys []lookupKey, row func(lookupKey) ([]byte, error), add addFunc) (map[string]int,
+func writeShards(route *routes.Route, keys []lookupKey, row func(lookupKey) ([]byte, error),
+	add addFunc) (map[string]int,
 	error) {
 	sizes := map[string]int{}
 	for len(keys) > 0 {
@@ -143,7 +145,7 @@ func writeShards(route *site.Route, keys []lookupKey, row func(lookupKey) ([]byt
 			lines, keys = append(lines, line), keys[1:]
 		}
 		sizes[digits] = len(lines)
-		if err := addList(site.LookupShardKey(route, digits), encode.Framing{}, lines,
+		if err := addList(routes.LookupShardKey(route, digits), encode.Framing{}, lines,
 			site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
 			return nil, err
 		}
@@ -235,11 +237,11 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 // encodeWithin encodes a row. It calls drop until the answer has less than site.MaxLookup bytes.
 func encodeWithin(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
-		row, err := encode.Row(site.LookupRow{Hash: hash, Data: data})
+		row, err := encode.Row(routes.LookupRow{Hash: hash, Data: data})
 		if err != nil {
 			return nil, err
 		}
-		size := len(site.LookupResponse(row))
+		size := len(routes.LookupResponse(row))
 		if size < site.MaxLookup {
 			return row, nil
 		}

@@ -14,6 +14,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 	"tollbook/site/x402"
 )
 
@@ -83,29 +84,29 @@ func TestLookupsAreSmall(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		var index site.LookupIndex
-		if err := json.Unmarshal(tree[site.LookupFile], &index); err != nil {
+		var index routes.LookupIndex
+		if err := json.Unmarshal(tree[routes.LookupFile], &index); err != nil {
 			t.Fatal(err)
 		}
 		for _, of := range []struct {
 			route string
 			want  map[string]bool
 		}{{"lookup-url", addresses}, {"lookup-pay-to", recipients}} {
-			r := site.ByName(of.route)
+			r := routes.ByName(of.route)
 			got := map[string]bool{}
 			for digits, n := range index.Shards(r) {
-				rows, _, err := encode.Framing{}.Split(tree[site.LookupShardKey(r, digits)])
+				rows, _, err := encode.Framing{}.Split(tree[routes.LookupShardKey(r, digits)])
 				if err != nil || len(rows) != n || !slices.IsSortedFunc(rows, func(a, b []byte) int {
-					return strings.Compare(site.LookupHash(a), site.LookupHash(b))
+					return strings.Compare(routes.LookupHash(a), routes.LookupHash(b))
 				}) {
 					t.Fatalf("shard %s: %d rows, %v, in another order than their hashes", digits, len(rows), err)
 				}
 				for _, row := range rows {
-					answer := site.LookupResponse(row)
-					if len(answer) >= site.MaxLookup || !json.Valid(answer) || site.LookupHash(row)[:2] != digits {
-						t.Fatalf("%s has %d bytes: %s", site.LookupHash(row), len(answer), answer)
+					answer := routes.LookupResponse(row)
+					if len(answer) >= site.MaxLookup || !json.Valid(answer) || routes.LookupHash(row)[:2] != digits {
+						t.Fatalf("%s has %d bytes: %s", routes.LookupHash(row), len(answer), answer)
 					}
-					got[site.LookupHash(row)] = true
+					got[routes.LookupHash(row)] = true
 				}
 			}
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(of.want)), slices.Sorted(maps.Keys(got))); diff != "" {

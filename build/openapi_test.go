@@ -23,7 +23,7 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
-	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve"
 	"tollbook/site/testgate"
 )
@@ -33,7 +33,7 @@ type openapiTest struct {
 	root    string
 	report  build.Report
 	files   map[string][]byte
-	index   site.Index
+	index   routes.Index
 	source  *output.Source
 	handler http.Handler
 	errors  map[int][]string // bodies of errors, by status
@@ -85,12 +85,12 @@ func buildOpenAPITest(t *testing.T) *openapiTest {
 			}
 		}
 	}
-	if err := json.Unmarshal(d.files[site.IndexFile], &d.index); err != nil {
+	if err := json.Unmarshal(d.files[routes.IndexFile], &d.index); err != nil {
 		t.Fatal(err)
 	}
 	d.source, d.errors = source, map[int][]string{}
 	d.handler = serve.NewHandler(serve.Options{Source: source})
-	strict := forbidUnknown(t, d.files[site.OpenAPIFile])
+	strict := forbidUnknown(t, d.files[routes.OpenAPIFile])
 	if d.doc, err = openapi3.NewLoader().LoadFromData(strict); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func forbidUnknown(t *testing.T, document []byte) []byte {
 
 // testDocument checks that the document is valid OpenAPI 3.1 and that its examples match their schemas.
 func (d *openapiTest) testDocument(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromData(d.files[site.OpenAPIFile])
+	document, err := openapi3.NewLoader().LoadFromData(d.files[routes.OpenAPIFile])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (d *openapiTest) testDocument(t *testing.T) {
 	}
 	examples := 0
 	for path, item := range d.doc.Paths.Map() {
-		if isCall := slices.ContainsFunc(site.Calls, func(c site.Call) bool {
+		if isCall := slices.ContainsFunc(routes.Calls, func(c routes.Call) bool {
 			return c.Pattern == "/v1"+path
 		}); isCall {
 			continue // no file of the snapshot
@@ -172,13 +172,13 @@ func (d *openapiTest) testDocument(t *testing.T) {
 // findPath returns the path of the document that describes a file: that of the route whose request its key spells, or
 // the file's own.
 func findPath(key string) (string, bool) {
-	path, query, err := site.Request(key)
+	path, query, err := routes.Request(key)
 	if err == nil {
-		if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil {
+		if q, err := routes.ParseRequest(path, query); err == nil && q.Route != nil {
 			return strings.TrimPrefix(q.Route.Pattern, "/v1"), true
 		}
 	}
-	for _, f := range site.Files {
+	for _, f := range routes.Files {
 		if filePattern(f.Pattern).MatchString("/" + key) {
 			return strings.TrimPrefix(f.Pattern, "/v1"), true
 		}
@@ -188,10 +188,10 @@ func findPath(key string) (string, bool) {
 
 var variable = regexp.MustCompile(`\\\{[a-z0-9]+\\\}`)
 
-// filePattern returns an expression for the file names of a pattern. The variable parts are those of site.Segments.
+// filePattern returns an expression for the file names of a pattern. The variable parts are those of routes.Segments.
 func filePattern(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^" + variable.ReplaceAllStringFunc(regexp.QuoteMeta(pattern), func(s string) string {
-		segment := site.SegmentByName(strings.Trim(s, `\{}`))
+		segment := routes.SegmentByName(strings.Trim(s, `\{}`))
 		return "(?:" + strings.Trim(segment.Pattern, "^$") + ")"
 	}) + "$")
 }
@@ -221,8 +221,9 @@ func (d *openapiTest) testFiles(t *testing.T) {
 			break
 		}
 	}
-	for _, r := range site.Routes {
-		answered := []site.Rule{site.RuleLookup, site.RuleRank, site.RuleCatalogue, site.RuleFind} // without a file
+	for _, r := range routes.All {
+		// without a file
+		answered := []routes.Rule{routes.RuleLookup, routes.RuleRank, routes.RuleCatalogue, routes.RuleFind}
 		if r.Ext == ".json" && !slices.Contains(answered, r.Rule) &&
 			seen[strings.TrimPrefix(r.Pattern, "/v1")] == 0 {
 			t.Errorf("no file of the snapshot belongs to route %s", r.Name)
@@ -299,16 +300,16 @@ func (d *openapiTest) checkResponseOf(h http.Handler, path string, r *http.Reque
 // testAnswers sends random valid and invalid requests to every route. Each response must match the document, and none
 // may be a server error.
 func (d *openapiTest) testAnswers(t *testing.T) {
-	var routes []*site.Route
-	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Ext == ".json" {
-			routes = append(routes, r)
+	var sampled []*routes.Route
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".json" {
+			sampled = append(sampled, r)
 		}
 	}
 	statuses := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 10 {
-			statuses[d.request(t, rapid.SampledFrom(routes).Draw(t, "route"))]++
+			statuses[d.request(t, rapid.SampledFrom(sampled).Draw(t, "route"))]++
 		}
 	})
 	if statuses[http.StatusOK] == 0 || statuses[http.StatusBadRequest] == 0 {
@@ -317,7 +318,7 @@ func (d *openapiTest) testAnswers(t *testing.T) {
 }
 
 // request sends a random request for a route and returns the status.
-func (d *openapiTest) request(t *rapid.T, route *site.Route) int {
+func (d *openapiTest) request(t *rapid.T, route *routes.Route) int {
 	path := variable.ReplaceAllStringFunc(regexp.QuoteMeta(route.Pattern), func(s string) string {
 		return d.drawSegment(t, strings.Trim(s, `\{}`))
 	})
@@ -353,25 +354,25 @@ func (d *openapiTest) drawSegment(t *rapid.T, name string) string {
 }
 
 // drawValue draws a value of a parameter and reports whether it is valid.
-func (d *openapiTest) drawValue(t *rapid.T, p *site.Param) (string, bool) {
+func (d *openapiTest) drawValue(t *rapid.T, p *routes.Param) (string, bool) {
 	switch p.Kind {
-	case site.KindInteger:
+	case routes.KindInteger:
 		n := rapid.OneOf(rapid.IntRange(p.Min-1, min(p.Max+1, p.Min+120)), rapid.Just(p.Max)).Draw(t, p.Name)
 		return strconv.Itoa(n), n >= p.Min && n <= p.Max
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		v := rapid.SampledFrom([]string{"true", "false", "yes"}).Draw(t, p.Name)
 		return v, v != "yes"
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		v := rapid.SampledFrom([]string{"0", "0.01", "99.5", "-1"}).Draw(t, p.Name)
 		return v, v != "-1"
-	case site.KindCursor:
+	case routes.KindCursor:
 		return "20", false
-	case site.KindChoice, site.KindSet:
+	case routes.KindChoice, routes.KindSet:
 		v := rapid.SampledFrom(append([]string{"nothing"}, p.Values...)).Draw(t, p.Name)
 		return v, v != "nothing"
 	default:
 		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}),
 			rapid.StringN(1, 101, -1)).Draw(t, p.Name)
-		return v, len([]rune(v)) <= cmp.Or(p.Max, site.MaxText) && !strings.ContainsRune(v, 0)
+		return v, len([]rune(v)) <= cmp.Or(p.Max, routes.MaxText) && !strings.ContainsRune(v, 0)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // pendingBlocks is how many blocks of a pack may be read ahead of the one that is written.
@@ -126,7 +127,7 @@ func (w *packWriter) writeChecks(b postgres.PackBlock) error {
 			w.all = append(w.all, w.names.GlobalCheck(c))
 		}
 		block := site.Block[site.GlobalCheckEntry]{Number: b.Block, First: b.First, Rows: w.all}
-		return addBlock(site.Query{Route: site.ByName("checks")}.BlockKey(b.Block), block, w.add)
+		return addBlock(routes.Query{Route: routes.ByName("checks")}.BlockKey(b.Block), block, w.add)
 	}
 	slug, listed := w.names.Slug(b.ServiceID)
 	if !listed {
@@ -137,7 +138,7 @@ func (w *packWriter) writeChecks(b postgres.PackBlock) error {
 		w.own = append(w.own, judge.Check(c))
 	}
 	block := site.Block[site.CheckEntry]{Number: b.Block, First: b.First, Rows: w.own}
-	return addBlock(site.Query{Route: site.ByName("service-checks"), Slug: slug}.BlockKey(b.Block), block, w.add)
+	return addBlock(routes.Query{Route: routes.ByName("service-checks"), Slug: slug}.BlockKey(b.Block), block, w.add)
 }
 
 // writeChanges writes a full block of changes. It leaves out a block of a service that is no longer listed, and one of

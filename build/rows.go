@@ -8,6 +8,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -66,7 +67,7 @@ func (w *rowWriter) end() error {
 		}
 	}
 	for i := range w.columns {
-		if err := w.columns.write(i, site.ColumnKey(site.Columns[i].Name), w.add); err != nil {
+		if err := w.columns.write(i, routes.ColumnKey(site.Columns[i].Name), w.add); err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,7 @@ func (w *rowWriter) end() error {
 
 // writeBlock writes the next block.
 func (w *rowWriter) writeBlock() error {
-	err := addList(site.RowsKey(w.block), encode.Framing{}, w.rows, site.TotalMeta{Total: int64(w.total)}, w.add)
+	err := addList(routes.RowsKey(w.block), encode.Framing{}, w.rows, site.TotalMeta{Total: int64(w.total)}, w.add)
 	w.block, w.rows = w.block+1, w.rows[:0]
 	return err
 }
@@ -217,7 +218,7 @@ func (g *lastGood) readRow(slug string) *site.ServiceRow {
 	if !ok {
 		return nil
 	}
-	data, err := g.build.ReadPrevious(site.RowsKey(place / site.RowsPerBlock))
+	data, err := g.build.ReadPrevious(routes.RowsKey(place / site.RowsPerBlock))
 	if err != nil {
 		return nil
 	}

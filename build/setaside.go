@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // maxSetAsideShare limits the services that a build sets aside to one in so many, but at least one. If every service of
@@ -137,16 +138,16 @@ func (a *setAside) begin(facts *postgres.Facts, b *output.Build, now site.Time) 
 }
 
 // published returns what the index says of the services that are set aside, by slug.
-func (a *setAside) published(before []site.SetAside, now site.Time) []site.SetAside {
-	var list []site.SetAside
+func (a *setAside) published(before []routes.SetAside, now site.Time) []routes.SetAside {
+	var list []routes.SetAside
 	for slug, s := range a.list {
-		aside := site.SetAside{Slug: slug, Since: now, Reason: reason(s.Err)}
-		if i := slices.IndexFunc(before, func(o site.SetAside) bool { return o.Slug == slug }); i >= 0 {
+		aside := routes.SetAside{Slug: slug, Since: now, Reason: reason(s.Err)}
+		if i := slices.IndexFunc(before, func(o routes.SetAside) bool { return o.Slug == slug }); i >= 0 {
 			aside.Since = before[i].Since
 		}
 		list = append(list, aside)
 	}
-	slices.SortFunc(list, func(x, y site.SetAside) int { return cmp.Compare(x.Slug, y.Slug) })
+	slices.SortFunc(list, func(x, y routes.SetAside) int { return cmp.Compare(x.Slug, y.Slug) })
 	return list
 }
 
@@ -189,10 +190,10 @@ func panicLine(stack string) string {
 // lastGood has what the previous snapshot published of services that are set aside.
 type lastGood struct {
 	build    *output.Build
-	index    site.Index               // of the previous snapshot; empty without one
+	index    routes.Index             // of the previous snapshot; empty without one
 	listings map[string]*site.Listing // by slug
 	files    map[string][]string      // names by slug, in the order of the previous snapshot
-	setAside []site.SetAside          // what the index of this snapshot says of them
+	setAside []routes.SetAside        // what the index of this snapshot says of them
 }
 
 // has reports whether the files of a service are copied from the previous snapshot.
@@ -200,7 +201,7 @@ func (g *lastGood) has(slug string) bool { return g.listings[slug] != nil }
 
 func newLastGood(b *output.Build) *lastGood {
 	g := &lastGood{build: b, listings: map[string]*site.Listing{}, files: map[string][]string{}}
-	if data, err := b.ReadPrevious(site.IndexFile); err == nil {
+	if data, err := b.ReadPrevious(routes.IndexFile); err == nil {
 		_ = json.Unmarshal(data, &g.index) // a damaged index names no file
 	}
 	return g

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // From one snapshot to the next, maxVanished services may vanish that the operator did not remove, or one in
@@ -23,11 +24,11 @@ const (
 // CheckSuccessor returns an error if a snapshot may not follow another: services vanish that the operator did not
 // remove, or a number falls that can only grow. Both happen if a build reads the wrong database or a part of one.
 func CheckSuccessor(before, after archive.Files, removed []string) error {
-	was, err := readJSON[site.Index](before, site.IndexFile)
+	was, err := readJSON[routes.Index](before, routes.IndexFile)
 	if err != nil {
 		return fmt.Errorf("read previous snapshot: %w", err)
 	}
-	is, err := readJSON[site.Index](after, site.IndexFile)
+	is, err := readJSON[routes.Index](after, routes.IndexFile)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func readJSON[T any](t archive.Files, key string) (v T, err error) {
 func ListPacks(t archive.Tree) ([]string, error) {
 	hours := map[string]bool{}
 	for _, name := range t.Names() {
-		if !site.IsLog(name) {
+		if !routes.IsLog(name) {
 			continue
 		}
 		log, err := readJSON[site.LogIndex](t, name)

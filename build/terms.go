@@ -6,6 +6,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -21,7 +22,7 @@ func writeTerms(w *search.Weigher, add addFunc) error {
 			}
 		}
 		meta := site.TotalMeta{Total: int64(len(lines))}
-		if err := addList(site.TermShardKey(name), encode.Framing{}, lines, meta, add); err != nil {
+		if err := addList(routes.TermShardKey(name), encode.Framing{}, lines, meta, add); err != nil {
 			return err
 		}
 	}

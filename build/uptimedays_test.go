@@ -7,6 +7,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestUptimeMatchesItsDays checks a promise of the page about checks: the uptime of 30 days is that of the published
@@ -19,8 +20,8 @@ func TestUptimeMatchesItsDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	var index site.Index
-	readJSON(t, z, site.IndexFile, &index)
+	var index routes.Index
+	readJSON(t, z, routes.IndexFile, &index)
 	counted := 0
 	for _, slug := range index.Slugs {
 		var days site.One[[]site.UptimeDataPoint]

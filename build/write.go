@@ -11,6 +11,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // snapshotWriter writes the files of a snapshot. Their order depends on nothing but the snapshot.
@@ -80,9 +81,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 }
 
 // newIndex returns the index without the totals of lists, which are counted when the lists are written.
-func newIndex(s *site.Snapshot, renderer *render.Renderer) site.Index {
+func newIndex(s *site.Snapshot, renderer *render.Renderer) routes.Index {
 	n := len(s.Services)
-	index := site.Index{Lists: map[string]int{}, Pages: countPages(n, renderer.Groups()), Slugs: make([]string, n)}
+	index := routes.Index{Lists: map[string]int{}, Pages: countPages(n, renderer.Groups()), Slugs: make([]string, n)}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}
@@ -129,7 +130,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 }
 
 // writeAggregates writes the aggregates of all services, the log of checks and the index.
-func writeAggregates(s *site.Snapshot, index site.Index, add addFunc) error {
+func writeAggregates(s *site.Snapshot, index routes.Index, add addFunc) error {
 	for _, a := range []struct {
 		route string
 		data  any
@@ -145,7 +146,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add addFunc) error {
 	if err := writeLog(bare("checks", ""), s.Checks, add); err != nil {
 		return err
 	}
-	return addLine(site.IndexFile, index, add) // encoding/json sorts the keys of its maps
+	return addLine(routes.IndexFile, index, add) // encoding/json sorts the keys of its maps
 }
 
 // writeCoverage writes the coverage of measurements and its page.

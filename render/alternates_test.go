@@ -15,6 +15,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/templates"
 )
 
@@ -73,7 +74,8 @@ func TestAlternates(t *testing.T) {
 			}
 			picture, ok := there(attr(doc, "meta[property='og:image']", "content"))
 			if !ok || attr(doc, "meta[property='og:image:alt']", "content") == "" ||
-				attr(doc, "meta[name='twitter:card']", "content") != "summary_large_image" || !site.IsHashed(picture) {
+				attr(doc, "meta[name='twitter:card']", "content") != "summary_large_image" ||
+				!routes.IsHashed(picture) {
 				t.Errorf("%s %s: its picture is %q", name, key, picture)
 			}
 			pictures[picture] = true

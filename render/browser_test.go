@@ -18,6 +18,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/testgate"
 )
 
@@ -96,7 +97,7 @@ func serveDirectory(t *testing.T, s *site.Snapshot) string {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", site.ContentTypes()[filepath.Ext(r.URL.Path)])
+		w.Header().Set("Content-Type", routes.ContentTypes()[filepath.Ext(r.URL.Path)])
 		w.Write(data)
 	}))
 	t.Cleanup(server.Close)

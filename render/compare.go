@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 const (
@@ -29,7 +30,7 @@ type compareSet struct{ Name, Href string }
 // records from the API.
 func (e *Renderer) ComparePage() ([]byte, error) {
 	body := compareBody{
-		Search: e.pages.prefix + site.ByName("services").Pattern, Records: e.pages.href(bareKey("service", "_")),
+		Search: e.pages.prefix + routes.ByName("services").Pattern, Records: e.pages.href(bareKey("service", "_")),
 		Codes: e.snapshot.Networks, Categories: bySize(e.categories),
 	}
 	for _, g := range e.categories {

@@ -15,6 +15,7 @@ import (
 	"tollbook/render/openapi"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // examplesOf renders the responses of the examples, as a build does.
@@ -22,7 +23,7 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 	t.Helper()
 	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
 	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks,
-		"v1/routes.json": site.Table()}
+		"v1/routes.json": routes.Table()}
 	for i := range s.Services {
 		bodies["v1/services/"+s.Services[i].Item.Slug+".json"] = s.Services[i].Detail
 	}
@@ -117,7 +118,7 @@ func parseDocument(t *testing.T, api *render.API) (document, []byte) {
 }
 
 // TestEveryRouteIsDescribed checks that each JSON route of the table has a path with exactly its parameters and a
-// response type, and that every part is named and described. A new route needs a line in site.Responses, a new field
+// response type, and that every part is named and described. A new route needs a line in routes.Responses, a new field
 // one in the vocabulary.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
@@ -126,13 +127,13 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		t.Errorf("OpenAPI %s, description %s", d.OpenAPI, d.Info.Version)
 	}
 	paths := 0
-	for _, r := range site.Routes {
+	for _, r := range routes.All {
 		if r.Ext != ".json" {
 			continue
 		}
 		paths++
-		if site.Responses[r.Name] == nil {
-			t.Errorf("route %s has no response type: give it a line in site.Responses", r.Name)
+		if routes.Responses[r.Name] == nil {
+			t.Errorf("route %s has no response type: give it a line in routes.Responses", r.Name)
 		}
 		item, ok := d.Paths[strings.TrimPrefix(r.Pattern, "/v1")]
 		if !ok {
@@ -142,7 +143,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		if under := strings.HasPrefix(r.Pattern, "/v1/"); under != (len(item.Servers) == 0) {
 			t.Errorf("route %s has the servers %v of its own", r.Name, item.Servers)
 		}
-		for _, common := range site.Common {
+		for _, common := range routes.Common {
 			ok := false
 			for _, p := range item.Get.Parameters {
 				ok = ok || p.Ref == "#/components/parameters/"+common.Name
@@ -162,7 +163,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			if p.In == "query" {
 				got = append(got, fmt.Sprintf("%s %t %s..%s %v %v", p.Name, p.Required, number(p.Schema.Minimum),
 					number(p.Schema.Maximum), p.Schema.Enum, p.Schema.Default))
-			} else if site.SegmentByName(p.Name) == nil || !p.Required {
+			} else if routes.SegmentByName(p.Name) == nil || !p.Required {
 				t.Errorf("nothing in site.Segments says what {%s} of route %s is", p.Name, r.Name)
 			}
 		}
@@ -173,15 +174,15 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			t.Errorf("parameters of %s (-table +described):\n%s", r.Name, diff)
 		}
 	}
-	for name := range site.Responses {
-		site.ByName(name) // panics for a route that is not in the table
+	for name := range routes.Responses {
+		routes.ByName(name) // panics for a route that is not in the table
 	}
-	for _, c := range site.Calls {
+	for _, c := range routes.Calls {
 		if _, ok := d.Paths[strings.TrimPrefix(c.Pattern, "/v1")]; !ok {
 			t.Errorf("call %s is not described", c.Name)
 		}
 	}
-	if want := paths + len(site.Files) + len(site.Calls); len(d.Paths) != want {
+	if want := paths + len(routes.Files) + len(routes.Calls); len(d.Paths) != want {
 		t.Errorf("%d paths are described, %d routes, files and calls there are", len(d.Paths), want)
 	}
 	for name, s := range d.Components.Schemas {
@@ -204,7 +205,7 @@ func number(n *int) string {
 }
 
 // paramLine returns how the document must show a parameter of the table.
-func paramLine(p *site.Param) string {
+func paramLine(p *routes.Param) string {
 	low, high := "", ""
 	values := []any(nil)
 	var standard any
@@ -212,14 +213,14 @@ func paramLine(p *site.Param) string {
 		standard = p.Default
 	}
 	switch p.Kind {
-	case site.KindInteger:
+	case routes.KindInteger:
 		low, high = fmt.Sprint(p.Min), fmt.Sprint(p.Max)
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		low = "0"
 		if p.Max > 0 {
 			high = fmt.Sprint(p.Max)
 		}
-	case site.KindChoice:
+	case routes.KindChoice:
 		for _, v := range p.Values {
 			values = append(values, v)
 		}
@@ -279,33 +280,33 @@ func TestSchemasAreTheTypes(t *testing.T) {
 // TestRouteTableIsPublished checks that routes.json decodes to the table.
 func TestRouteTableIsPublished(t *testing.T) {
 	t.Parallel()
-	data, err := encode.JSON(site.Table())
+	data, err := encode.JSON(routes.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got site.One[site.RouteTable]
+	var got site.One[routes.RouteTable]
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	want := site.Table()
+	want := routes.Table()
 	if diff := cmp.Diff(want, got.Data); diff != "" {
 		t.Errorf("read back (-table +file):\n%s", diff)
 	}
-	if len(want.Routes) != len(site.Routes) || want.APIVersion != "1.0.0" || want.Index != "v1/index.json" {
-		t.Errorf("the published table has %d routes of %d, version %s, index %s", len(want.Routes), len(site.Routes),
+	if len(want.Routes) != len(routes.All) || want.APIVersion != "1.0.0" || want.Index != "v1/index.json" {
+		t.Errorf("the published table has %d routes of %d, version %s, index %s", len(want.Routes), len(routes.All),
 			want.APIVersion, want.Index)
 	}
-	for _, r := range site.Routes {
-		rules := []site.Rule{r.Rule}
+	for _, r := range routes.All {
+		rules := []routes.Rule{r.Rule}
 		for _, p := range r.Params {
 			if p.Rule != "" {
 				rules = append(rules, p.Rule)
 			}
 		}
 		for _, rule := range rules {
-			if !slices.ContainsFunc(site.Rules, func(text site.RuleText) bool {
+			if !slices.ContainsFunc(routes.Rules, func(text routes.RuleText) bool {
 				return text.Name == rule && text.About != ""
 			}) {
 				t.Errorf("route %s: nothing in site.Rules says what the rule %s does", r.Name, rule)

@@ -7,6 +7,7 @@ import (
 	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 const (
@@ -68,7 +69,7 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 			body.Networks++
 		}
 	}
-	data := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
+	data := routes.Query{Route: routes.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
 		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
 		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: data.Untrimmed().Key(),

@@ -12,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/listing"
+	"tollbook/site/routes"
 )
 
 const (
@@ -43,8 +44,8 @@ func (g *Group) Pages() int { return pagesOf(len(g.services)) }
 // List returns the key of the group in the index.
 func (g *Group) List() string { return g.query().ListKey() }
 
-func (g *Group) query() site.Query {
-	return site.Query{Route: site.ByName(g.route), Slug: g.Slug, Bare: true}
+func (g *Group) query() routes.Query {
+	return routes.Query{Route: routes.ByName(g.route), Slug: g.Slug, Bare: true}
 }
 
 // Key returns the key of the nth page, from 1.
@@ -69,7 +70,7 @@ func (g *Group) filter() (name, value string) {
 // JSON returns the key of the group's first services as JSON.
 func (g *Group) JSON() string {
 	filter, value := g.filter()
-	return site.Query{Route: site.ByName("services")}.With(filter, value).With("sort", site.OrderCheapest).Key()
+	return routes.Query{Route: routes.ByName("services")}.With(filter, value).With("sort", site.OrderCheapest).Key()
 }
 
 // groupFigures contains the aggregates of a group.

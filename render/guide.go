@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tollbook/render/guide"
-	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // guides lists the pages that are written in Markdown, each a file of package templates. Package guide has the rules. A
@@ -85,7 +85,7 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 
 // linkAddress returns the link to an address of the directory: "/reference". It is a guide.LinkFunc.
 func (p *Pages) linkAddress(address string) (string, error) {
-	q, err := site.ParseRequest(address, "")
+	q, err := routes.ParseRequest(address, "")
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // Keys of files for programs that have no route.
@@ -35,8 +36,8 @@ func (e *Renderer) LLMs() []byte {
 	}
 	b.WriteString("No API key is needed to read. Unknown is null, never zero.\n\n## API\n\n")
 	e.llmsLink(&b, "Reference", bareKey(referenceRoute, ""), "every route with parameters, examples and errors")
-	e.llmsLink(&b, "OpenAPI 3.1", site.OpenAPIFile, "the same in machine-readable form")
-	e.llmsLink(&b, "Route table", site.RoutesFile,
+	e.llmsLink(&b, "OpenAPI 3.1", routes.OpenAPIFile, "the same in machine-readable form")
+	e.llmsLink(&b, "Route table", routes.TableFile,
 		"routes, parameters and the rules that cut responses from files")
 	for _, g := range e.pages.guides {
 		e.llmsLink(&b, g.Title, g.Key, g.Description)
@@ -47,12 +48,12 @@ func (e *Renderer) LLMs() []byte {
 		"the latest price, recipient and payment option changes; a service's page as Markdown is "+
 			"/services/{slug}/page.md")
 	b.WriteString("\n## Endpoints\n\n")
-	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Ext == ".json" {
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".json" {
 			fmt.Fprintf(&b, "- `GET %s%s`: %s%s\n", s.BaseURL, r.Pattern, r.About, llmsParams(r))
 		}
 	}
-	for _, c := range site.Calls {
+	for _, c := range routes.Calls {
 		fmt.Fprintf(&b, "- `%s %s%s`, if this server accepts submissions: "+
 			"%s\n", c.Method, s.BaseURL, c.Pattern, c.About)
 	}
@@ -75,7 +76,7 @@ func (e *Renderer) llmsLink(b *strings.Builder, text, key, about string) {
 }
 
 // llmsParams returns a sentence with a route's parameters.
-func llmsParams(r *site.Route) string {
+func llmsParams(r *routes.Route) string {
 	if len(r.Params) == 0 {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"tollbook/render/colour"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // Site contains the settings of a directory.
@@ -144,7 +145,7 @@ const homeKey = "index.html"
 
 // bareKey returns the key of a route without parameters.
 func bareKey(route, slug string) string {
-	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}.Key()
+	return routes.Query{Route: routes.ByName(route), Slug: slug, Bare: true}.Key()
 }
 
 func serviceKey(slug string) string { return bareKey("service-page", slug) }

@@ -6,13 +6,14 @@ import (
 
 	"tollbook/render/openapi"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 const (
 	referenceRoute = "reference-page"
 
 	// openAPIKey is the key of the same description for programs.
-	openAPIKey = site.OpenAPIFile
+	openAPIKey = routes.OpenAPIFile
 )
 
 // API is the description of the API, as an OpenAPI document and as pages.

@@ -10,6 +10,7 @@ import (
 	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // PageRows is the number of services on a page of a list.
@@ -97,7 +98,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 	if meta.Page > 1 {
 		title = fmt.Sprintf("%s, page %d of %d", title, meta.Page, meta.TotalPages)
 	}
-	data := site.Query{Route: site.ByName("services"), Bare: true}
+	data := routes.Query{Route: routes.ByName("services"), Bare: true}
 	if order != site.OrderNewest {
 		data = data.With("sort", order)
 	}
@@ -114,7 +115,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 
 // orderedKey returns the key of the nth page of the list in an order, from 1.
 func orderedKey(order string, n int) string {
-	q := site.Query{Route: site.ByName("services-page"), Bare: true}
+	q := routes.Query{Route: routes.ByName("services-page"), Bare: true}
 	if n > 1 || order != site.OrderNewest {
 		q = q.With("sort", order).With("page", fmt.Sprint(n))
 	}

@@ -7,6 +7,7 @@ import (
 	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // Limits of the settlements of a service.
@@ -67,7 +68,7 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 
 // seriesKey returns the key of a whole series.
 func seriesKey(route, slug string) string {
-	return site.Query{Route: site.ByName(route), Slug: slug}.Key()
+	return routes.Query{Route: routes.ByName(route), Slug: slug}.Key()
 }
 
 // SharedText returns a sentence with the number of services that share the recipients.

@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"tollbook/render/sitemap"
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // Robots returns robots.txt, which names the sitemap and allows all pages, but no searches: each links to many others.
 func (e *Renderer) Robots() []byte {
 	return []byte("# Everything but searches may be crawled. For a description and the JSON API see " +
-		e.address(site.LLMsFile) + "\n" +
+		e.address(routes.LLMsFile) + "\n" +
 		"User-agent: *\nAllow: /\nDisallow: /search?\nDisallow: /search.html?\n\n" +
 		"Sitemap: " + e.address(SitemapFile) + "\n")
 }
@@ -30,8 +30,8 @@ func (e *Renderer) sitemapPages() []sitemap.Page {
 	now := e.snapshot.Now.String()
 	var pages []sitemap.Page
 	put := func(key, at string) { pages = append(pages, sitemap.Page{Loc: e.address(key), LastMod: at}) }
-	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Ext == ".html" && !strings.Contains(r.Pattern, "{") {
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".html" && !strings.Contains(r.Pattern, "{") {
 			put(bareKey(r.Name, ""), now)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"tollbook/render/submitform"
 	"tollbook/site"
 	"tollbook/site/invisible"
+	"tollbook/site/routes"
 )
 
 const (
@@ -20,7 +21,7 @@ func (e *Renderer) SubmitPage() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
 	categories = slices.DeleteFunc(categories, func(c string) bool { return strings.ContainsFunc(c, invisible.Is) })
 	slices.Sort(categories)
-	part, err := submitform.Render(e.pages.prefix+site.CallByName("submit").Pattern,
+	part, err := submitform.Render(e.pages.prefix+routes.CallByName("submit").Pattern,
 		site.SubmitForm{Categories: slices.Compact(categories)})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestPagesAreValid checks every page for what browsers, screen readers and crawlers rely on.
@@ -22,11 +23,11 @@ func TestPagesAreValid(t *testing.T) {
 			Contact: "hello@tollbook.example"})
 		tree := treeOf(t, pages, s)
 		for key, page := range tree {
-			address, rawQuery, err := site.Request(key)
+			address, rawQuery, err := routes.Request(key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if q, err := site.ParseRequest(address, rawQuery); err != nil || q.Key() != key {
+			if q, err := routes.ParseRequest(address, rawQuery); err != nil || q.Key() != key {
 				t.Errorf("%s: nobody can ask for %s at %s: %v", name, key, address, err)
 			}
 			if !strings.HasSuffix(key, ".html") {
@@ -61,7 +62,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, a := range append(pictures, p.Assets()...) {
 		tree[a.Key] = a.Bytes
 	}
-	for _, route := range site.Routes {
+	for _, route := range routes.All {
 		if !strings.Contains(route.Pattern, "{") && route.Ext == ".json" {
 			tree[strings.TrimPrefix(route.Pattern, "/")+".json"] = nil
 		}

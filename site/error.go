@@ -1,5 +1,10 @@
 package site
 
+import "errors"
+
+// ErrNotFound is the error for a path, or an id in it, that does not exist.
+var ErrNotFound = errors.New("not found")
+
 // Types of errors in responses.
 const (
 	ErrorInvalidParameter = "invalid_parameter"

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 func TestFacilitatorKeys(t *testing.T) {
@@ -23,7 +24,7 @@ func TestFacilitatorKeys(t *testing.T) {
 		"include=timeseries,,chains,chains":   "v1/facilitators/timeframe=7d/include=chains~2ctimeseries/days=90/per_page=25/page=1.json",
 		"include=chains%2Ctimeseries&days=90": "v1/facilitators/timeframe=7d/include=chains~2ctimeseries/days=90/per_page=25/page=1.json",
 	} {
-		q, err := site.ParseRequest("/v1/facilitators", query)
+		q, err := routes.ParseRequest("/v1/facilitators", query)
 		if err != nil || q.Key() != want {
 			t.Errorf("%s: key %s, error %v, want %s", query, q.Key(), err, want)
 		}
@@ -32,14 +33,14 @@ func TestFacilitatorKeys(t *testing.T) {
 		"": false, "days=7": false, "include=chains&days=7": false, // nothing there to trim
 		"include=timeseries": true, "include=chains,timeseries&days=89": true, "include=timeseries&days=90": false,
 	} {
-		q, err := site.ParseRequest("/v1/facilitators", query)
+		q, err := routes.ParseRequest("/v1/facilitators", query)
 		if err != nil || q.NeedsTrim() != want {
 			t.Errorf("%s: trimmed %v, error %v, want %v", query, q.NeedsTrim(), err, want)
 		}
 	}
 	for _, query := range []string{"timeframe=90d", "days=0", "days=91", "days=7.0", "include=chain",
 		"include=chains;timeseries", "include=chains,chain", "per_page=101", "page=0"} {
-		if q, err := site.ParseRequest("/v1/facilitators", query); err == nil {
+		if q, err := routes.ParseRequest("/v1/facilitators", query); err == nil {
 			t.Errorf("%s: key %s, want an error", query, q.Key())
 		}
 	}
@@ -47,11 +48,11 @@ func TestFacilitatorKeys(t *testing.T) {
 
 func TestSets(t *testing.T) {
 	t.Parallel()
-	p := site.ByName("facilitators").Param("include")
+	p := routes.ByName("facilitators").Param("include")
 	if diff := cmp.Diff([]string{"", "chains", "chains,timeseries", "timeseries"}, p.Sets()); diff != "" {
 		t.Errorf("sets (-want +got):\n%s", diff)
 	}
-	q, err := site.ParseRequest("/v1/facilitators", "include=timeseries,chains")
+	q, err := routes.ParseRequest("/v1/facilitators", "include=timeseries,chains")
 	if err != nil || !q.Has("include", "chains") || !q.Has("include", "timeseries") || q.Has("include", "time") {
 		t.Errorf("%v, error %v", q, err)
 	}
@@ -64,11 +65,11 @@ func TestEchoedMeta(t *testing.T) {
 		"timeframe=all&per_page=89": `{"total":89,"page":1,"per_page":89,"total_pages":1,"timeframe":"all"}`,
 		"page=9":                    `{"total":89,"page":9,"per_page":25,"total_pages":4,"timeframe":"7d"}`,
 	} {
-		q, err := site.ParseRequest("/v1/facilitators", query)
+		q, err := routes.ParseRequest("/v1/facilitators", query)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := json.Marshal(site.WindowMeta(q, 89))
+		got, err := json.Marshal(routes.WindowMeta(q, 89))
 		if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
 			t.Errorf("meta of %s, error %v (-want +got):\n%s", query, err, diff)
 		}
@@ -105,14 +106,14 @@ func TestFacilitatorPaths(t *testing.T) {
 		{"/facilitators/x402.rs", "facilitators/x402.rs.html"},
 		{"/facilitators/payAI", "facilitators/payAI.html"},
 		{"/api/v1/facilitators/payAI", "v1/facilitators/payAI.json"},
-		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID),
-			"v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID) + ".json"},
-		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID+1), ""},
+		{"/v1/facilitators/" + strings.Repeat("a", routes.MaxFacilitatorID),
+			"v1/facilitators/" + strings.Repeat("a", routes.MaxFacilitatorID) + ".json"},
+		{"/v1/facilitators/" + strings.Repeat("a", routes.MaxFacilitatorID+1), ""},
 		{"/v1/facilitators/-a", ""}, {"/v1/facilitators/..", ""}, {"/v1/facilitators/a%2Fb", ""},
 		{"/v1/facilitators/a b", ""}, {"/v1/facilitators/", ""},
 		{"/v1/services/x402.rs", ""}, // a slug has no dots
 	} {
-		q, err := site.ParseRequest(c.path, "")
+		q, err := routes.ParseRequest(c.path, "")
 		switch {
 		case c.key == "" && err == nil:
 			t.Errorf("%s has the key %s, want none", c.path, q.Key())
@@ -120,19 +121,19 @@ func TestFacilitatorPaths(t *testing.T) {
 			t.Errorf("%s: %v, want the key %s", c.path, err, c.key)
 		}
 	}
-	pattern := regexp.MustCompile(site.SegmentByName("facilitator").Pattern)
+	pattern := regexp.MustCompile(routes.SegmentByName("facilitator").Pattern)
 	for _, id := range []string{"a", "x402.rs", "payAI", "402104", "a_b-c.", ".a", "_", "-", "", "ä", "a/b"} {
-		if pattern.MatchString(id) != site.ValidFacilitatorID(id) {
+		if pattern.MatchString(id) != routes.ValidFacilitatorID(id) {
 			t.Errorf("id %q: the segment matches: %t, ValidFacilitatorID: %t", id, pattern.MatchString(id),
-				site.ValidFacilitatorID(id))
+				routes.ValidFacilitatorID(id))
 		}
 	}
-	index := &site.Index{Slugs: []string{"acme"}, Facilitators: []string{"acme-pay"}}
+	index := &routes.Index{Slugs: []string{"acme"}, Facilitators: []string{"acme-pay"}}
 	for path, want := range map[string]bool{
 		"/v1/services/acme/volume": true, "/v1/services/acme-pay/volume": false, "/v1/facilitators/acme-pay": true,
 		"/facilitators/acme": false, "/v1/coverage": true,
 	} {
-		if q, err := site.ParseRequest(path, ""); err != nil || index.Has(q) != want {
+		if q, err := routes.ParseRequest(path, ""); err != nil || index.Has(q) != want {
 			t.Errorf("Has(%s) = %t (%v), want %t", path, !want, err, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package site defines the domain of the directory: the resources of the API, the table of routes, the keys of files,
-// orders, windows and logs. Snapshot contains everything that one build publishes.
+// Package site defines the contract as Go types: the resources of the API, columns, orders and logs. Snapshot contains
+// everything that one build publishes. Package site/routes defines how the resources are requested.
 //
 // The package is pure: its functions depend only on their arguments, including the current time. It does not know how
 // facts are collected (crawl), stored (site/postgres), judged (build), rendered (render) or published (output).

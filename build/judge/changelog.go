@@ -7,6 +7,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // Change returns a row of a log of changes. The row of an erased service has only its type and time.
@@ -54,8 +55,8 @@ func (n Names) changeRecords(changes []postgres.Change) []*site.ChangeRecord {
 func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
 	records := NewNames(f).changeRecords(f.Changes)
 	s.Changes = newChangeLogs(f.ChangeLogs, records)
-	q := site.Query{Route: site.ByName("changes"), Bare: true}
-	window, meta := site.ChangeWindow(s.Changes.Index, q, now)
+	q := routes.Query{Route: routes.ByName("changes"), Bare: true}
+	window, meta := routes.ChangeWindow(s.Changes.Index, q, now)
 	newest := []*site.ChangeRecord{}
 	for i := len(records) - 1; i >= 0 && len(newest) < site.FeedEntries; i-- {
 		newest = append(newest, records[i])

@@ -3,6 +3,7 @@ package judge
 import (
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // Names has the slug and name of each listed service, by its ID.
@@ -91,7 +92,7 @@ func globalLog(f *postgres.Facts) site.Log[site.GlobalCheckEntry] {
 }
 
 // defaultLimit returns the default number of rows of a route.
-func defaultLimit(route string) int { return site.Query{Route: site.ByName(route)}.Int("limit") }
+func defaultLimit(route string) int { return routes.Query{Route: routes.ByName(route)}.Int("limit") }
 
 // newLog cuts the newest rows into the blocks that no pack contains. The open block is the last.
 func newLog[T any](f postgres.LogFacts, tail []T, limit int) site.Log[T] {

@@ -6,6 +6,7 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 	"tollbook/site/synthesis"
 	"tollbook/site/x402"
 )
@@ -173,7 +174,7 @@ func newProvenance(f *postgres.ServiceFacts, source, baseURL string) site.Proven
 	return site.Provenance{
 		License: "CC-BY-4.0", AttributionRequired: true,
 		Attribution: "Tollbook, " + baseURL,
-		CiteAs:      baseURL + "/" + site.Query{Route: site.ByName("service-page"), Slug: f.Slug, Bare: true}.Key(),
+		CiteAs:      baseURL + "/" + routes.Query{Route: routes.ByName("service-page"), Slug: f.Slug, Bare: true}.Key(),
 		Source:      from,
 	}
 }

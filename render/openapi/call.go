@@ -9,6 +9,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
 
@@ -20,7 +21,7 @@ var exampleSubmission = site.Submission{
 }
 
 // addCall adds the operation of a call, which no file answers.
-func (a *Document) addCall(c *site.Call) error {
+func (a *Document) addCall(c *routes.Call) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
 	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary,
 		Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
@@ -74,7 +75,7 @@ func (a *Document) addCall(c *site.Call) error {
 }
 
 // callCommand returns a request as a command for a shell, or "" for one that needs values that only its caller knows.
-func (a *Document) callCommand(c *site.Call) string {
+func (a *Document) callCommand(c *routes.Call) string {
 	example, err := encode.Row(exampleSubmission)
 	if c.Body == nil || err != nil {
 		return ""

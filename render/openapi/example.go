@@ -10,6 +10,7 @@ import (
 	"tollbook/site/display"
 	"tollbook/site/encode"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 )
 
 // Examples contains responses of a snapshot, with which the documents show what each route returns.
@@ -65,15 +66,15 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 // contains it, and each JSON file at a path of its own. The description itself is not among them.
 func (x Examples) Keys() map[string]bool {
 	keys := map[string]bool{}
-	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Ext == ".json" {
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".json" {
 			if key, _ := x.source(r); key != "" {
 				keys[key] = true
 			}
 		}
 	}
-	for _, f := range site.Files {
-		if path, ok := x.path(f.Pattern); ok && f.Pattern != "/"+site.OpenAPIFile {
+	for _, f := range routes.Files {
+		if path, ok := x.path(f.Pattern); ok && f.Pattern != "/"+routes.OpenAPIFile {
 			keys[path[1:]] = true
 		}
 	}
@@ -100,16 +101,16 @@ func (x Examples) path(pattern string) (string, bool) {
 }
 
 // source returns the file with the example of a route, "" without one, and the hash of its row if the file is a shard.
-func (x Examples) source(r *site.Route) (key, hash string) {
+func (x Examples) source(r *routes.Route) (key, hash string) {
 	path, ok := x.path(r.Pattern)
 	if !ok {
 		return "", ""
 	}
-	q, err := site.ParseRequest((&url.URL{Path: path}).EscapedPath(), "")
+	q, err := routes.ParseRequest((&url.URL{Path: path}).EscapedPath(), "")
 	if err != nil || q.Route == nil {
 		return "", ""
 	}
-	if r.Rule == site.RuleLookup {
+	if r.Rule == routes.RuleLookup {
 		key, _, hash = q.LookupShard()
 		return key, hash
 	}
@@ -147,8 +148,8 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 		return nil, false
 	}
 	for _, row := range rows {
-		if site.LookupHash(row) == hash {
-			return site.LookupResponse(row), true
+		if routes.LookupHash(row) == hash {
+			return routes.LookupResponse(row), true
 		}
 	}
 	return nil, false
@@ -156,9 +157,9 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 
 // value returns a value of a parameter: for a filter one that selects something, for any other parameter one that
 // differs from its default, and "" without one.
-func (x Examples) value(p *site.Param) string {
+func (x Examples) value(p *routes.Param) string {
 	switch p.Kind {
-	case site.KindChoice:
+	case routes.KindChoice:
 		if p.Filter && p.Default != "" {
 			return p.Default
 		}
@@ -167,16 +168,16 @@ func (x Examples) value(p *site.Param) string {
 				return v
 			}
 		}
-	case site.KindSet:
+	case routes.KindSet:
 		return strings.Join(p.Values, ",")
-	case site.KindInteger:
+	case routes.KindInteger:
 		if p.Max <= 1000 {
 			return fmt.Sprint(p.Max)
 		}
-	case site.KindAddress:
+	case routes.KindAddress:
 		return x.Segments["address"]
-	case site.KindText:
-		if p.Rule == site.RuleCatalogue && p.Name == "network" {
+	case routes.KindText:
+		if p.Rule == routes.RuleCatalogue && p.Name == "network" {
 			return x.Segments["caip2"]
 		}
 		return x.text(p.Name)
@@ -216,7 +217,7 @@ func (a *Document) commands(op *operation) (plain, withParams string) {
 		return a.callCommand(op.call), ""
 	}
 	path, ok := a.examples.path(op.pattern)
-	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+site.OpenAPIFile {
+	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+routes.OpenAPIFile {
 		return "", ""
 	}
 	address := display.EndpointURL(a.directory.BaseURL, path)

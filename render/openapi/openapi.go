@@ -13,6 +13,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
 
@@ -83,8 +84,8 @@ type operation struct {
 	Responses   schema.Object[*apiResponse] `json:"responses"`
 
 	pattern string
-	route   *site.Route // nil for a file and a call
-	call    *site.Call  // nil for a route and a file
+	route   *routes.Route // nil for a file and a call
+	call    *routes.Call  // nil for a route and a file
 	example json.RawMessage
 }
 
@@ -161,19 +162,19 @@ func New(d Directory, x Examples) (*Document, error) {
 			{tagFiles, "Other files of a snapshot: the inputs of the rules, and the descriptions of the API."},
 		},
 	}
-	for i := range site.Routes {
-		if r := &site.Routes[i]; r.Ext == ".json" {
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".json" {
 			if err := a.addRoute(r); err != nil {
 				return nil, fmt.Errorf("describe route %s: %w", r.Name, err)
 			}
 		}
 	}
-	for i := range site.Calls {
-		if err := a.addCall(&site.Calls[i]); err != nil {
-			return nil, fmt.Errorf("describe call %s: %w", site.Calls[i].Name, err)
+	for i := range routes.Calls {
+		if err := a.addCall(&routes.Calls[i]); err != nil {
+			return nil, fmt.Errorf("describe call %s: %w", routes.Calls[i].Name, err)
 		}
 	}
-	for _, f := range site.Files {
+	for _, f := range routes.Files {
 		if err := a.addFile(f); err != nil {
 			return nil, fmt.Errorf("describe file %s: %w", f.Name, err)
 		}
@@ -182,8 +183,8 @@ func New(d Directory, x Examples) (*Document, error) {
 		return nil, err
 	}
 	a.doc.Components = apiComponents{Schemas: a.schemas.Named(), Headers: apiHeaders}
-	for i := range site.Common {
-		p := &site.Common[i]
+	for i := range routes.Common {
+		p := &routes.Common[i]
 		a.doc.Components.Parameters = append(a.doc.Components.Parameters,
 			schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
@@ -224,7 +225,7 @@ func (d *Directory) info() apiInfo {
 func (d *Directory) servers() []apiServer {
 	base := d.BaseURL
 	servers := []apiServer{{base + apiPrefix, "This directory"}}
-	for _, alias := range site.Table().Aliases {
+	for _, alias := range routes.Table().Aliases {
 		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"),
 			"The same, for clients that use this prefix"})
 	}
@@ -234,7 +235,7 @@ func (d *Directory) servers() []apiServer {
 const apiPrefix = "/v1"
 
 // addRoute adds the operation of a route.
-func (a *Document) addRoute(r *site.Route) error {
+func (a *Document) addRoute(r *routes.Route) error {
 	tag := tagDirectory
 	if strings.HasPrefix(r.Pattern, "/v1/services") {
 		tag = tagServices
@@ -244,21 +245,21 @@ func (a *Document) addRoute(r *site.Route) error {
 	for i := range r.Params {
 		op.Parameters = append(op.Parameters, a.examples.parameter(&r.Params[i]))
 	}
-	return a.add(op, site.Responses[r.Name])
+	return a.add(op, routes.Responses[r.Name])
 }
 
 // describeRoute returns what a route returns and how its responses are cut from files.
-func describeRoute(r *site.Route) string {
+func describeRoute(r *routes.Route) string {
 	text := r.About
-	for _, rule := range site.Rules {
-		if rule.Name == r.Rule && r.Rule != site.RuleLiteral {
+	for _, rule := range routes.Rules {
+		if rule.Name == r.Rule && r.Rule != routes.RuleLiteral {
 			text += " " + rule.About
 		}
 	}
 	return text
 }
 
-func (a *Document) addFile(f site.File) error {
+func (a *Document) addFile(f routes.File) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(f.About, "."), ": ")
 	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About,
 		Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
@@ -268,7 +269,7 @@ func (a *Document) addFile(f site.File) error {
 func (a *Document) add(op *operation, body any) error {
 	segments := a.pathParameters(op.pattern)
 	op.Parameters = append(segments, op.Parameters...)
-	for _, p := range site.Common {
+	for _, p := range routes.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
 	}
 	content := &schema.Schema{}
@@ -281,7 +282,7 @@ func (a *Document) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(content, op.example, site.Query{Route: op.route}.Paged())
+	op.Responses = responses(content, op.example, routes.Query{Route: op.route}.Paged())
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -311,7 +312,7 @@ func (a *Document) pathParameters(pattern string) []parameter {
 		}
 		name, tail, _ := strings.Cut(after, "}")
 		p := parameter{Name: name, In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}}
-		if s := site.SegmentByName(name); s != nil {
+		if s := routes.SegmentByName(name); s != nil {
 			p.Description, p.Schema.Pattern, p.Schema.MaxLength = schema.Sentence(s.About), s.Pattern, s.MaxLength
 		}
 		if v := a.examples.Segments[name]; v != "" {
@@ -322,7 +323,7 @@ func (a *Document) pathParameters(pattern string) []parameter {
 }
 
 // parameter returns a parameter of the route table.
-func (x Examples) parameter(p *site.Param) parameter {
+func (x Examples) parameter(p *routes.Param) parameter {
 	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About),
 		Schema: &schema.Schema{Type: "string"}}
 	values := make([]any, len(p.Values))
@@ -331,34 +332,34 @@ func (x Examples) parameter(p *site.Param) parameter {
 	}
 	example := x.value(p)
 	switch p.Kind {
-	case site.KindInteger:
+	case routes.KindInteger:
 		out.Schema = &schema.Schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}
 		if n, err := strconv.Atoi(p.Default); err == nil {
 			out.Schema.Default = n
 		}
 		return out
-	case site.KindChoice:
+	case routes.KindChoice:
 		out.Schema.Enum = values
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		out.Schema = &schema.Schema{Type: "boolean"}
 		return out
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		out.Schema = &schema.Schema{Type: "number", Minimum: new(0)}
 		if p.Max > 0 {
 			out.Schema.Maximum = &p.Max
 		}
 		return out
-	case site.KindSnapshot:
-		out.Schema.Pattern = site.SnapshotPattern
-	case site.KindAddress:
+	case routes.KindSnapshot:
+		out.Schema.Pattern = routes.SnapshotPattern
+	case routes.KindAddress:
 		out.Schema.MaxLength = p.Max
-	case site.KindSet:
+	case routes.KindSet:
 		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values},
 			UniqueItems: true}
 		out.Style, out.Explode = "form", new(false)
 		return out
 	default:
-		out.Schema.MaxLength = cmp.Or(p.Max, site.MaxText)
+		out.Schema.MaxLength = cmp.Or(p.Max, routes.MaxText)
 	}
 	if p.Default != "" {
 		out.Schema.Default = p.Default

@@ -10,6 +10,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
 
@@ -34,8 +35,8 @@ func httpPolicy() []policyRule {
 			fmt.Sprintf(
 				"is answered with 400; the error names the parameter, its value and the allowed values. The same "+
 					"applies to a page above %s, a text of more than %d characters and a query string of more than "+
-					"%s bytes.", display.Number(site.MaxPage), site.MaxText,
-				display.Number(int64(site.Table().Limits.MaxQuery)))},
+					"%s bytes.", display.Number(site.MaxPage), routes.MaxText,
+				display.Number(int64(routes.Table().Limits.MaxQuery)))},
 		{"A filter value that no service has", "returns an empty list, not an error."},
 		{"A page or window past the end", "is an empty list with the correct `meta`."},
 		{"Reading all pages",
@@ -118,8 +119,8 @@ var submitFailures = []failure{
 
 // exampleBadRequest returns the error of the parser for a page that is too large.
 func exampleBadRequest() site.Error {
-	_, err := site.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d", site.MaxPageSize+1))
-	var param *site.ParamError
+	_, err := routes.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d", site.MaxPageSize+1))
+	var param *routes.ParamError
 	if !errors.As(err, &param) {
 		return site.Error{Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: "invalid parameter"}
 	}
@@ -161,11 +162,11 @@ var apiHeaders = schema.Object[*apiHeader]{
 	{Name: "Cache-Control", Value: &apiHeader{Description: "Allows caching until the next build is due.",
 		Schema: &schema.Schema{Type: "string"}}},
 	{Name: "X-Snapshot", Value: &apiHeader{Description: "ID of the snapshot that the response comes from.",
-		Schema: &schema.Schema{Type: "string", Pattern: site.SnapshotPattern}}},
+		Schema: &schema.Schema{Type: "string", Pattern: routes.SnapshotPattern}}},
 	{Name: "X-Snapshot-Warning",
 		Value: &apiHeader{Description: "stale if a newer snapshot may exist that cannot be read now.",
 			Schema: &schema.Schema{Type: "string"}}},
-	{Name: site.HeaderUnknown,
+	{Name: routes.HeaderUnknown,
 		Value: &apiHeader{
 			Description: "Unknown parameters of the request, which were ignored, each with the nearest known one; at " +
 				"most eight. Absent if there are none.",

@@ -12,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
 
@@ -25,7 +26,7 @@ type reference struct {
 	Failures   []referenceFailure
 	BadJSON    string // the body of a 400
 	Headers    schema.Object[*apiHeader]
-	Rules      []site.RuleText
+	Rules      []routes.RuleText
 	Types      []referenceType
 	Verify     string // commands
 }
@@ -39,7 +40,7 @@ type referenceOperation struct {
 	ID, Path, Summary string
 	Method            string
 	Takes             typeText // body of the request
-	Rule              site.Rule
+	Rule              routes.Rule
 	Params            []referenceParam
 	Answer            typeText
 	Plain, WithParams string // commands
@@ -74,8 +75,8 @@ func (a *Document) PageData() (reference, error) {
 		Base: base + apiPrefix, Version: a.doc.Info.Version, HTTPPolicy: httpPolicy(), Headers: apiHeaders,
 		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
 	}
-	for i := range site.Common {
-		body.Common = append(body.Common, paramText(&site.Common[i]))
+	for i := range routes.Common {
+		body.Common = append(body.Common, paramText(&routes.Common[i]))
 	}
 	for _, tag := range a.doc.Tags {
 		g := referenceGroup{apiTag: tag}
@@ -149,41 +150,41 @@ func answerOf(s *schema.Schema) *schema.Schema {
 	return s
 }
 
-func paramText(p *site.Param) referenceParam {
+func paramText(p *routes.Param) referenceParam {
 	out := referenceParam{Name: p.Name, Default: p.Default, About: schema.Sentence(p.About)}
 	switch p.Kind {
-	case site.KindInteger:
+	case routes.KindInteger:
 		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
-	case site.KindChoice:
+	case routes.KindChoice:
 		out.Allowed = strings.Join(p.Values, ", ")
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		out.Allowed = "true or false"
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		out.Allowed = "a number from 0, such as 0.01"
 		if p.Max > 0 {
 			out.Allowed = "a number from 0 to " + display.Number(int64(p.Max))
 		}
-	case site.KindSnapshot:
+	case routes.KindSnapshot:
 		out.Allowed = "id of a snapshot"
-	case site.KindSet:
+	case routes.KindSet:
 		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
-	case site.KindAddress:
+	case routes.KindAddress:
 		out.Allowed = fmt.Sprintf("address up to %d characters", p.Max)
-	case site.KindCursor:
+	case routes.KindCursor:
 		out.Allowed = "cursor of a response"
 	default:
-		out.Allowed = fmt.Sprintf("text up to %d characters", cmp.Or(p.Max, site.MaxText))
+		out.Allowed = fmt.Sprintf("text up to %d characters", cmp.Or(p.Max, routes.MaxText))
 	}
 	return out
 }
 
 // usedRules returns the rules that a route of the table has.
-func usedRules() []site.RuleText {
-	var out []site.RuleText
-	for _, r := range site.Rules {
-		for i := range site.Routes {
-			used := func(p site.Param) bool { return p.Rule == r.Name }
-			if site.Routes[i].Rule == r.Name || slices.ContainsFunc(site.Routes[i].Params, used) {
+func usedRules() []routes.RuleText {
+	var out []routes.RuleText
+	for _, r := range routes.Rules {
+		for i := range routes.All {
+			used := func(p routes.Param) bool { return p.Rule == r.Name }
+			if routes.All[i].Rule == r.Name || slices.ContainsFunc(routes.All[i].Params, used) {
 				out = append(out, r)
 				break
 			}
@@ -264,7 +265,7 @@ func indent(data json.RawMessage) string {
 
 // verifyCommands contains the commands that check a file against the sums of its snapshot.
 func verifyCommands(base string) string {
-	file := site.Query{Route: site.ByName("services"), Bare: true}.Key()
+	file := routes.Query{Route: routes.ByName("services"), Bare: true}.Key()
 	return "curl -s '" + display.EndpointURL(base, "/SHA256SUMS") + "' -o SHA256SUMS\n" +
 		"curl -s --create-dirs '" + display.EndpointURL(base, "/"+file) + "' -o " + file + "\n" +
 		"sha256sum -c --ignore-missing SHA256SUMS"

@@ -5,22 +5,22 @@ import (
 	"fmt"
 	"slices"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
 // LocalScript returns the script that searches the files of a snapshot in a browser: the scripts of package search and
 // their tables before the script of the page.
 func LocalScript(script []byte) ([]byte, error) {
-	params := slices.Clone(site.ByName("search").Params)
+	params := slices.Clone(routes.ByName("search").Params)
 	for i := range params {
 		params[i].About = ""
 	}
 	data, err := json.Marshal(struct {
 		search.ScriptTables
-		Params []site.Param     `json:"params"`
-		Limits site.TableLimits `json:"limits"`
-	}{search.NewScriptTables(), params, site.Table().Limits})
+		Params []routes.Param     `json:"params"`
+		Limits routes.TableLimits `json:"limits"`
+	}{search.NewScriptTables(), params, routes.Table().Limits})
 	if err != nil {
 		return nil, fmt.Errorf("encode tables of the search: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/invisible"
+	"tollbook/site/routes"
 )
 
 // Settings are what results need of the directory whose page shows them. The page contains them for Fill and for the
@@ -215,7 +216,7 @@ func Fill(page []byte, values url.Values, response []byte, problem string) ([]by
 		return nil, fmt.Errorf("fill search page: read its settings: %w", err)
 	}
 	values = clean(values)
-	v := view{Settings: &s, body: new(body), Query: display.Line(values.Get("q"), site.MaxText), Problem: problem}
+	v := view{Settings: &s, body: new(body), Query: display.Line(values.Get("q"), routes.MaxText), Problem: problem}
 	if problem == "" {
 		if err := json.Unmarshal(response, v.body); err != nil {
 			return nil, fmt.Errorf("fill search page: read the response: %w", err)

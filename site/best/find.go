@@ -7,6 +7,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/columns"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -20,7 +21,7 @@ type Source struct {
 }
 
 // Find returns the response to a request: its recommendations and its meta.
-func Find(q site.Query, from Source) ([]site.Recommendation, site.RankingMeta, error) {
+func Find(q routes.Query, from Source) ([]site.Recommendation, site.RankingMeta, error) {
 	w := wantedOf(q)
 	var result *search.Result
 	relevance := map[int32]int{}
@@ -70,7 +71,7 @@ func Find(q site.Query, from Source) ([]site.Recommendation, site.RankingMeta, e
 }
 
 // wantedOf returns what a request asks for.
-func wantedOf(q site.Query) Wanted {
+func wantedOf(q routes.Query) Wanted {
 	w := Wanted{Network: q.Text("network"), Method: q.Text("method"), Prefer: q.Text("prefer"), Limit: q.Int("limit"),
 		RequireVerified: q.Text("require_verified") == "true"}
 	if d := site.Decimal(q.Text("max_price_usd")); d != "" {

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/columns"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -107,7 +108,7 @@ func (m *memory) column(name string) (*columns.Column, error) {
 // find returns the recommendations for a query string.
 func (m *memory) find(rawQuery string) ([]site.Recommendation, site.RankingMeta) {
 	m.t.Helper()
-	q, err := site.ParseRequest("/v1/best", rawQuery)
+	q, err := routes.ParseRequest("/v1/best", rawQuery)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/columns"
+	"tollbook/site/routes"
 )
 
 // files are the columns of five services.
@@ -41,25 +42,25 @@ func read(name string) (*columns.Column, error) {
 }
 
 // route is a list with all filters.
-var route = &site.Route{Params: []site.Param{
-	{Name: "q", Filter: true, Column: "name", Compare: site.CompareWords},
-	{Name: "network", Filter: true, Column: "networks", Compare: site.CompareHas},
-	{Name: "category", Filter: true, Column: "category", Compare: site.CompareIs},
-	{Name: "verified", Filter: true, Column: "verified", Compare: site.CompareIs},
-	{Name: "signable", Filter: true, Column: "signable", Compare: site.CompareIs},
-	{Name: "source", Filter: true, Column: "source", Compare: site.CompareHas},
-	{Name: "protocol", Filter: true, Column: "protocols", Compare: site.CompareHas},
-	{Name: "min_grade", Filter: true, Kind: site.KindChoice, Values: []string{"A", "B", "C", "D", "F"},
-		Column: "grade", Compare: site.CompareAtLeast},
-	{Name: "max_price_usd", Filter: true, Column: "prices_usd", Compare: site.CompareAtMost, Within: "network"},
-	{Name: "min_uptime_30d", Filter: true, Column: "uptime_30d", Compare: site.CompareAtLeast},
-	{Name: "max_response_ms", Filter: true, Column: "avg_response_time_ms", Compare: site.CompareAtMost},
+var route = &routes.Route{Params: []routes.Param{
+	{Name: "q", Filter: true, Column: "name", Compare: routes.CompareWords},
+	{Name: "network", Filter: true, Column: "networks", Compare: routes.CompareHas},
+	{Name: "category", Filter: true, Column: "category", Compare: routes.CompareIs},
+	{Name: "verified", Filter: true, Column: "verified", Compare: routes.CompareIs},
+	{Name: "signable", Filter: true, Column: "signable", Compare: routes.CompareIs},
+	{Name: "source", Filter: true, Column: "source", Compare: routes.CompareHas},
+	{Name: "protocol", Filter: true, Column: "protocols", Compare: routes.CompareHas},
+	{Name: "min_grade", Filter: true, Kind: routes.KindChoice, Values: []string{"A", "B", "C", "D", "F"},
+		Column: "grade", Compare: routes.CompareAtLeast},
+	{Name: "max_price_usd", Filter: true, Column: "prices_usd", Compare: routes.CompareAtMost, Within: "network"},
+	{Name: "min_uptime_30d", Filter: true, Column: "uptime_30d", Compare: routes.CompareAtLeast},
+	{Name: "max_response_ms", Filter: true, Column: "avg_response_time_ms", Compare: routes.CompareAtMost},
 	{Name: "page", Default: "1"},
 }}
 
 // query returns a request with values, in pairs of name and value.
-func query(values ...string) site.Query {
-	q := site.Query{Route: route}
+func query(values ...string) routes.Query {
+	q := routes.Query{Route: route}
 	for i := 0; i < len(values); i += 2 {
 		q = q.With(values[i], values[i+1])
 	}
@@ -121,7 +122,7 @@ func TestSort(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		order site.Order
-		q     site.Query
+		q     routes.Query
 		want  []int32
 	}{
 		{site.OrderByName("newest"), query(), []int32{3, 0, 2, 1, 4}},

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
 // Select returns the places of n services that pass every filter of q that names a column, ascending.
-func Select(q site.Query, n int, read Reader) ([]int32, error) {
+func Select(q routes.Query, n int, read Reader) ([]int32, error) {
 	places := make([]int32, n)
 	for i := range places {
 		places[i] = int32(i)
@@ -18,7 +19,7 @@ func Select(q site.Query, n int, read Reader) ([]int32, error) {
 }
 
 // Filter returns the places that pass every filter of q that names a column, in their order. It may change places.
-func Filter(q site.Query, places []int32, read Reader) ([]int32, error) {
+func Filter(q routes.Query, places []int32, read Reader) ([]int32, error) {
 	entries := map[string]bool{} // compared already
 	for i := range q.Route.Params {
 		p := &q.Route.Params[i]
@@ -39,7 +40,7 @@ func Filter(q site.Query, places []int32, read Reader) ([]int32, error) {
 }
 
 // testEntry returns a function that reports whether an entry of a place passes all filters of q with the same Entry.
-func testEntry(q site.Query, same *site.Param, read Reader) (func(place int32) bool, error) {
+func testEntry(q routes.Query, same *routes.Param, read Reader) (func(place int32) bool, error) {
 	var all []*Column
 	var passing [][]bool
 	for i := range q.Route.Params {
@@ -76,7 +77,7 @@ func testEntry(q site.Query, same *site.Param, read Reader) (func(place int32) b
 }
 
 // testParam returns a function that reports whether a place passes a filter.
-func testParam(q site.Query, p *site.Param, read Reader) (func(place int32) bool, error) {
+func testParam(q routes.Query, p *routes.Param, read Reader) (func(place int32) bool, error) {
 	c, err := read(p.Column)
 	if err != nil {
 		return nil, err
@@ -100,24 +101,24 @@ func testParam(q site.Query, p *site.Param, read Reader) (func(place int32) bool
 }
 
 // passing reports for each distinct value whether it passes a filter.
-func (c *Column) passing(q site.Query, p *site.Param) ([]bool, error) {
+func (c *Column) passing(q routes.Query, p *routes.Param) ([]bool, error) {
 	value := q.Text(p.Name)
 	var matches func(code int) bool
 	switch p.Compare {
-	case site.CompareIs, site.CompareHas:
+	case routes.CompareIs, routes.CompareHas:
 		matches = func(code int) bool { return c.values[code] == value }
-	case site.CompareAtMost:
+	case routes.CompareAtMost:
 		matches = func(code int) bool { return c.compare(c.values[code], value) <= 0 }
-	case site.CompareAtLeast:
+	case routes.CompareAtLeast:
 		matches = func(code int) bool { return c.compare(c.values[code], value) >= 0 }
-		if p.Kind == site.KindChoice { // the values are in order, the best first
+		if p.Kind == routes.KindChoice { // the values are in order, the best first
 			least := slices.Index(p.Values, value)
 			matches = func(code int) bool {
 				at := slices.Index(p.Values, c.values[code])
 				return at >= 0 && at <= least
 			}
 		}
-	case site.CompareWords:
+	case routes.CompareWords:
 		words := search.NewQuery(value)
 		matches = func(code int) bool { return words.Matches(c.words[code]) }
 	default:
@@ -131,7 +132,7 @@ func (c *Column) passing(q site.Query, p *site.Param) ([]bool, error) {
 }
 
 // Sort sorts places by an order. Nulls are last, and ties are sorted by place, which is the order of slugs.
-func Sort(places []int32, o site.Order, q site.Query, read Reader) error {
+func Sort(places []int32, o site.Order, q routes.Query, read Reader) error {
 	column, err := read(o.Column)
 	if err != nil {
 		return err

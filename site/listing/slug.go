@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"tollbook/site"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Slug returns a slug for a name: diacritics are removed, letters are converted to lower case and transliterated to the

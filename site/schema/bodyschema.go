@@ -12,7 +12,7 @@ import (
 const definitionPath = "#/$defs/"
 
 // BodySchema returns the JSON Schema of a response body, complete without the OpenAPI document. The argument is a value
-// as in site.Responses; only its type matters.
+// as in routes.Responses; only its type matters.
 func BodySchema(body any) (json.RawMessage, error) {
 	t := reflect.TypeOf(body)
 	s := NewComponents()

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestBodySchema: the schema of every answer stands by itself.
 func TestBodySchema(t *testing.T) {
 	t.Parallel()
-	for name, body := range site.Responses {
+	for name, body := range routes.Responses {
 		got, err := BodySchema(body)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -11,11 +11,12 @@ import (
 	"tollbook/site/best"
 	"tollbook/site/columns"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
 // best returns the recommendations for a request, by the rule of package best.
-func (h *handler) best(snap *output.Snapshot, q site.Query, index *site.Index, built time.Time) (*body, error) {
+func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Index, built time.Time) (*body, error) {
 	list, meta, err := best.Find(q, best.Source{
 		Now: built, Slugs: index.Slugs, Column: h.columnReader(snap, index),
 		Search: func(text string) (*search.Result, error) { return h.findText(snap, index, text) },
@@ -33,7 +34,7 @@ func (h *handler) best(snap *output.Snapshot, q site.Query, index *site.Index, b
 
 // readColumn returns a column of n services.
 func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*columns.Column, error) {
-	f, err := readCachedFile(h, snap, site.ColumnKey(name), "column "+name, func(data []byte) (cachedColumn, error) {
+	f, err := readCachedFile(h, snap, routes.ColumnKey(name), "column "+name, func(data []byte) (cachedColumn, error) {
 		c, err := columns.Parse(name, data, n)
 		return cachedColumn{c}, err
 	})
@@ -41,7 +42,7 @@ func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*column
 }
 
 // readRow returns the row of the service at a place.
-func (h *handler) readRow(snap *output.Snapshot, index *site.Index, place int) (*site.ServiceRow, error) {
+func (h *handler) readRow(snap *output.Snapshot, index *routes.Index, place int) (*site.ServiceRow, error) {
 	block, err := h.rowBlock(snap, index, place/site.RowsPerBlock)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // pageWorld returns the files of lists of every shape, and the paths of their pages.
@@ -29,9 +30,9 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 			files[key] = data
 		}
 	}
-	var index, others site.Index
-	if err := errors.Join(json.Unmarshal(w.files[site.IndexFile], &index),
-		json.Unmarshal(changes.files[site.IndexFile], &others)); err != nil {
+	var index, others routes.Index
+	if err := errors.Join(json.Unmarshal(w.files[routes.IndexFile], &index),
+		json.Unmarshal(changes.files[routes.IndexFile], &others)); err != nil {
 		t.Fatal(err)
 	}
 	maps.Copy(index.Lists, others.Lists)
@@ -42,11 +43,11 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 		for i := file * 100; i < min(total, file*100+100); i++ {
 			rows = append(rows, []byte(fmt.Sprintf(`{"resource":"https://api.acme.test/%d"}`, i)))
 		}
-		meta := rowOf(t, site.WindowMeta(q.WindowFile(file), total))
+		meta := rowOf(t, routes.WindowMeta(q.WindowFile(file), total))
 		files[q.WindowFile(file).Key()] = site.Catalogue.List(rows, meta)
 	}
 	index.Lists[q.ListKey()] = total
-	files[site.IndexFile] = rowOf(t, index)
+	files[routes.IndexFile] = rowOf(t, index)
 	paths = []string{"/v1/services", "/api/v1/services", "/v1/changes", "/discovery/resources"}
 	return files, append(paths, slices.Sorted(maps.Keys(w.logs))...)
 }

@@ -7,10 +7,11 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/columns"
+	"tollbook/site/routes"
 )
 
 // catalogue returns a page of the rows of the catalogue that pass q's filters.
-func (h *handler) catalogue(snap *output.Snapshot, q site.Query, index *site.Index) (*body, error) {
+func (h *handler) catalogue(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
 	all := q.Unfiltered()
 	total := index.Lists[all.ListKey()]
 	places, err := h.cataloguePlaces(snap, q, total)
@@ -23,12 +24,12 @@ func (h *handler) catalogue(snap *output.Snapshot, q site.Query, index *site.Ind
 	if err != nil {
 		return nil, err
 	}
-	return newPage(q.Route.Framing, rows, site.WindowMeta(q, len(places)), len(places))
+	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, len(places)), len(places))
 }
 
 // cataloguePlaces returns the places of the rows that pass q's filters, of a catalogue of total rows. There are no
 // columns of a type without rows.
-func (h *handler) cataloguePlaces(snap *output.Snapshot, q site.Query, total int) ([]int32, error) {
+func (h *handler) cataloguePlaces(snap *output.Snapshot, q routes.Query, total int) ([]int32, error) {
 	if total == 0 {
 		return nil, nil
 	}
@@ -38,7 +39,7 @@ func (h *handler) cataloguePlaces(snap *output.Snapshot, q site.Query, total int
 // catalogueReader returns a reader of the columns of a catalogue of n rows.
 func (h *handler) catalogueReader(snap *output.Snapshot, n int) columns.Reader {
 	return func(name string) (*columns.Column, error) {
-		key := site.CatalogueColumnKey(name)
+		key := routes.CatalogueColumnKey(name)
 		c, err := readCachedFile(h, snap, key, "column", func(data []byte) (cachedColumn, error) {
 			c, err := columns.ParseAs(site.ColumnSet, name, data, n)
 			return cachedColumn{c}, err
@@ -53,7 +54,7 @@ type cachedColumn struct{ *columns.Column }
 func (c cachedColumn) size() int { return c.Size() }
 
 // catalogueRows returns the rows of the list of all at some places.
-func (h *handler) catalogueRows(snap *output.Snapshot, all site.Query, places []int32) ([][]byte, error) {
+func (h *handler) catalogueRows(snap *output.Snapshot, all routes.Query, places []int32) ([][]byte, error) {
 	rows := make([][]byte, len(places))
 	for i, place := range places {
 		file, at := int(place)/site.MaxPageSize, int(place)%site.MaxPageSize

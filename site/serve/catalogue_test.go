@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestCatalogueIsSlice checks that limit and offset cut a catalogue like a slice.
@@ -36,7 +36,7 @@ func TestCatalogueIsSlice(t *testing.T) {
 		files[q.WindowFile(file).Key()] = []byte(naive(100, 100*file, total))
 	}
 	files[q.Key()] = []byte(naive(100, 0, total))
-	files[site.IndexFile] = rowOf(t, site.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}})
+	files[routes.IndexFile] = rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}})
 	h := handlerOf(t, publish(t, files), t.Output())
 	rapid.Check(t, func(t *rapid.T) {
 		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"),

@@ -8,13 +8,14 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
 // catalogueSearch returns a page of the rows of the catalogue that pass q's filters, of services that match its text.
-func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *site.Index) (*body, error) {
+func (h *handler) catalogueSearch(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
 	s := &catalogueRanking{handler: h, snap: snap, index: index,
-		all: site.Query{Route: site.ByName("discovery")}.With("type", q.Text("type"))}
+		all: routes.Query{Route: routes.ByName("discovery")}.With("type", q.Text("type"))}
 	total := index.Lists[s.all.ListKey()]
 	places, err := h.cataloguePlaces(snap, q, total)
 	if err != nil {
@@ -34,7 +35,7 @@ func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *si
 	}
 	meta := site.CursorPagination{Limit: limit}
 	if more {
-		meta.Cursor = new(site.NewCursor(snap.ID, skip+limit))
+		meta.Cursor = new(routes.NewCursor(snap.ID, skip+limit))
 	}
 	return newPage(q.Route.Framing, rows, meta, 0)
 }
@@ -43,19 +44,19 @@ func (h *handler) catalogueSearch(snap *output.Snapshot, q site.Query, index *si
 type catalogueRanking struct {
 	handler *handler
 	snap    *output.Snapshot
-	index   *site.Index
-	all     site.Query     // the list of all rows
+	index   *routes.Index
+	all     routes.Query   // the list of all rows
 	match   *search.Result // nil without a text
 }
 
 // rank returns the places of the services that match a text, the best service first.
 func (s *catalogueRanking) rank(places []int32, text string, total int) ([][]int32, error) {
-	services, err := readJSON[site.One[[]int32]](s.handler, s.snap, site.CatalogueServicesFile)
+	services, err := readJSON[site.One[[]int32]](s.handler, s.snap, routes.CatalogueServicesFile)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(services.Data); n != total {
-		return nil, fmt.Errorf("file %s: %w: it has %d values for %d rows", site.CatalogueServicesFile,
+		return nil, fmt.Errorf("file %s: %w: it has %d values for %d rows", routes.CatalogueServicesFile,
 			archive.ErrDamaged, n, total)
 	}
 	if s.match, err = s.handler.findText(s.snap, s.index, text); err != nil {

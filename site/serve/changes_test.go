@@ -16,6 +16,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // changeRow is a change record of a directory in memory.
@@ -57,7 +58,7 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 			day:  built.UTC().AddDate(0, 0, -age).Format(time.DateOnly),
 		})
 	}
-	index := site.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"}}
+	index := routes.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"}}
 	w.scope(t, "")
 	for _, s := range []string{"acme", "bolt", "cove"} {
 		if of := w.of(s, ""); len(of) > 0 {
@@ -69,7 +70,7 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.files[site.IndexFile] = data
+	w.files[routes.IndexFile] = data
 	w.files["v1/changes.json"] = w.page(parse(t, "/v1/changes", ""))
 	w.files["404.html"] = []byte("<p>Not here")
 	return w
@@ -92,7 +93,7 @@ func (w *changeWorld) scope(t testing.TB, service string) {
 	t.Helper()
 	var index site.LogIndex
 	types := map[string]site.LogIndex{}
-	var query site.Query
+	var query routes.Query
 	for _, kind := range append([]string{""}, site.ChangeTypes...) {
 		v := url.Values{}
 		if service != "" {
@@ -139,7 +140,7 @@ func (w *changeWorld) scope(t testing.TB, service string) {
 }
 
 // page returns the expected response to a request.
-func (w *changeWorld) page(q site.Query) []byte {
+func (w *changeWorld) page(q routes.Query) []byte {
 	from := built.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
 	var rows []string
 	counts := map[string]int{}
@@ -183,7 +184,7 @@ func TestChangesAreSlices(t *testing.T) {
 				maybe("days", number(rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, 365))))
 				maybe("per_page", number(rapid.IntRange(1, 100)))
 				maybe("page", number(rapid.OneOf(rapid.IntRange(1, 15), rapid.Just(site.MaxPage))))
-				q, err := site.ParseRequest("/v1/changes", v.Encode())
+				q, err := routes.ParseRequest("/v1/changes", v.Encode())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -264,7 +265,7 @@ func seriesWorld(t testing.TB, ages []int) map[string][]byte {
 		rows = append(rows, []byte(point(age)))
 	}
 	return map[string][]byte{
-		site.IndexFile: []byte(`{"lists":{},"slugs":["acme","bare"]}`), "404.html": []byte("<p>Not here"),
+		routes.IndexFile: []byte(`{"lists":{},"slugs":["acme","bare"]}`), "404.html": []byte("<p>Not here"),
 		q.Key(): site.Series.List(rows, []byte(`"not the whole truth"`)),
 		parse(t, "/v1/services/bare/price", "period=all").Key(): site.Series.List(nil, []byte(`""`)),
 	}
@@ -359,7 +360,7 @@ func TestEveryKeyOfLogs(t *testing.T) {
 			if strings.HasPrefix(key, "pack/") {
 				continue
 			}
-			path, query, err := site.Request(key)
+			path, query, err := routes.Request(key)
 			if err != nil {
 				t.Errorf("%s: %s: %v", name, key, err)
 				continue

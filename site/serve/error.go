@@ -12,6 +12,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/invisible"
+	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 	"tollbook/site/serve/connection"
 )
@@ -28,8 +29,8 @@ var errMethod = &methodError{allowed: allowed}
 
 // errorOf is the only function that converts an error to a status and a response.
 func errorOf(err error) site.Error {
-	var param *site.ParamError
-	var unknown *site.UnknownError
+	var param *routes.ParamError
+	var unknown *routes.UnknownError
 	var unready *notReadyError
 	var method *methodError
 	if e, ok := submitError(err); ok {

@@ -10,18 +10,19 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // errMissing reports a file that the snapshot must have according to its index.
 var errMissing = errors.New("missing from the snapshot")
 
 // findBody returns the key of the file with the response to a request, and its content.
-func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q site.Query) (string, *body, error) {
+func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q routes.Query) (string, *body, error) {
 	key := q.Key()
 	if q.Route == nil {
 		return h.namedFile(v, snap, key)
 	}
-	if m, ok := snap.Lookup(key); ok && q.Route.Rule != site.RuleFind && (q.Bare || !q.NeedsTrim()) {
+	if m, ok := snap.Lookup(key); ok && q.Route.Rule != routes.RuleFind && (q.Bare || !q.NeedsTrim()) {
 		b, err := h.file(m)
 		return key, b, err
 	}
@@ -60,30 +61,30 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 }
 
 // hasNoFile reports whether a request may have no file even without parameters.
-func hasNoFile(r *site.Route) bool {
-	return r.Rule == site.RuleTrim || r.Rule == site.RuleRank || r.Rule == site.RuleCatalogue ||
-		r.Rule == site.RuleFind
+func hasNoFile(r *routes.Route) bool {
+	return r.Rule == routes.RuleTrim || r.Rule == routes.RuleRank || r.Rule == routes.RuleCatalogue ||
+		r.Rule == routes.RuleFind
 }
 
 // mustHave reports whether every complete snapshot with this index has a file for q.
-func mustHave(index *site.Index, q site.Query) bool {
+func mustHave(index *routes.Index, q routes.Query) bool {
 	if !index.Has(q) {
 		return false
 	}
 	switch q.Route.Rule {
-	case site.RuleTrim:
+	case routes.RuleTrim:
 		return !q.NeedsTrim()
-	case site.RuleRank, site.RuleCatalogue, site.RuleFind:
+	case routes.RuleRank, routes.RuleCatalogue, routes.RuleFind:
 		return false
 	}
 	if q.Route.Ext == ".html" && q.Paged() {
 		return q.Int("page") <= max(1, index.Pages[q.ListKey()])
 	}
-	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
+	return q.Bare || q.Slug != "" && q.Route.Rule == routes.RuleLiteral
 }
 
 // cutByRule cuts the response to a request whose key is not a file.
-func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query, key string) (*body, error) {
+func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q routes.Query, key string) (*body, error) {
 	index, err := v.readIndex(snap)
 	if err != nil {
 		return nil, err
@@ -93,26 +94,26 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 	}
 	var cut func() (*body, error)
 	switch q.Rule() {
-	case site.RuleWindow:
+	case routes.RuleWindow:
 		cut = func() (*body, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
-	case site.RuleLog:
+	case routes.RuleLog:
 		if cut = func() (*body, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
 			_, listed := index.Lists[q.Scope().ListKey()]
 			cut = func() (*body, error) { return h.changes(snap, q, v.built, listed) }
 		}
-	case site.RuleCatalogue:
-		if cut = func() (*body, error) { return h.catalogue(snap, q, index) }; q.Route.Rule == site.RuleCatalogue {
+	case routes.RuleCatalogue:
+		if cut = func() (*body, error) { return h.catalogue(snap, q, index) }; q.Route.Rule == routes.RuleCatalogue {
 			cut = func() (*body, error) { return h.catalogueSearch(snap, q, index) }
 		}
-	case site.RuleScan:
+	case routes.RuleScan:
 		cut = func() (*body, error) { return h.scan(snap, index, q) }
-	case site.RuleLookup:
+	case routes.RuleLookup:
 		cut = func() (*body, error) { return h.lookup(snap, q) }
-	case site.RuleTrim:
+	case routes.RuleTrim:
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
-	case site.RuleFind:
+	case routes.RuleFind:
 		cut = func() (*body, error) { return h.searchText(snap, index, q) }
-	case site.RuleRank:
+	case routes.RuleRank:
 		cut = func() (*body, error) { return h.best(snap, q, index, v.built) }
 	default:
 		if mustHave(index, q) {
@@ -124,9 +125,9 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q site.Query
 }
 
 // window cuts a page of a list of total rows out of at most two neighbouring files of 100 rows.
-func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body, error) {
+func (h *handler) window(snap *output.Snapshot, q routes.Query, total int) (*body, error) {
 	var rows [][]byte
-	for _, s := range site.PageSpans(q, total) {
+	for _, s := range routes.PageSpans(q, total) {
 		of, err := h.windowFile(snap, q.Route.Framing, s.Key)
 		if err != nil {
 			return nil, err
@@ -141,7 +142,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 	if err != nil {
 		return nil, err
 	}
-	return newPage(q.Route.Framing, rows, site.WindowMeta(q, total), total)
+	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, total), total)
 }
 
 // windowFile returns the rows of a list's file.
@@ -190,7 +191,7 @@ func missingError(key string) error { return fmt.Errorf("file %s: %w", key, errM
 
 // linkNext returns the value of the header Link, which names the request for the next page in the same snapshot; nil if
 // there is none.
-func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q site.Query, b *body) ([]string, error) {
+func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) ([]string, error) {
 	address := r.URL.EscapedPath()
 	if q.Route == nil { // a page of a list, requested by the name of its file
 		if key := q.Key(); path.Ext(key) == ".json" {
@@ -213,20 +214,20 @@ func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q site.Qu
 }
 
 // queryForKey returns the request with this key, and its path. If there is none, the request has no route.
-func queryForKey(key string) (site.Query, string) {
-	address, rawQuery, err := site.Request(key)
+func queryForKey(key string) (routes.Query, string) {
+	address, rawQuery, err := routes.Request(key)
 	if err != nil {
-		return site.Query{}, ""
+		return routes.Query{}, ""
 	}
-	q, err := site.ParseRequest(address, rawQuery)
+	q, err := routes.ParseRequest(address, rawQuery)
 	if err != nil || q.Route == nil || q.Key() != key {
-		return site.Query{}, ""
+		return routes.Query{}, ""
 	}
 	return q, address
 }
 
-// listTotal returns the argument for site.Query.Next: the number of rows of a JSON list, or of pages of an HTML list.
-func listTotal(v *snapshotInfo, snap *output.Snapshot, q site.Query, b *body) (int, error) {
+// listTotal returns the argument for routes.Query.Next: the number of rows of a JSON list, or of pages of an HTML list.
+func listTotal(v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) (int, error) {
 	if q.Route.Ext == ".json" {
 		return b.rows(q.Route.Framing)
 	}

@@ -4,12 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 const (
-	typeJSON = site.TypeJSON
-	typeHTML = site.TypeHTML
+	typeJSON = routes.TypeJSON
+	typeHTML = routes.TypeHTML
 )
 
 // contentPolicy allows pages to load only what this server sends.
@@ -23,7 +23,7 @@ var (
 	headerVary    = []string{"Accept-Encoding"}
 	headerExpose  = []string{
 		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
-			"X-Snapshot-Warning, " + site.HeaderUnknown}
+			"X-Snapshot-Warning, " + routes.HeaderUnknown}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerForever = []string{"public, max-age=31536000, immutable"}
 	headerNoStore = []string{"no-store"}
@@ -35,7 +35,7 @@ var (
 // headerTypes contains the content types of all files as header values.
 var headerTypes = func() map[string][]string {
 	types := map[string][]string{}
-	for _, t := range append(slices.Collect(maps.Values(site.ContentTypes())), site.ContentType("")) {
+	for _, t := range append(slices.Collect(maps.Values(routes.ContentTypes())), routes.ContentType("")) {
 		types[t] = []string{t}
 	}
 	return types

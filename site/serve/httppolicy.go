@@ -6,6 +6,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 )
 
@@ -24,7 +25,7 @@ type HTTPPolicy struct {
 // parameter.
 func NewHTTPPolicy() HTTPPolicy {
 	calls := map[string]string{}
-	for _, c := range site.Calls {
+	for _, c := range routes.Calls {
 		calls[c.Name] = c.Pattern
 	}
 	return HTTPPolicy{

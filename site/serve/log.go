@@ -11,10 +11,11 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // log cuts a page, counted from the newest row, out of at most two blocks.
-func (h *handler) log(snap *output.Snapshot, q site.Query) (*body, error) {
+func (h *handler) log(snap *output.Snapshot, q routes.Query) (*body, error) {
 	index, err := h.logIndex(snap, q.LogKey())
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func (h *handler) log(snap *output.Snapshot, q site.Query) (*body, error) {
 
 // changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
 // listed is whether v1/index.json lists a log of q's scope: a service without records, or an unknown one, has none.
-func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, listed bool) (*body, error) {
+func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time, listed bool) (*body, error) {
 	index := &site.LogIndex{}
 	if listed {
 		var err error
@@ -37,8 +38,8 @@ func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, 
 			return nil, err
 		}
 	}
-	window, meta := site.ChangeWindow(*index, q, built)
-	rows, err := h.newestRows(snap, q, site.ChangeSpans(window, q))
+	window, meta := routes.ChangeWindow(*index, q, built)
+	rows, err := h.newestRows(snap, q, routes.ChangeSpans(window, q))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, 
 }
 
 // newestRows reads the rows of spans of q's log, newest first.
-func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.BlockSpan) ([][]byte, error) {
+func (h *handler) newestRows(snap *output.Snapshot, q routes.Query, spans []site.BlockSpan) ([][]byte, error) {
 	var rows [][]byte
 	for _, s := range spans {
 		key := q.BlockKey(s.Block)

@@ -10,11 +10,12 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // lookup returns the response to a look-up: the row of its shard that starts with its hash.
-func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
-	index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
+func (h *handler) lookup(snap *output.Snapshot, q routes.Query) (*body, error) {
+	index, err := readJSON[routes.LookupIndex](h, snap, routes.LookupFile)
 	if err != nil {
 		return nil, err
 	}
@@ -32,15 +33,15 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	}
 	if len(of.rows) != n {
 		return nil, fmt.Errorf("file %s: %w: it has %d rows; according to %s it must have %d",
-			key, archive.ErrDamaged, len(of.rows), site.LookupFile, n)
+			key, archive.ErrDamaged, len(of.rows), routes.LookupFile, n)
 	}
 	i, ok := slices.BinarySearchFunc(of.rows, hash, func(row []byte, hash string) int {
-		return strings.Compare(site.LookupHash(row), hash)
+		return strings.Compare(routes.LookupHash(row), hash)
 	})
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	return newCutBody(site.LookupResponse(of.rows[i]))
+	return newCutBody(routes.LookupResponse(of.rows[i]))
 }
 
 // jsonFile is a parsed JSON file of a snapshot.
@@ -68,9 +69,9 @@ func (h *handler) isListedShard(snap *output.Snapshot, key string) (bool, error)
 	switch {
 	case key == site.TermsFile || key == site.VocabularyFile || strings.HasPrefix(key, "v1/terms/"):
 		index, err := readJSON[site.One[site.TermIndex]](h, snap, site.TermsFile)
-		return err == nil && (key == site.VocabularyFile || site.HasTermShardKey(&index.Data, key)), err
-	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
-		index, err := readJSON[site.LookupIndex](h, snap, site.LookupFile)
+		return err == nil && (key == site.VocabularyFile || routes.HasTermShardKey(&index.Data, key)), err
+	case key == routes.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
+		index, err := readJSON[routes.LookupIndex](h, snap, routes.LookupFile)
 		return err == nil && index.HasShardKey(key), err
 	}
 	return false, nil

@@ -12,32 +12,33 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // lookupFiles returns shards with a row for each address and recipient.
 func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte {
 	t.Helper()
-	files := map[string][]byte{site.IndexFile: []byte(`{"lists":{},"slugs":[]}`)}
+	files := map[string][]byte{routes.IndexFile: []byte(`{"lists":{},"slugs":[]}`)}
 	shards := func(route string, normals []string) map[string]int {
 		rows := map[string][][]byte{}
 		slices.SortFunc(normals, func(a, b string) int { return strings.Compare(site.Hash(a), site.Hash(b)) })
 		for _, n := range normals {
 			digits := site.Hash(n)[:2]
-			rows[digits] = append(rows[digits], rowOf(t, site.LookupRow{Hash: site.Hash(n), Data: n}))
+			rows[digits] = append(rows[digits], rowOf(t, routes.LookupRow{Hash: site.Hash(n), Data: n}))
 		}
 		sizes := map[string]int{}
 		for digits, of := range rows {
 			sizes[digits] = len(of)
-			files[site.LookupShardKey(site.ByName(route), digits)] = encode.Framing{}.List(of, []byte("{}"))
+			files[routes.LookupShardKey(routes.ByName(route), digits)] = encode.Framing{}.List(of, []byte("{}"))
 		}
 		return sizes
 	}
-	index := site.LookupIndex{URL: shards("lookup-url", addresses), PayTo: shards("lookup-pay-to", recipients)}
+	index := routes.LookupIndex{URL: shards("lookup-url", addresses), PayTo: shards("lookup-pay-to", recipients)}
 	data, err := json.Marshal(index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files[site.LookupFile] = data
+	files[routes.LookupFile] = data
 	return files
 }
 

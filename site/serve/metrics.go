@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // Metrics counts the responses of a handler and exports them in the text format of Prometheus. As an http.Handler it
@@ -60,7 +61,7 @@ var bounds = func() (of [len(buckets)]time.Duration) {
 // NewMetrics returns metrics for one handler. Pass them in its Options.
 func NewMetrics() *Metrics {
 	m := &Metrics{routes: map[string]*routeMetrics{}, started: time.Now()}
-	for _, r := range site.Routes {
+	for _, r := range routes.All {
 		m.labels = append(m.labels, r.Name)
 	}
 	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone, callSubmit, callSubmission)

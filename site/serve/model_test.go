@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestWindowsAreSlices checks that any window of any list equals a slice of the list in memory.
@@ -42,7 +43,7 @@ func TestWindowsAreSlices(t *testing.T) {
 				per := rapid.IntRange(1, site.MaxPageSize).Draw(t, "per_page")
 				v.Set("per_page", strconv.Itoa(per))
 				maybe("page", rapid.Map(rapid.IntRange(1, n/per+3), strconv.Itoa))
-				q, err := site.ParseRequest("/v1/services", v.Encode())
+				q, err := routes.ParseRequest("/v1/services", v.Encode())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,7 +71,7 @@ func TestLogsAreSlices(t *testing.T) {
 		if rapid.Bool().Draw(t, "with offset") {
 			v.Set("offset", strconv.Itoa(rapid.IntRange(0, 1000).Draw(t, "offset")))
 		}
-		q, err := site.ParseRequest(path, v.Encode())
+		q, err := routes.ParseRequest(path, v.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestEveryKey(t *testing.T) {
 			if strings.HasPrefix(key, "pack/") {
 				continue
 			}
-			path, query, err := site.Request(key)
+			path, query, err := routes.Request(key)
 			if err != nil {
 				t.Errorf("%s: %s: %v", about, key, err)
 				continue
@@ -122,7 +123,7 @@ func TestCutIsFile(t *testing.T) {
 	}
 	h := handlerOf(t, publish(t, lean), t.Output())
 	for _, key := range missing {
-		path, query, err := site.Request(key)
+		path, query, err := routes.Request(key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // TestSnapshotGrammar checks that requests accept exactly the grammar of snapshot IDs.
@@ -30,7 +31,7 @@ func TestSnapshotGrammar(t *testing.T) {
 			rapid.StringN(1, 30, -1),
 		).Draw(t, "id")
 		_, want := archive.ParseSnapshotID(id)
-		q, err := site.ParseRequest("/v1/services", "snapshot="+
+		q, err := routes.ParseRequest("/v1/services", "snapshot="+
 			strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B").Replace(id))
 		if want != (err == nil && q.Snapshot == id) {
 			t.Errorf("%q is an id: %v; in a request: %q, %v", id, want, q.Snapshot, err)
@@ -94,7 +95,7 @@ func TestWalk(t *testing.T) {
 			rapid.SampledFrom([]string{"", "AI", "Odd+%26+%3Ceven%3E%2F~"}).Draw(t, "category")
 		prefix := rapid.SampledFrom([]string{"/v1", "/api/v1"}).Draw(t, "prefix")
 		query := fmt.Sprintf("category=%s&sort=%s&per_page=%d", category, order, per)
-		q, err := site.ParseRequest("/v1/services", query)
+		q, err := routes.ParseRequest("/v1/services", query)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // FuzzRequest sends any request line to a complete snapshot. It fails on a panic, on a 500, or on an error that the
@@ -41,7 +42,7 @@ func FuzzRequest(f *testing.F) {
 		scanFiles(f, services), lookupFiles(f, []string{"https://api.acme.test/"},
 			[]string{"eip155:8453/0xab"}),
 	} {
-		delete(more, site.IndexFile)
+		delete(more, routes.IndexFile)
 		maps.Copy(w.files, more)
 	}
 	log := &syncBuffer{}

@@ -18,6 +18,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/invisible"
+	"tollbook/site/routes"
 	"tollbook/site/serve/connection"
 )
 
@@ -249,7 +250,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, 
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return h.write(w, r, http.StatusOK, site.ContentType(key), gzipped, b)
+	return h.write(w, r, http.StatusOK, routes.ContentType(key), gzipped, b)
 }
 
 // sendError sends an error page.
@@ -345,7 +346,7 @@ func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 // cacheControl returns a value that lets caches store a response until the next build is due, and files with a hash in
 // their name forever.
 func (h *handler) cacheControl(key string, v *snapshotInfo) []string {
-	if site.IsHashed(key) {
+	if routes.IsHashed(key) {
 		return headerForever
 	}
 	age := max(1, int64(v.next.Sub(h.now())/time.Second))

@@ -9,10 +9,11 @@ import (
 	"tollbook/site"
 	"tollbook/site/columns"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // scan returns a page of the services that columns select and order.
-func (h *handler) scan(snap *output.Snapshot, index *site.Index, q site.Query) (*body, error) {
+func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
 	read := h.columnReader(snap, index)
 	places, err := columns.Select(q, len(index.Slugs), read)
 	if err != nil {
@@ -31,24 +32,24 @@ func (h *handler) scan(snap *output.Snapshot, index *site.Index, q site.Query) (
 	for i, row := range rows {
 		lines[i] = row.Line(q.Has("include", site.IncludeAssessment))
 	}
-	return newPage(q.Route.Framing, lines, site.WindowMeta(q, len(places)), len(places))
+	return newPage(q.Route.Framing, lines, routes.WindowMeta(q, len(places)), len(places))
 }
 
 // columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length.
-func (h *handler) columnReader(snap *output.Snapshot, index *site.Index) columns.Reader {
+func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) columns.Reader {
 	n := len(index.Slugs)
 	return func(name string) (*columns.Column, error) {
 		c, err := h.readColumn(snap, name, n)
 		if err == nil && c.Len() != n {
 			err = fmt.Errorf("file %s: %w: it has %d values; according to %s it must have %d",
-				site.ColumnKey(name), archive.ErrDamaged, c.Len(), site.IndexFile, n)
+				routes.ColumnKey(name), archive.ErrDamaged, c.Len(), routes.IndexFile, n)
 		}
 		return c, err
 	}
 }
 
 // serviceRows returns the rows of the services at some places.
-func (h *handler) serviceRows(snap *output.Snapshot, index *site.Index, places []int32) ([]site.RowParts, error) {
+func (h *handler) serviceRows(snap *output.Snapshot, index *routes.Index, places []int32) ([]site.RowParts, error) {
 	rows := make([]site.RowParts, len(places))
 	for i, place := range places {
 		number := int(place) / site.RowsPerBlock
@@ -58,7 +59,7 @@ func (h *handler) serviceRows(snap *output.Snapshot, index *site.Index, places [
 		}
 		var ok bool
 		if rows[i], ok = site.SplitRow(block.rows[int(place)%site.RowsPerBlock]); !ok {
-			return nil, fmt.Errorf("file %s: %w: no row of %s", site.RowsKey(number), archive.ErrDamaged,
+			return nil, fmt.Errorf("file %s: %w: no row of %s", routes.RowsKey(number), archive.ErrDamaged,
 				index.Slugs[place])
 		}
 	}
@@ -66,8 +67,8 @@ func (h *handler) serviceRows(snap *output.Snapshot, index *site.Index, places [
 }
 
 // rowBlock reads a block of rows, which must be those of the slugs at its places.
-func (h *handler) rowBlock(snap *output.Snapshot, index *site.Index, number int) (*fileRows, error) {
-	key := site.RowsKey(number)
+func (h *handler) rowBlock(snap *output.Snapshot, index *routes.Index, number int) (*fileRows, error) {
+	key := routes.RowsKey(number)
 	block, err := readCachedFile(h, snap, key, "rows", func(data []byte) (*fileRows, error) {
 		rows, _, err := encode.Framing{}.Split(data)
 		return &fileRows{rows: rows, bytes: len(data)}, err
@@ -79,7 +80,7 @@ func (h *handler) rowBlock(snap *output.Snapshot, index *site.Index, number int)
 	slugs = slugs[:min(len(slugs), site.RowsPerBlock)]
 	if len(block.rows) != len(slugs) {
 		return nil, fmt.Errorf("file %s: %w: it has %d rows; according to %s it must have %d", key, archive.ErrDamaged,
-			len(block.rows), site.IndexFile, len(slugs))
+			len(block.rows), routes.IndexFile, len(slugs))
 	}
 	for i, row := range block.rows {
 		if !bytes.HasPrefix(row, []byte(`{"slug":"`+slugs[i]+`"`)) {

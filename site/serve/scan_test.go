@@ -21,6 +21,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -98,14 +99,14 @@ func rowOf(t testing.TB, v any) []byte {
 func scanFiles(t testing.TB, services []site.ServiceRow) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	index := site.Index{Lists: map[string]int{}, Slugs: []string{}}
+	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}}
 	var lines [][]byte
 	for i := range services {
 		index.Slugs = append(index.Slugs, services[i].Slug)
 		lines = append(lines, rowOf(t, &services[i]))
 	}
 	for block := range slices.Chunk(lines, site.RowsPerBlock) {
-		files[site.RowsKey(len(files))] = encode.Framing{}.List(block, []byte(`{"total":1}`))
+		files[routes.RowsKey(len(files))] = encode.Framing{}.List(block, []byte(`{"total":1}`))
 	}
 	for _, c := range site.Columns {
 		values := []any{}
@@ -116,9 +117,9 @@ func scanFiles(t testing.TB, services []site.ServiceRow) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[site.ColumnKey(c.Name)] = data
+		files[routes.ColumnKey(c.Name)] = data
 	}
-	files[site.IndexFile] = rowOf(t, index)
+	files[routes.IndexFile] = rowOf(t, index)
 	return files
 }
 
@@ -196,7 +197,7 @@ func before(order string, a, b *site.ServiceRow) int {
 }
 
 // scanAll returns the expected response by a scan over all services.
-func scanAll(t testing.TB, services []site.ServiceRow, q site.Query, v url.Values) string {
+func scanAll(t testing.TB, services []site.ServiceRow, q routes.Query, v url.Values) string {
 	t.Helper()
 	var list []*site.ServiceRow
 	for i := range services {
@@ -239,14 +240,14 @@ func TestScan(t *testing.T) {
 						v.Set(name, g.Draw(r, name))
 					}
 				}
-				for _, p := range site.ByName("services").Params {
+				for _, p := range routes.ByName("services").Params {
 					maybe(p.Name, values(&p))
 				}
-				q, err := site.ParseRequest("/v1/services", v.Encode())
+				q, err := routes.ParseRequest("/v1/services", v.Encode())
 				if err != nil {
 					r.Fatal(err)
 				}
-				if q.Rule() != site.RuleScan {
+				if q.Rule() != routes.RuleScan {
 					return
 				}
 				got := get(h, "/v1/services?"+v.Encode())
@@ -259,7 +260,7 @@ func TestScan(t *testing.T) {
 }
 
 // values draws valid values of a parameter.
-func values(p *site.Param) *rapid.Generator[string] {
+func values(p *routes.Param) *rapid.Generator[string] {
 	switch p.Name {
 	case "category":
 		return rapid.SampledFrom([]string{"AI", "Data", "Odd & <even>/~", "ai"})
@@ -291,7 +292,7 @@ func values(p *site.Param) *rapid.Generator[string] {
 			return cmp.Or(strings.ReplaceAll(strings.Join(parts, " "), "\x00", ""), " ")
 		})
 	}
-	if p.Kind == site.KindBoolean {
+	if p.Kind == routes.KindBoolean {
 		return rapid.SampledFrom([]string{"true", "false"})
 	}
 	return rapid.SampledFrom(p.Values)
@@ -302,7 +303,7 @@ func values(p *site.Param) *rapid.Generator[string] {
 func TestScanDamage(t *testing.T) {
 	t.Parallel()
 	whole := scanFiles(t, nasty(41, nameParts))
-	block := string(whole[site.RowsKey(2)])
+	block := string(whole[routes.RowsKey(2)])
 	checkDamage(t, whole, []damagedFile{
 		{"whole", "v1/x.json", "", "/v1/services?verified=true", 200},
 		{"column missing", "v1/columns/verified.json", "", "/v1/services?verified=true", 500},

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"tollbook/output"
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // FillSearch fills the search page of a snapshot with the response of /v1/search to values, or with a problem. It fails
@@ -16,7 +16,7 @@ type FillSearch func(page []byte, values url.Values, response []byte, problem st
 
 // searchPage is the key of the page that shows results. The page is filled, so that it needs no script. Readers request
 // it as /search or by the name of its file, with the parameters of /v1/search.
-var searchPage = site.Query{Route: site.ByName("search-page"), Bare: true}.Key()
+var searchPage = routes.Query{Route: routes.ByName("search-page"), Bare: true}.Key()
 
 // resultsQuery precedes the parameters of the reader, whose own values it replaces.
 const resultsQuery = "include=facets&per_page=10&"
@@ -27,7 +27,7 @@ func isSearch(path string) bool { return path == "/search" || path == "/"+search
 // isFile reports whether a request names the file of the search page, without a parameter of /v1/search. The file is
 // then sent as it was published, because "tollbook verify --files" compares it.
 func isFile(r *http.Request) bool {
-	q, err := site.ParseRequest(site.ByName("search").Pattern, r.URL.RawQuery)
+	q, err := routes.ParseRequest(routes.ByName("search").Pattern, r.URL.RawQuery)
 	return err == nil && q.Bare && r.URL.Path == "/"+searchPage
 }
 
@@ -39,8 +39,8 @@ func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshot
 		return err
 	}
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be decoded is left out
-	q, err := site.ParseRequest(site.ByName("search").Pattern, resultsQuery+r.URL.RawQuery)
-	if problem := (*site.ParamError)(nil); errors.As(err, &problem) {
+	q, err := routes.ParseRequest(routes.ByName("search").Pattern, resultsQuery+r.URL.RawQuery)
+	if problem := (*routes.ParamError)(nil); errors.As(err, &problem) {
 		filled, err := h.fillSearch(page, values, nil, errorOf(err).Message)
 		if err != nil {
 			return fmt.Errorf("fill %s: %w", searchPage, err)

@@ -14,6 +14,7 @@ import (
 	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -66,7 +67,7 @@ func termsOf(t *testing.T, services []site.ServiceRow) map[string][]byte {
 			lines = append(lines, rowOf(t, w.Term(term)))
 		}
 		meta := fmt.Appendf(nil, `{"total":%d}`, len(lines))
-		files[site.TermShardKey(name)] = encode.Framing{}.List(lines, meta)
+		files[routes.TermShardKey(name)] = encode.Framing{}.List(lines, meta)
 	}
 	for key, v := range map[string]any{site.TermsFile: w.Index(), site.VocabularyFile: w.Vocabulary()} {
 		data, err := encode.JSON(v)
@@ -92,7 +93,7 @@ func fillingHandler(t *testing.T, d *output.Folder, fill FillSearch) (http.Handl
 func TestFilledSearchPage(t *testing.T) {
 	t.Parallel()
 	h, log := fillingHandler(t, publish(t, searchPageFiles(t)), results.Fill)
-	long := strings.Repeat("x", site.MaxText+1)
+	long := strings.Repeat("x", routes.MaxText+1)
 	for _, test := range []struct {
 		target string
 		code   int

@@ -8,12 +8,13 @@ import (
 	"tollbook/site"
 	"tollbook/site/columns"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 	"tollbook/site/search/results"
 )
 
 // searchText returns a page of the services whose text matches a query.
-func (h *handler) searchText(snap *output.Snapshot, index *site.Index, q site.Query) (*body, error) {
+func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
 	rows, meta, err := results.Page(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
 	if err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (h *handler) searchText(snap *output.Snapshot, index *site.Index, q site.Qu
 }
 
 // findText returns what a text matches in the terms of the snapshot.
-func (h *handler) findText(snap *output.Snapshot, index *site.Index, text string) (*search.Result, error) {
+func (h *handler) findText(snap *output.Snapshot, index *routes.Index, text string) (*search.Result, error) {
 	files := termFiles{h, snap, index}
 	terms, err := files.Index()
 	if err != nil {
@@ -48,7 +49,7 @@ func (s searchSource) Rows(places []int32) ([]site.RowParts, error) {
 type termFiles struct {
 	handler *handler
 	snap    *output.Snapshot
-	index   *site.Index
+	index   *routes.Index
 }
 
 // Index implements results.Source.
@@ -59,7 +60,7 @@ func (f termFiles) Index() (*site.TermIndex, error) {
 	}
 	if n := terms.Data.Services; n != len(f.index.Slugs) {
 		return nil, fmt.Errorf("file %s: %w: it has %d services; according to %s it must have %d", site.TermsFile,
-			archive.ErrDamaged, n, site.IndexFile, len(f.index.Slugs))
+			archive.ErrDamaged, n, routes.IndexFile, len(f.index.Slugs))
 	}
 	return &terms.Data, nil
 }
@@ -70,18 +71,19 @@ func (f termFiles) Shard(name string) (*search.Shard, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := readCachedFile(f.handler, f.snap, site.TermShardKey(name), "terms", func(data []byte) (termFile, error) {
-		lines, _, err := encode.Framing{}.Split(data)
-		if err != nil {
-			return termFile{}, err
-		}
-		if n := terms.Shards[name]; len(lines) != n {
-			return termFile{}, fmt.Errorf("it has %d terms; according to %s it must have %d", len(lines),
-				site.TermsFile, n)
-		}
-		s, err := search.ParseShard(lines, terms.Services)
-		return termFile{s}, err
-	})
+	s, err := readCachedFile(f.handler, f.snap, routes.TermShardKey(name), "terms",
+		func(data []byte) (termFile, error) {
+			lines, _, err := encode.Framing{}.Split(data)
+			if err != nil {
+				return termFile{}, err
+			}
+			if n := terms.Shards[name]; len(lines) != n {
+				return termFile{}, fmt.Errorf("it has %d terms; according to %s it must have %d", len(lines),
+					site.TermsFile, n)
+			}
+			s, err := search.ParseShard(lines, terms.Services)
+			return termFile{s}, err
+		})
 	return s.Shard, err
 }
 

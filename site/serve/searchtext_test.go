@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestSearchDamage checks that a search and a recommendation are a logged 500 if a file of terms, a column or a block
@@ -17,7 +18,7 @@ func TestSearchDamage(t *testing.T) {
 		lines := bytes.SplitAfter(whole[name], []byte("\n"))
 		return string(lines[0]) + string(bytes.Join(lines[2:], nil))
 	}
-	terms := site.TermShardKey("fo") // of forecast
+	terms := routes.TermShardKey("fo") // of forecast
 	fewer := strings.Replace(string(whole[site.TermsFile]), `"services":24`, `"services":23`, 1)
 	const search, best = "/v1/search?q=forecasts", "/v1/best?q=forecasts"
 	checkDamage(t, whole, []damagedFile{
@@ -35,9 +36,9 @@ func TestSearchDamage(t *testing.T) {
 		{"vocabulary missing", site.VocabularyFile, "", "/v1/search?q=forecxst", 500},
 		{"column missing", "v1/columns/status.json", "", search + "&status=online", 500},
 		{"short column", "v1/columns/status.json", `{"data":["online"]}`, search + "&status=online", 500},
-		{"block missing", site.RowsKey(1), "", search, 500},
-		{"short block", site.RowsKey(1), short(site.RowsKey(1)), search, 500},
-		{"short block, the row is in it", site.RowsKey(0), short(site.RowsKey(0)), "/v1/search?per_page=3", 500},
-		{"block of others", site.RowsKey(1), string(whole[site.RowsKey(0)]), search, 500},
+		{"block missing", routes.RowsKey(1), "", search, 500},
+		{"short block", routes.RowsKey(1), short(routes.RowsKey(1)), search, 500},
+		{"short block, the row is in it", routes.RowsKey(0), short(routes.RowsKey(0)), "/v1/search?per_page=3", 500},
+		{"block of others", routes.RowsKey(1), string(whole[routes.RowsKey(0)]), search, 500},
 	})
 }

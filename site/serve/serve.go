@@ -27,6 +27,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 	"tollbook/site/serve/connection"
 )
@@ -214,11 +215,11 @@ func (h *handler) handlePanic(w *responseWriter, r *http.Request, fault any) {
 
 // get responds from the current snapshot, or from the one that the request names.
 func (h *handler) get(w *responseWriter, r *http.Request) {
-	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
+	q, err := routes.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
 	snap, openErr := h.open(q.Snapshot)
 	if openErr != nil {
 		if _, ok := q.Cursor(); ok && errors.Is(openErr, output.ErrNotRetained) {
-			openErr = site.ErrCursorSnapshot
+			openErr = routes.ErrCursorSnapshot
 		}
 		h.fail(w, r, cmp.Or(err, openErr))
 		return
@@ -232,7 +233,7 @@ func (h *handler) get(w *responseWriter, r *http.Request) {
 		header["X-Snapshot-Warning"] = headerStale
 	}
 	if len(q.Unknown.Params) > 0 {
-		header[site.HeaderUnknown] = []string{q.Unknown.String()}
+		header[routes.HeaderUnknown] = []string{q.Unknown.String()}
 	}
 	if err == nil {
 		err = h.respond(w, r, v, snap, q)
@@ -258,7 +259,7 @@ func (h *handler) open(id string) (*output.Snapshot, error) {
 
 // respond sends the response to a valid request. It returns an error only before anything was written.
 func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
-	q site.Query) error {
+	q routes.Query) error {
 	key, b, err := h.findBody(v, snap, q)
 	if err != nil {
 		return err
@@ -311,7 +312,7 @@ type snapshotInfo struct {
 	sharesSecond atomic.Bool // another snapshot was built in the same second
 
 	mu    sync.Mutex // protects index
-	index *site.Index
+	index *routes.Index
 }
 
 // maxInfos is the number of snapshots in handler.infos: as many as a source keeps open, and one more while a new one
@@ -354,23 +355,23 @@ func (v *snapshotInfo) modified() time.Time {
 }
 
 // readIndex returns the snapshot's v1/index.json, parsed once. After an error the next call tries again.
-func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*site.Index, error) {
+func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*routes.Index, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.index != nil {
 		return v.index, nil
 	}
-	data, err := snap.ReadFile(site.IndexFile)
+	data, err := snap.ReadFile(routes.IndexFile)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
-	var index site.Index
+	var index routes.Index
 	if err := json.Unmarshal(data, &index); err != nil {
-		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, site.IndexFile, err)
+		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, routes.IndexFile, err)
 	}
 	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) {
 		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs or ids are not sorted",
-			snap.ID, site.IndexFile, archive.ErrDamaged)
+			snap.ID, routes.IndexFile, archive.ErrDamaged)
 	}
 	v.index = &index
 	return v.index, nil

@@ -17,6 +17,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/listing"
+	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 	"tollbook/site/submission"
 )
@@ -93,15 +94,15 @@ const (
 
 // Paths of submissions. They are not routes of the table, because no file contains the responses.
 var (
-	submitPath      = site.CallByName(callSubmit).Pattern
-	submissionsPath = strings.TrimSuffix(site.CallByName(callSubmission).Pattern, "{id}")
+	submitPath      = routes.CallByName(callSubmit).Pattern
+	submissionsPath = strings.TrimSuffix(routes.CallByName(callSubmission).Pattern, "{id}")
 )
 
 const submitAllowed = "POST, OPTIONS"
 
 var errNoSubmissions = &methodError{allowed: allowed, note: "; this server does not accept submissions"}
 
-var aliases = site.Table().Aliases
+var aliases = routes.Table().Aliases
 
 // parseCall returns the call that a path names, or "", and the id of the submission in it.
 func parseCall(path string) (call, id string) {

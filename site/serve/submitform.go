@@ -6,10 +6,11 @@ import (
 	"net/url"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // submitPage is the key of the page that contains the form.
-var submitPage = site.Query{Route: site.ByName("submit-page"), Bare: true}.Key()
+var submitPage = routes.Query{Route: routes.ByName("submit-page"), Bare: true}.Key()
 
 // sendForm responds to a form that a browser sent without script: with the snapshot's own page that shows the result,
 // or the sent values and their errors. It returns false and sends nothing if there is no such page, and for internal

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // datePrefix is the beginning of each point of a series; the date follows.
@@ -23,7 +24,7 @@ type series struct {
 func (s *series) size() int { return s.bytes + 24*len(s.points) }
 
 // trim returns the points of q's period, which ends on the day of the snapshot.
-func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) (*body, error) {
+func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (*body, error) {
 	whole := q.Untrimmed()
 	s, err := readCachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
 		points, caveat, err := whole.Route.Framing.Split(data)

@@ -5,19 +5,19 @@ import (
 	"fmt"
 
 	"tollbook/output/archive"
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // trimmedMember is the member of a row that the parameter days shortens.
 const trimmedMember = `"timeseries":[`
 
 // trimParam returns the parameter that selects a part of each row, or nil if q selects whole rows.
-func trimParam(q site.Query) *site.Param {
+func trimParam(q routes.Query) *routes.Param {
 	if !q.NeedsTrim() {
 		return nil
 	}
 	for i := range q.Route.Params {
-		if p := &q.Route.Params[i]; p.Trim && p.Kind == site.KindInteger {
+		if p := &q.Route.Params[i]; p.Trim && p.Kind == routes.KindInteger {
 			return p
 		}
 	}
@@ -25,7 +25,7 @@ func trimParam(q site.Query) *site.Param {
 }
 
 // trimKey returns a cache key that differs for each value of a trimmed parameter.
-func trimKey(q site.Query, key string) string {
+func trimKey(q routes.Query, key string) string {
 	if !q.NeedsTrim() {
 		return key
 	}
@@ -39,7 +39,7 @@ func trimKey(q site.Query, key string) string {
 
 // trimRows returns copies of rows with only the newest part of each series, as q selects. It does not change rows,
 // which the cache shares.
-func trimRows(q site.Query, rows [][]byte) ([][]byte, error) {
+func trimRows(q routes.Query, rows [][]byte) ([][]byte, error) {
 	p := trimParam(q)
 	if p == nil {
 		return rows, nil

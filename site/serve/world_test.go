@@ -11,6 +11,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // world is a directory in memory with the files that a builder would write for it. Its methods compute expected
@@ -55,8 +56,8 @@ func newWorld(t testing.TB, n int) *world {
 	for _, s := range w.services {
 		w.put(t, "/v1/services/"+s.slug, "", []byte(`{"data":`+s.row()+"}\n"))
 	}
-	for _, route := range site.Routes {
-		if route.Rule == site.RuleLiteral && !strings.Contains(route.Pattern, "{") {
+	for _, route := range routes.All {
+		if route.Rule == routes.RuleLiteral && !strings.Contains(route.Pattern, "{") {
 			w.put(t, route.Pattern, "", []byte(route.About))
 		}
 	}
@@ -70,9 +71,9 @@ func (w *world) put(t testing.TB, path, query string, data []byte) {
 	w.files[parse(t, path, query).Key()] = data
 }
 
-func parse(t testing.TB, path, query string) site.Query {
+func parse(t testing.TB, path, query string) routes.Query {
 	t.Helper()
-	q, err := site.ParseRequest(path, query)
+	q, err := routes.ParseRequest(path, query)
 	if err != nil {
 		t.Fatalf("%s?%s: %v", path, query, err)
 	}
@@ -81,7 +82,7 @@ func parse(t testing.TB, path, query string) site.Query {
 
 // writeLists writes the files of literal pages: each order of each list, in pages of 25 and of 100.
 func (w *world) writeLists(t testing.TB) {
-	index := site.Index{Lists: map[string]int{}, Slugs: []string{}}
+	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}}
 	for _, s := range w.services {
 		index.Slugs = append(index.Slugs, s.slug)
 	}
@@ -103,11 +104,11 @@ func (w *world) writeLists(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.files[site.IndexFile] = data
+	w.files[routes.IndexFile] = data
 }
 
 // list returns the services of q's list in q's order.
-func (w *world) list(q site.Query) []service {
+func (w *world) list(q routes.Query) []service {
 	var list []service
 	for _, s := range w.services {
 		if c := q.Text("category"); (c == "" || c == s.category) && q.Text("network") == "" && q.Text("status") == "" {
@@ -125,7 +126,7 @@ func (w *world) list(q site.Query) []service {
 }
 
 // window returns the expected response to a request for a page of services.
-func (w *world) window(q site.Query) []byte {
+func (w *world) window(q routes.Query) []byte {
 	list := w.list(q)
 	page, per := q.Int("page"), q.Int("per_page")
 	var rows []string
@@ -177,7 +178,7 @@ func (w *world) writeLog(t testing.TB, path string, first, next int64, packed in
 }
 
 // log returns the expected response to a request for a window of a log.
-func (w *world) log(x site.LogIndex, q site.Query) []byte {
+func (w *world) log(x site.LogIndex, q routes.Query) []byte {
 	var rows []string
 	for n := x.Next - 1 - int64(q.Int("offset")); n >= x.First && len(rows) < q.Int("limit"); n-- {
 		rows = append(rows, fmt.Sprintf(`{"n":%d}`, n))

@@ -1,6 +1,10 @@
 package vocabulary
 
-import "tollbook/site"
+import (
+	"tollbook/site"
+
+	"tollbook/site/routes"
+)
 
 // logFields describes the fields of changes, series, look-ups, evidence and files. Its keys are those of
 // serviceFields.
@@ -354,9 +358,9 @@ var logFields = map[string]Field{
 	"Param.name":      {About: "Name of the parameter"},
 	"kind": {
 		About: "Type of its value",
-		Values: []string{string(site.KindChoice), string(site.KindText), string(site.KindInteger),
-			string(site.KindSet), string(site.KindBoolean), string(site.KindDecimal), string(site.KindAddress),
-			string(site.KindCursor), string(site.KindSnapshot)},
+		Values: []string{string(routes.KindChoice), string(routes.KindText), string(routes.KindInteger),
+			string(routes.KindSet), string(routes.KindBoolean), string(routes.KindDecimal), string(routes.KindAddress),
+			string(routes.KindCursor), string(routes.KindSnapshot)},
 	},
 	"filter": {
 		About: "Whether the parameter is part of a key only when a request contains it; any other is always part",
@@ -375,8 +379,8 @@ var logFields = map[string]Field{
 	"compare": {
 		About: "How it compares: is for the same value, has for a set with the value, at_most and at_least for " +
 			"numbers, or for the place among values, and words for a text with words that begin like the value's",
-		Values: []string{string(site.CompareIs), string(site.CompareHas), string(site.CompareAtMost),
-			string(site.CompareAtLeast), string(site.CompareWords)},
+		Values: []string{string(routes.CompareIs), string(routes.CompareHas), string(routes.CompareAtMost),
+			string(routes.CompareAtLeast), string(routes.CompareWords)},
 	},
 	"within":    {About: "Parameter whose value is the entry of the column to compare; without it any entry counts"},
 	"elsewhere": {About: "Paths that accept values which this route refuses, by value"},

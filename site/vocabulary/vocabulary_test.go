@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // TestVocabularyIsInUse checks that every described type and field is published, so that a description is deleted
@@ -13,13 +14,13 @@ import (
 func TestVocabularyIsInUse(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	for _, body := range site.Responses {
+	for _, body := range routes.Responses {
 		use(used, reflect.TypeOf(body))
 	}
-	for _, f := range site.Files {
+	for _, f := range routes.Files {
 		use(used, reflect.TypeOf(f.Body))
 	}
-	for _, c := range site.Calls {
+	for _, c := range routes.Calls {
 		for _, body := range []any{c.Body, c.Response} {
 			if body != nil {
 				use(used, reflect.TypeOf(body))

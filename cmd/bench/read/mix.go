@@ -23,6 +23,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -75,7 +76,7 @@ func newMixes(public, dir string) (*mixes, error) {
 		return nil, err
 	}
 	for i, name := range files {
-		path, query, err := site.Request(name)
+		path, query, err := routes.Request(name)
 		if err != nil {
 			return nil, err
 		}
@@ -154,10 +155,10 @@ func chooseFiles(r *rand.Rand, snap *output.Snapshot) ([]string, error) {
 
 // windows returns pages that are not files: eight in ten of services, the others of the catalogue and of the log of
 // checks.
-func windows(r *rand.Rand, index *site.Index) []string {
+func windows(r *rand.Rand, index *routes.Index) []string {
 	var filters []string // of lists of services
 	for _, key := range slices.Sorted(maps.Keys(index.Lists)) {
-		if path, query, err := site.Request(key + "/sort=newest/per_page=25/page=1.json"); err == nil &&
+		if path, query, err := routes.Request(key + "/sort=newest/per_page=25/page=1.json"); err == nil &&
 			path == "/v1/services" {
 			values, _ := url.ParseQuery(query)
 			values.Del("sort")
@@ -184,7 +185,7 @@ func windows(r *rand.Rand, index *site.Index) []string {
 			total, depth := index.Lists["v1/services"], 20.0
 			if len(filters) > 0 && r.IntN(2) == 0 {
 				filter := filters[r.IntN(len(filters))]
-				if q, err := site.ParseRequest("/v1/services", filter); err == nil && filter != "" {
+				if q, err := routes.ParseRequest("/v1/services", filter); err == nil && filter != "" {
 					line, total, depth = line+"&"+filter, index.Lists[q.ListKey()], 4
 				}
 			}
@@ -195,17 +196,17 @@ func windows(r *rand.Rand, index *site.Index) []string {
 	return lines
 }
 
-func readIndex(snap *output.Snapshot) (*site.Index, error) {
-	data, err := snap.ReadFile(site.IndexFile)
+func readIndex(snap *output.Snapshot) (*routes.Index, error) {
+	data, err := snap.ReadFile(routes.IndexFile)
 	if err != nil {
 		return nil, err
 	}
-	index := new(site.Index)
+	index := new(routes.Index)
 	return index, json.Unmarshal(data, index)
 }
 
 // readWords returns words of the names of some services.
-func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
+func readWords(snap *output.Snapshot, index *routes.Index) ([]string, error) {
 	words := map[string]bool{}
 	for page := 1; page <= max(1, min(20, index.Lists["v1/services"]/site.MaxPageSize)); page++ {
 		data, err := snap.ReadFile(fmt.Sprintf("v1/services/sort=newest/per_page=%d/page=%d.json", site.MaxPageSize,

@@ -20,7 +20,7 @@ import (
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/output"
-	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve"
 )
 
@@ -164,7 +164,7 @@ func (r *Reader) request(ctx context.Context, path string, query url.Values) (*h
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Header.Set("Accept", site.TypeJSON)
+	req.Header.Set("Accept", routes.TypeJSON)
 	req.Header.Set("User-Agent", version.UserAgent(""))
 	res, err := r.client.Do(req)
 	if err != nil {

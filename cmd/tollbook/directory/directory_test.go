@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // open returns a reader of a server that answers with handle.
@@ -49,15 +50,15 @@ func answer(status int, contentType, body string) http.HandlerFunc {
 // withRoutes answers v1/routes.json with a route table that has the given patterns, and other paths with next.
 func withRoutes(next http.HandlerFunc, patterns ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/"+site.RoutesFile {
+		if r.URL.Path != "/"+routes.TableFile {
 			next(w, r)
 			return
 		}
-		table := site.RouteTable{}
+		table := routes.RouteTable{}
 		for _, p := range patterns {
-			table.Routes = append(table.Routes, site.Route{Pattern: p})
+			table.Routes = append(table.Routes, routes.Route{Pattern: p})
 		}
-		_ = json.NewEncoder(w).Encode(site.One[site.RouteTable]{Data: table})
+		_ = json.NewEncoder(w).Encode(site.One[routes.RouteTable]{Data: table})
 	}
 }
 

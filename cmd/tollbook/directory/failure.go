@@ -15,6 +15,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // StatusError is an error response of the API.
@@ -109,7 +110,7 @@ func errOlder(path string) error {
 
 // routes returns the route table of the directory, and false if it has none.
 func (r *Reader) routes(ctx context.Context) (table []route, ok bool) {
-	res, body, err := r.request(ctx, "/"+site.RoutesFile, nil)
+	res, body, err := r.request(ctx, "/"+routes.TableFile, nil)
 	if err != nil || res.StatusCode != http.StatusOK {
 		return nil, false
 	}

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/x402"
 )
 
 // Slugs returns the slugs of all services, sorted.
 func (r *Reader) Slugs(ctx context.Context) ([]string, error) {
-	body, err := r.Get(ctx, "/"+site.IndexFile, nil)
+	body, err := r.Get(ctx, "/"+routes.IndexFile, nil)
 	if err != nil {
 		return nil, err
 	}
-	var index site.Index
-	if err := r.Decode("/"+site.IndexFile, body, &index); err != nil {
+	var index routes.Index
+	if err := r.Decode("/"+routes.IndexFile, body, &index); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(index.Slugs, func(s string) bool { return !site.ValidSlug(s) }), nil

@@ -18,10 +18,10 @@ import (
 
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/output/archive"
-	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/private"
+	"tollbook/site/routes"
 )
 
 // Limits beyond which a finding is a warning or a fault.
@@ -232,8 +232,8 @@ func withSetAside(f Finding, zip string) Finding {
 		return f // tollbook verify finds what is damaged
 	}
 	defer z.Close()
-	var index site.Index
-	if data, err := z.ReadFile(site.IndexFile); err != nil || json.Unmarshal(data, &index) != nil ||
+	var index routes.Index
+	if data, err := z.ReadFile(routes.IndexFile); err != nil || json.Unmarshal(data, &index) != nil ||
 		len(index.SetAside) == 0 {
 		return f
 	}

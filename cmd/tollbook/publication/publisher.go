@@ -12,8 +12,8 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
-	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/routes"
 )
 
 // Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
@@ -25,7 +25,7 @@ var Expansions = map[string]func(name string) bool{
 	"none":     nil,
 }
 
-func isContract(name string) bool { return site.IsContract(name) || name == archive.KeyFile }
+func isContract(name string) bool { return routes.IsContract(name) || name == archive.KeyFile }
 
 // MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
 // cost 2.00 dollars a day at most providers.
@@ -61,7 +61,7 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 	}
 	return output.NewPublisher(store, &Register{db, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, Expand: Expansions[o.Expand], AllBelow: allBelow,
-		Every: o.Every, Phase: site.ExpandPhase,
+		Every: o.Every, Phase: routes.ExpandPhase,
 		Header:   objectHeader,
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.ListSnapshots,
@@ -73,9 +73,9 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 // when the next build is due.
 func objectHeader(name string) objects.Header {
 	h := objects.Header{
-		Type: site.ContentType(name), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400",
+		Type: routes.ContentType(name), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400",
 	}
-	if site.IsHashed(name) {
+	if routes.IsHashed(name) {
 		h.Cache = "public, max-age=31536000, immutable"
 	}
 	return h

@@ -19,6 +19,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 )
 
 // checkOptions are the flags of check.
@@ -71,7 +72,7 @@ func (o *checkOptions) validate(f *pflag.FlagSet) error {
 
 // isAddress reports whether a text may be an address of a recipient.
 func isAddress(s string) bool {
-	segment := site.SegmentByName("address")
+	segment := routes.SegmentByName("address")
 	return s != "" && len(s) <= segment.MaxLength && strings.IndexFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~'
 	}) < 0

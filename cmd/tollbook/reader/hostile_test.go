@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // poison replaces each string of a JSON value by a hostile text, except those that the reader needs to go on.
@@ -92,7 +93,7 @@ func TestHostileDirectory(t *testing.T) {
 			{Name: "x", Abbreviation: "x", CAIP2: "x"}}}),
 		"/v1/categories":               encodePoison(t, site.One[[]string]{Data: []string{"x"}}),
 		"/v1/services/some-slug.json":  encodePoison(t, site.One[site.ServiceDetail]{Data: detail}),
-		"/v1/index.json":               encodePoison(t, site.Index{Slugs: []string{"x", "some-slug"}}),
+		"/v1/index.json":               encodePoison(t, routes.Index{Slugs: []string{"x", "some-slug"}}),
 		"/v1/services/other-slug.json": encodePoison(t, site.One[string]{Data: "x"}),
 	}
 	const url = "https://acme.example/q"

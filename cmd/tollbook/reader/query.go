@@ -12,7 +12,7 @@ import (
 
 	"tollbook/cmd/tollbook/directory"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // textParam is the parameter whose value is the text of the command line. It has no flag.
@@ -20,14 +20,14 @@ const textParam = "q"
 
 // query are the flags of a command that sends a request to a route: one for each parameter of the route table.
 type query struct {
-	route  *site.Route
+	route  *routes.Route
 	values map[string]*string
 	flags  *pflag.FlagSet
 }
 
 // newQuery adds the flags of a route to a command.
 func newQuery(cmd *cobra.Command, name string) *query {
-	q := &query{route: site.ByName(name), values: map[string]*string{}, flags: cmd.Flags()}
+	q := &query{route: routes.ByName(name), values: map[string]*string{}, flags: cmd.Flags()}
 	q.flags.SetNormalizeFunc(normalizeFlag)
 	for i := range q.route.Params {
 		p := &q.route.Params[i]
@@ -39,9 +39,9 @@ func newQuery(cmd *cobra.Command, name string) *query {
 		f := q.flags.VarPF(&paramValue{value, p}, flagName(p.Name), "", flagUsage(p))
 		f.DefValue = p.Default
 		switch p.Kind {
-		case site.KindBoolean:
+		case routes.KindBoolean:
 			f.NoOptDefVal = "true"
-		case site.KindChoice, site.KindSet:
+		case routes.KindChoice, routes.KindSet:
 			_ = cmd.RegisterFlagCompletionFunc(f.Name,
 				cobra.FixedCompletions(p.Values, cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -60,14 +60,14 @@ func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 // flagUsage returns the help of a parameter's flag.
-func flagUsage(p *site.Param) string {
+func flagUsage(p *routes.Param) string {
 	about := strings.ToLower(p.About[:1]) + p.About[1:]
 	switch {
 	case p.Name == "network":
 		about = "only services that accept payment on this `network`, such as base, BSE or eip155:8453"
 	case p.Name == "category":
 		about = strings.Replace(about, "this category", "this `category`", 1)
-	case p.Kind == site.KindBoolean:
+	case p.Kind == routes.KindBoolean:
 		about = strings.Replace(about, ", or ", ", or with =false ", 1)
 	}
 	return about
@@ -76,7 +76,7 @@ func flagUsage(p *site.Param) string {
 // paramValue is the value of a flag. It implements pflag.Value.
 type paramValue struct {
 	text  *string
-	param *site.Param
+	param *routes.Param
 }
 
 func (v *paramValue) String() string { return *v.text }
@@ -92,9 +92,9 @@ func (v *paramValue) Type() string {
 		return strings.Join(v.param.Values, "|")
 	}
 	switch v.param.Kind {
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		return "bool" // has no name in the help
-	case site.KindInteger, site.KindDecimal:
+	case routes.KindInteger, routes.KindDecimal:
 		return "number"
 	}
 	return "text"
@@ -114,8 +114,8 @@ func (q *query) encode(text string) (url.Values, error) {
 			return nil, usage.Errorf("--%s: give a value", f.Name)
 		}
 	}
-	_, err := site.ParseRequest(q.route.Pattern, values.Encode())
-	if param := new(site.ParamError); errors.As(err, &param) {
+	_, err := routes.ParseRequest(q.route.Pattern, values.Encode())
+	if param := new(routes.ParamError); errors.As(err, &param) {
 		return nil, usage.Errorf("%s: %s", q.label(param.Param), param.Message)
 	}
 	return values, err
@@ -180,7 +180,7 @@ func (q *query) describe(values url.Values) string {
 	var parts []string
 	for i := range q.route.Params {
 		p := &q.route.Params[i]
-		if value := values.Get(p.Name); value != "" && p.Filter && p.Kind != site.KindSet && p.Name != textParam {
+		if value := values.Get(p.Name); value != "" && p.Filter && p.Kind != routes.KindSet && p.Name != textParam {
 			parts = append(parts, q.argument(p.Name, value))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/columns"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 )
 
@@ -21,7 +22,7 @@ type Source interface {
 }
 
 // Page returns the rows and the meta of the response to q, in a directory of n services.
-func Page(q site.Query, n int, from Source) (rows [][]byte, meta site.SearchMeta, err error) {
+func Page(q routes.Query, n int, from Source) (rows [][]byte, meta site.SearchMeta, err error) {
 	c := &candidates{q: q, n: n, from: from}
 	if err := c.find(); err != nil {
 		return nil, meta, err
@@ -57,7 +58,7 @@ func Page(q site.Query, n int, from Source) (rows [][]byte, meta site.SearchMeta
 
 // candidates are the services that match the words of a query.
 type candidates struct {
-	q      site.Query
+	q      routes.Query
 	n      int
 	from   Source
 	match  *search.Result // nil without words to match
@@ -91,7 +92,7 @@ func (c *candidates) find() (err error) {
 }
 
 // pass returns the places that pass the filters of a request, in the order of relevance.
-func (c *candidates) pass(q site.Query) ([]int32, error) {
+func (c *candidates) pass(q routes.Query) ([]int32, error) {
 	return columns.Filter(q, slices.Clone(c.places), c.from.Column)
 }
 

@@ -12,6 +12,7 @@ import (
 	"tollbook/site/columns"
 	"tollbook/site/encode"
 	"tollbook/site/leaktest"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 	"tollbook/site/search/results"
 )
@@ -99,7 +100,7 @@ func newDirectory() *directory {
 // get returns the results and the meta of a request.
 func get(t *testing.T, query string) (list []site.SearchResult, meta site.SearchMeta) {
 	t.Helper()
-	q, err := site.ParseRequest("/v1/search", query)
+	q, err := routes.ParseRequest("/v1/search", query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // CloudFront contains the options of the function.
@@ -25,23 +26,23 @@ const MaxFunction = 10 << 10
 // Function returns the program of a CloudFront function that rewrites requests to the keys of files. An error is a
 // program that is too large.
 func (o CloudFront) Function() ([]byte, error) {
-	var routes [][]any
-	for i := range site.Routes {
-		if r := &site.Routes[i]; hasFiles(r) {
-			routes = append(routes, o.route(r))
+	var rows [][]any
+	for i := range routes.All {
+		if r := &routes.All[i]; hasFiles(r) {
+			rows = append(rows, o.route(r))
 		}
 	}
-	table, err := json.Marshal(routes)
+	table, err := json.Marshal(rows)
 	if err != nil {
 		return nil, fmt.Errorf("write function: %w", err)
 	}
 	var extensions []string
-	for _, ext := range slices.Sorted(maps.Keys(site.ContentTypes())) {
+	for _, ext := range slices.Sorted(maps.Keys(routes.ContentTypes())) {
 		extensions = append(extensions, ext[1:])
 	}
 	var names []string
-	for i := range site.Common {
-		names = append(names, site.Common[i].Name)
+	for i := range routes.Common {
+		names = append(names, routes.Common[i].Name)
 	}
 	commonNames, err := json.Marshal(names)
 	if err != nil {
@@ -68,7 +69,7 @@ func (o CloudFront) Function() ([]byte, error) {
 //   - whether a request without parameters has no file;
 //   - for pages whose path has a variable part, the path before that part. Below it, only paths with the extension are
 //     files.
-func (o CloudFront) route(r *site.Route) []any {
+func (o CloudFront) route(r *routes.Route) []any {
 	pattern := "^" + regexp.QuoteMeta(r.Pattern)
 	if head, rest, ok := strings.Cut(r.Pattern, "{"); ok {
 		name, tail, _ := strings.Cut(rest, "}")
@@ -80,27 +81,27 @@ func (o CloudFront) route(r *site.Route) []any {
 	if r.Ext == ".html" && strings.Contains(r.Pattern, "{") {
 		head, _, _ = strings.Cut(r.Pattern, "{")
 	}
-	serves := r.Rule == site.RuleLog || r.Param("offset") != nil || paged && !o.Lists
+	serves := r.Rule == routes.RuleLog || r.Param("offset") != nil || paged && !o.Lists
 	for _, p := range fileParams(r) {
 		if serves {
 			break
 		}
 		params = append(params, o.param(p))
 	}
-	return []any{pattern, r.Ext, params, serves, paged, r.Rule == site.RuleTrim, head}
+	return []any{pattern, r.Ext, params, serves, paged, r.Rule == routes.RuleTrim, head}
 }
 
 // param returns a parameter for the function's table: its name, the pattern of its values, its default, its largest
 // value if it is trimmed, what it needs, its kind and its bounds.
-func (o CloudFront) param(p *site.Param) []any {
+func (o CloudFront) param(p *routes.Param) []any {
 	may := valid(p)
 	switch {
-	case p.Kind == site.KindSet:
+	case p.Kind == routes.KindSet:
 		one := "(?:" + strings.Join(p.Values, "|") + ")"
 		may = one + "(?:," + one + ")*"
 	case p.Name == "per_page": // only these sizes are files
 		may = fmt.Sprintf("%d|%d", site.PageSize, site.MaxPageSize)
-	case p.Kind == site.KindInteger && p.Trim:
+	case p.Kind == routes.KindInteger && p.Trim:
 		may = "[1-9][0-9]*"
 	}
 	most := ""

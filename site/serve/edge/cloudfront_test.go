@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/testgate"
 )
 
@@ -115,7 +115,7 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 					continue // CloudFront refuses longer URLs
 				}
 				path, query, _ := strings.Cut(c.target, "?")
-				q, err := site.ParseRequest(path, query)
+				q, err := routes.ParseRequest(path, query)
 				if uri != "" {
 					if files++; err != nil {
 						t.Errorf("%.200s: %v, and it goes to %s", c, err, uri)
@@ -125,7 +125,7 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 					}
 					continue
 				}
-				if err != nil || q.Route == nil || q.Route.Rule != site.RuleLiteral || c.method != "GET" ||
+				if err != nil || q.Route == nil || q.Route.Rule != routes.RuleLiteral || c.method != "GET" ||
 					q.Snapshot != "" || len(q.Unknown.Params) > 0 {
 					continue
 				}

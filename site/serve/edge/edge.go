@@ -15,6 +15,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/best"
+	"tollbook/site/routes"
 	"tollbook/site/search"
 	"tollbook/site/serve"
 )
@@ -97,19 +98,19 @@ func Worker(o Cloudflare) ([]byte, error) {
 			*to, err = literal(v)
 		}
 	}
-	table := site.Table()
+	table := routes.Table()
 	table.Rules, table.Segments = nil, nil // descriptions for people
 	for i := range table.Routes {
 		r := &table.Routes[i]
 		r.About = ""
-		r.Params = append([]site.Param{}, r.Params...)
+		r.Params = append([]routes.Param{}, r.Params...)
 		for j := range r.Params {
 			r.Params[j].About = ""
 		}
 	}
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
-	fill(&data.Types, site.ContentTypes())
+	fill(&data.Types, routes.ContentTypes())
 	fill(&data.Best, best.NewFormula())
 	tables, marshalErr := json.Marshal(search.NewScriptTables()) // on one line, because they have thousands of items
 	err = errors.Join(err, marshalErr)
@@ -120,10 +121,10 @@ func Worker(o Cloudflare) ([]byte, error) {
 		catalogue = append(catalogue, c.Name)
 	}
 	fill(&data.Contract, contract{
-		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: site.LookupFile,
-		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
-		HeaderUnknown: site.HeaderUnknown, MaxUnknown: site.MaxUnknown, MaxUnknownName: site.MaxUnknownName,
-		Catalogue: catalogue, Services: site.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
+		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: routes.LookupFile,
+		MaxSlug: site.MaxSlug, MaxFacilitator: routes.MaxFacilitatorID, WindowDays: site.WindowDays,
+		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName,
+		Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,
 	})
 	if err != nil {

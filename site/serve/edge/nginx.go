@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve"
 )
 
@@ -36,7 +37,7 @@ var segments = map[string]string{
 	"slug":        slug,
 	"category":    slug,
 	"network":     slug,
-	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, site.MaxFacilitatorID-1),
+	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, routes.MaxFacilitatorID-1),
 }
 
 // nginxMap is a map of nginx: its source, the name of its variable, and its lines.
@@ -66,7 +67,7 @@ type nginxData struct {
 	MaxQuery   int
 	Common     string   // pattern of a value of a common parameter that only serve can answer
 	Unknown    []string // for each route with JSON: the pattern of requests with a parameter that nginx does not know
-	Aliases    []site.Alias
+	Aliases    []routes.Alias
 	Routes     []nginxRoute
 	Unnamed    []string
 	Maps       []nginxMap
@@ -84,16 +85,16 @@ func (o Nginx) Config() ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	d := &nginxData{
 		Nginx: o, Root: path.Join(o.Folder, "current"), Plain: plain, Policy: m.Policy, Expose: m.Expose,
-		Snapshot: strings.Trim(site.SnapshotPattern, "^$"), MaxQuery: site.Table().Limits.MaxQuery,
+		Snapshot: strings.Trim(routes.SnapshotPattern, "^$"), MaxQuery: routes.Table().Limits.MaxQuery,
 		names: map[string]string{},
 	}
-	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/" becomes "/api" before "/v1"
+	for _, a := range routes.Table().Aliases { // "/api/v1/" to "/v1/" becomes "/api" before "/v1"
 		common := strings.TrimSuffix(a.To, "/")
-		d.Aliases = append(d.Aliases, site.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common),
+		d.Aliases = append(d.Aliases, routes.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common),
 			To: common})
 	}
-	for i := range site.Routes {
-		d.addRoute(&site.Routes[i])
+	for i := range routes.All {
+		d.addRoute(&routes.All[i])
 	}
 	d.Unknown = append(d.Unknown, unknown("file", `[^ ]*\.json`, nil))
 	d.Common = common()
@@ -106,13 +107,13 @@ func (o Nginx) Config() ([]byte, error) {
 }
 
 // walksByPage reports whether each page of a route's list is a file with its number in its name.
-func walksByPage(r *site.Route) bool { return r.Param("page") != nil && r.Rule != site.RuleLog }
+func walksByPage(r *routes.Route) bool { return r.Param("page") != nil && r.Rule != routes.RuleLog }
 
 // unknown returns the pattern of a route's requests with a value of a parameter that is not one of these. Those are
 // parameters that only serve can answer by their rules, and unknown ones, which serve names in a header.
 func unknown(route, path string, params []string) string {
-	for i := range site.Common {
-		params = append(params, site.Common[i].Name)
+	for i := range routes.Common {
+		params = append(params, routes.Common[i].Name)
 	}
 	return quote(`~^` + route + ` ` + path + ` (?:.*&)?(?!(?:` + strings.Join(params, "|") + `)=)[^&=]+=[^&]`)
 }
@@ -120,10 +121,10 @@ func unknown(route, path string, params []string) string {
 // common returns the pattern of a common parameter with a value that only serve can answer.
 func common() string {
 	var list []string
-	for i := range site.Common {
-		p := &site.Common[i]
+	for i := range routes.Common {
+		p := &routes.Common[i]
 		pattern := p.Name + "=[^&]"
-		if p.Kind == site.KindChoice { // invalid values
+		if p.Kind == routes.KindChoice { // invalid values
 			pattern = p.Name + "=(?!(?:" + strings.Join(p.Values, "|") + ")(?:&|$))[^&]"
 		}
 		list = append(list, pattern)
@@ -132,12 +133,13 @@ func common() string {
 }
 
 // hasFiles reports whether some requests of a route are files. The other rules compute every response.
-func hasFiles(r *site.Route) bool {
-	return slices.Contains([]site.Rule{site.RuleLiteral, site.RuleWindow, site.RuleLog, site.RuleTrim}, r.Rule)
+func hasFiles(r *routes.Route) bool {
+	return slices.Contains([]routes.Rule{routes.RuleLiteral, routes.RuleWindow, routes.RuleLog, routes.RuleTrim},
+		r.Rule)
 }
 
 // fileParams returns the parameters of a route that are in the keys of files.
-func fileParams(r *site.Route) (params []*site.Param) {
+func fileParams(r *routes.Route) (params []*routes.Param) {
 	for i := range r.Params {
 		if p := &r.Params[i]; p.Rule == "" || len(p.RuleValues) > 0 {
 			params = append(params, p)
@@ -147,7 +149,7 @@ func fileParams(r *site.Route) (params []*site.Param) {
 }
 
 // addRoute adds the maps of a route, unless serve gets all its requests.
-func (d *nginxData) addRoute(r *site.Route) {
+func (d *nginxData) addRoute(r *routes.Route) {
 	if !hasFiles(r) {
 		return
 	}
@@ -183,7 +185,7 @@ func (d *nginxData) addRoute(r *site.Route) {
 }
 
 // addKey adds the maps of a route's parameters, and the key that consists of them.
-func (d *nginxData) addKey(r *site.Route) {
+func (d *nginxData) addKey(r *routes.Route) {
 	key := nginxKey{Name: variable(r.Name), Ext: r.Ext}
 	next := nginxPaged{Name: r.Name}
 	var names []string
@@ -223,7 +225,7 @@ func first(name, value string) string {
 }
 
 // param returns the variable with a parameter's part of a key. say returns the text of a value.
-func (d *nginxData) param(p *site.Param, suffix string, say func(string) string, atLargest bool) string {
+func (d *nginxData) param(p *routes.Param, suffix string, say func(string) string, atLargest bool) string {
 	absent := ""
 	if p.Default != "" {
 		absent = say(p.Default)
@@ -235,7 +237,7 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 	capture := "${tollbook_v_" + variable(p.Name) + "}"
 	named := func(pattern string) string { return "(?<tollbook_v_" + variable(p.Name) + ">" + pattern + ")" }
 	switch {
-	case p.Kind == site.KindSet:
+	case p.Kind == routes.KindSet:
 		for _, set := range p.Sets() {
 			for _, order := range permutations(strings.Split(set, ",")) {
 				if set != "" {
@@ -256,7 +258,7 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 }
 
 // linkParam returns the variable with a parameter's part of a Link header, which is empty if the parameter is absent.
-func (d *nginxData) linkParam(p *site.Param) string {
+func (d *nginxData) linkParam(p *routes.Param) string {
 	q := *p
 	q.Default = ""
 	return d.param(&q, "_given", func(v string) string {
@@ -265,7 +267,7 @@ func (d *nginxData) linkParam(p *site.Param) string {
 }
 
 // trimmed returns the variable that sends a request to serve if it asks for a part of its file.
-func (d *nginxData) trimmed(r *site.Route, p *site.Param) string {
+func (d *nginxData) trimmed(r *routes.Route, p *routes.Param) string {
 	is := d.param(p, "_is", func(v string) string { return v }, false)
 	on, pattern := `"`+is+`"`, "~^(?!"+largest(p)+"$)"
 	if name, value, ok := strings.Cut(p.Needs, "="); ok {
@@ -292,30 +294,31 @@ func (d *nginxData) use(on, name string, lines []string) string {
 }
 
 // valid returns the pattern of a parameter's values that need no decoding.
-func valid(p *site.Param) string {
+func valid(p *routes.Param) string {
 	switch {
-	case p.Kind == site.KindChoice:
+	case p.Kind == routes.KindChoice:
 		return strings.Join(fileValues(p), "|")
-	case p.Kind == site.KindInteger && p.Trim: // keys do not contain it, so a missing file would not reveal a bad value
+	// keys do not contain it, so a missing file would not reveal a bad value
+	case p.Kind == routes.KindInteger && p.Trim:
 		var all []string
 		for n := p.Min; n <= p.Max; n++ {
 			all = append(all, strconv.Itoa(n))
 		}
 		return strings.Join(all, "|")
-	case p.Kind == site.KindInteger:
+	case p.Kind == routes.KindInteger:
 		return `[1-9][0-9]{0,9}`
 	}
-	return fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, site.MaxText)
+	return fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, routes.MaxText)
 }
 
 // fileValues returns the values of a parameter that are in the keys of files.
-func fileValues(p *site.Param) []string {
+func fileValues(p *routes.Param) []string {
 	return slices.DeleteFunc(slices.Clone(p.Values), func(v string) bool { return slices.Contains(p.RuleValues, v) })
 }
 
 // largest returns the value of a trimmed parameter in a key.
-func largest(p *site.Param) string {
-	if p.Kind == site.KindInteger {
+func largest(p *routes.Param) string {
+	if p.Kind == routes.KindInteger {
 		return strconv.Itoa(p.Max)
 	}
 	return p.Values[len(p.Values)-1]
@@ -353,7 +356,7 @@ func (d *nginxData) successors() {
 
 // types adds the types of files by extension. nginx itself adds the charset.
 func (d *nginxData) types() {
-	types := site.ContentTypes()
+	types := routes.ContentTypes()
 	var extensions, texts, small []string
 	for _, ext := range slices.Sorted(maps.Keys(types)) {
 		kind, charset, _ := strings.Cut(types[ext], ";")

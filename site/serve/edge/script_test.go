@@ -13,6 +13,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 )
 
 // call is a request of the script, as it is sent.
@@ -29,14 +30,14 @@ func (c call) String() string {
 // together with others, and then requests with errors that clients make.
 func (w *world) script(t *testing.T) []call {
 	t.Helper()
-	if err := json.Unmarshal(w.lines[site.IndexFile], &w.index); err != nil {
+	if err := json.Unmarshal(w.lines[routes.IndexFile], &w.index); err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(402, 4020))
 	var list []call
 	get := func(target string) { list = append(list, call{"GET", target, ""}) }
-	for i := range site.Routes {
-		route := &site.Routes[i]
+	for i := range routes.All {
+		route := &routes.All[i]
 		for _, path := range w.paths(t, route) {
 			get(path)
 			get("/api" + path)
@@ -71,7 +72,7 @@ func (w *world) script(t *testing.T) []call {
 	list = append(list, w.catalogue(t)...)
 	list = append(list, w.catalogueSearches()...)
 	list = append(list, searches(r)...)
-	for _, p := range site.ByName("services").Params { // every filter and order with others
+	for _, p := range routes.ByName("services").Params { // every filter and order with others
 		for _, v := range values(&p) {
 			get("/v1/services?network=BSE&status=online&max_price_usd=0.05&" + p.Name + "=" + v + "&per_page=7")
 			get("/v1/services?verified=false&sort=volume&" + p.Name + "=" + v + "&include=assessment&per_page=3")
@@ -101,7 +102,7 @@ func (w *world) script(t *testing.T) []call {
 	for range 150 { // any file by its name, and by the request whose key it is
 		key := w.names[r.IntN(len(w.names))]
 		get("/" + key)
-		path, query, err := site.Request(key)
+		path, query, err := routes.Request(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func mustUnescape(t *testing.T, s string) string {
 }
 
 // paths returns paths of a route, with names that exist and names that do not.
-func (w *world) paths(t *testing.T, route *site.Route) []string {
+func (w *world) paths(t *testing.T, route *routes.Route) []string {
 	t.Helper()
 	head, rest, ok := strings.Cut(route.Pattern, "{")
 	if !ok {
@@ -136,7 +137,7 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 		names = []string{map[string]string{"category": "ai", "network": "bse"}[name], "odd-even", "nope", "-x", "AI",
 			"Ai", strings.Repeat("a", 81), "ai.b", "constructor"}
 	}
-	if route.Rule == site.RuleLookup {
+	if route.Rule == routes.RuleLookup {
 		return []string{"/v1/lookup/url/" + strings.Repeat("0", 64)}
 	}
 	var paths []string
@@ -147,24 +148,24 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 }
 
 // values returns valid and invalid values of a parameter, in the form of a query.
-func values(p *site.Param) []string {
+func values(p *routes.Param) []string {
 	list := []string{"", "%20", "%", "%zz", "%ff", "%00", "a%00b", "%C3%A9", "a,b", "'\"<>&x=1", "+", "%2525", "007",
 		strings.Repeat("x", 101), "%F0%9F%98%80", "%E2%80%A8", "%07%7f%C2%85"}
 	switch p.Kind {
-	case site.KindChoice, site.KindSet:
+	case routes.KindChoice, routes.KindSet:
 		for _, v := range p.Values {
 			list = append(list, v, strings.ToUpper(v), url.QueryEscape(v+" "), v+"&"+p.Name+"=nope", "&"+p.Name+"="+v)
 		}
-		if p.Kind == site.KindSet && len(p.Values) > 1 {
+		if p.Kind == routes.KindSet && len(p.Values) > 1 {
 			list = append(list, p.Values[0]+","+p.Values[1], p.Values[1]+","+p.Values[0], p.Values[1]+"%2C"+p.Values[0],
 				",", ",,"+p.Values[0]+",", p.Values[0]+",nope", p.Values[0]+","+p.Values[0])
 		}
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		list = append(list, "true", "false", "True", "1", "true%20")
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		list = append(list, "0", "0.01", "00.010", "1.", ".5", "-1", "1e3", "100", "100.1", "0.0000000000000000001",
 			"1234567890123456789")
-	case site.KindInteger:
+	case routes.KindInteger:
 		for _, n := range []int{p.Min - 1, p.Min, p.Min + 1, 7, 25, 99, 100, p.Max - 1, p.Max, p.Max + 1} {
 			list = append(list, strconv.Itoa(n))
 		}
@@ -178,7 +179,7 @@ func values(p *site.Param) []string {
 }
 
 // randomQuery returns a query with some parameters of a route in random order, most of them with valid values.
-func randomQuery(r *rand.Rand, route *site.Route) string {
+func randomQuery(r *rand.Rand, route *routes.Route) string {
 	var pairs []string
 	for _, p := range route.Params {
 		if r.IntN(3) == 0 {
@@ -188,17 +189,17 @@ func randomQuery(r *rand.Rand, route *site.Route) string {
 		switch {
 		case len(p.Values) > 0:
 			v = p.Values[r.IntN(len(p.Values))]
-		case p.Kind == site.KindInteger:
+		case p.Kind == routes.KindInteger:
 			v = strconv.Itoa([]int{1, 2, 3, 25, 100, p.Min, p.Max, p.Min + r.IntN(120)}[r.IntN(8)])
-		case p.Kind == site.KindBoolean:
+		case p.Kind == routes.KindBoolean:
 			v = []string{"true", "false"}[r.IntN(2)]
-		case p.Kind == site.KindDecimal:
+		case p.Kind == routes.KindDecimal:
 			v = []string{"0", "0.01", "0.5", "99.5"}[r.IntN(4)]
 		case p.Name == "service":
 			v = []string{"lanternfish-chat", "odd-0-00", "nope"}[r.IntN(3)]
 		case p.Name == "query":
 			v = []string{"chat", "speech+to+text", "fire", "image", "zzzz"}[r.IntN(5)]
-		case p.Kind == site.KindText:
+		case p.Kind == routes.KindText:
 			v = []string{"BSE", "AI", "Data", "fire", "SOL"}[r.IntN(5)]
 		}
 		if r.IntN(25) == 0 {
@@ -271,8 +272,8 @@ func searches(r *rand.Rand) (list []call) {
 		"search+the+web", "llm+under+%240.01+on+base", "odd+%26+even", "unicode+street", "q", "stra%C3%9Fe",
 		"%ED%95%9C%EA%B5%AD"}
 	get := func(target string) { list = append(list, call{"GET", target, ""}) }
-	for i := range site.Routes {
-		route := &site.Routes[i]
+	for i := range routes.All {
+		route := &routes.All[i]
 		if route.Name != "search" && route.Name != "best" {
 			continue
 		}
@@ -304,8 +305,8 @@ func searches(r *rand.Rand) (list []call) {
 // lookups returns look-ups of items that are in the shards, and of items that are not.
 func (w *world) lookups(t *testing.T) (list []call) {
 	t.Helper()
-	var index site.LookupIndex
-	if err := json.Unmarshal(w.lines[site.LookupFile], &index); err != nil {
+	var index routes.LookupIndex
+	if err := json.Unmarshal(w.lines[routes.LookupFile], &index); err != nil {
 		t.Fatal(err)
 	}
 	get := func(target string) { list = append(list, call{"GET", target, ""}) }

@@ -16,11 +16,11 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
-	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/routes"
 	"tollbook/site/serve"
 )
 
@@ -33,7 +33,7 @@ type world struct {
 	root  string // of the publication
 	addr  string // the address of the Go reader
 	snaps []string
-	index *site.Index
+	index *routes.Index
 	names []string // of the files of the current snapshot
 	lines map[string][]byte
 }
@@ -149,7 +149,7 @@ func (w *world) serve(t *testing.T) {
 	}
 	defer snap.Release()
 	w.names = snap.Names()
-	for _, name := range []string{site.IndexFile, site.LookupFile, catalogueFile} {
+	for _, name := range []string{routes.IndexFile, routes.LookupFile, catalogueFile} {
 		if w.lines[name], err = snap.ReadFile(name); err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 func TestBrief(t *testing.T) {
@@ -68,6 +68,6 @@ func TestBrief(t *testing.T) {
 		t.Errorf("Brief of a route without one: %q, want an error", got)
 	}
 	for name := range briefs {
-		site.ByName(name) // panics if no route has the name
+		routes.ByName(name) // panics if no route has the name
 	}
 }

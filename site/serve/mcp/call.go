@@ -17,6 +17,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 )
 
 // maxArguments is the maximum size of a call's arguments in bytes.
@@ -148,7 +149,7 @@ func decimal(n json.Number) string {
 
 // ask sends the request of a call.
 func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *answer {
-	if p := site.ByName(t.route).Param(argumentInclude); p != nil && t.isCompact(values) &&
+	if p := routes.ByName(t.route).Param(argumentInclude); p != nil && t.isCompact(values) &&
 		slices.Contains(p.Values, includeAssessment) { // the compact form has members of it
 		values[argumentInclude] = strings.Trim(values[argumentInclude]+","+includeAssessment, ",")
 	}
@@ -161,7 +162,7 @@ func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *ans
 
 // request returns the path and query of the API request for a call.
 func (t *tool) request(values map[string]string) (path, query string, wrong *answer) {
-	route := site.ByName(t.route)
+	route := routes.ByName(t.route)
 	if t.hashed != "" {
 		normal, err := lookup.NormalURL(values[t.hashed])
 		if err != nil {
@@ -174,7 +175,7 @@ func (t *tool) request(values map[string]string) (path, query string, wrong *ans
 		})
 	}
 	var pairs []string // in the order of the table
-	for _, p := range slices.Concat(route.Params, site.Common) {
+	for _, p := range slices.Concat(route.Params, routes.Common) {
 		if value := values[p.Name]; value != "" {
 			pairs = append(pairs, p.Name+"="+url.QueryEscape(value))
 		}

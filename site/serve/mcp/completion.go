@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // maxCompletions is the maximum number of values that the protocol allows in a completion.
@@ -19,7 +20,7 @@ func (r reader) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.Co
 	case req.Params.Ref.Type == "ref/resource" && argument == "slug":
 		names = r.slugs(ctx)
 	case req.Params.Ref.Type == "ref/prompt" && argument == argumentNetwork:
-		list, err := readData[[]site.Network](ctx, r, site.ByName("networks").Pattern)
+		list, err := readData[[]site.Network](ctx, r, routes.ByName("networks").Pattern)
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/lookup"
+	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
 
@@ -46,7 +47,7 @@ func calls(t *testing.T, w *world) []toolCall {
 	}
 	price := endpoint.Pricing[0]
 	type values = map[string]any
-	search := site.ByName(searchRoute).Pattern
+	search := routes.ByName(searchRoute).Pattern
 	return []toolCall{
 		{"search_services", nil, search + "?per_page=10"},
 		{"search_services", values{"network": nil, "q": "", "page": 1}, search + "?page=1&per_page=10"},
@@ -177,7 +178,7 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 			t.Errorf("%s %v:\n%.1000s %v\nwant the answer of GET %s:\n%.1000s", c.tool, c.args, got.StructuredContent,
 				got.Content, c.request, clean)
 		}
-		checkSchema(t, site.Responses[route], got.StructuredContent)
+		checkSchema(t, routes.Responses[route], got.StructuredContent)
 		checkSummary(t, c, want, got)
 	}
 }
@@ -434,8 +435,8 @@ func compactData(t *testing.T, body []byte) []byte {
 
 func sampleSlugs(t *testing.T, w *world) []string {
 	t.Helper()
-	var index site.Index
-	if err := json.Unmarshal(w.get(t, "/"+site.IndexFile).Body.Bytes(), &index); err != nil {
+	var index routes.Index
+	if err := json.Unmarshal(w.get(t, "/"+routes.IndexFile).Body.Bytes(), &index); err != nil {
 		t.Fatal(err)
 	}
 	return index.Slugs

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // Health is the result of the tool health: the body of /readyz and /v1/stats of the same snapshot.
@@ -47,7 +48,7 @@ func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
 			Message: "internal error"})
 	}
-	stats := r.ask(ctx, site.ByName(healthRoute).Pattern, "snapshot="+state.Snapshot)
+	stats := r.ask(ctx, routes.ByName(healthRoute).Pattern, "snapshot="+state.Snapshot)
 	if stats.code != http.StatusOK {
 		return stats
 	}

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // Path is the path of the server over HTTP.
@@ -118,7 +119,7 @@ func refuse(w http.ResponseWriter, code int, kind, message string) {
 	if err != nil {
 		panic(err) // strings and a number
 	}
-	w.Header().Set("Content-Type", site.TypeJSON)
+	w.Header().Set("Content-Type", routes.TypeJSON)
 	w.WriteHeader(code)
 	_, _ = w.Write(append(body, '\n'))
 }

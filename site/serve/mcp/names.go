@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/suggestion"
 	"tollbook/site/x402"
 )
@@ -63,7 +64,7 @@ func (r reader) network(ctx context.Context, argument, value string) (string, *a
 	if !ok {
 		n, ok = x402.NetworkByID(id)
 	}
-	list, err := readData[[]site.Network](ctx, r, site.ByName("networks").Pattern)
+	list, err := readData[[]site.Network](ctx, r, routes.ByName("networks").Pattern)
 	if err != nil {
 		return value, nil // the request itself says why
 	}
@@ -87,7 +88,7 @@ func (r reader) network(ctx context.Context, argument, value string) (string, *a
 
 // category returns the name of a category, as the directory writes it.
 func (r reader) category(ctx context.Context, value string) (string, *answer) {
-	tags, err := readData[[]site.Tag](ctx, r, site.ByName("tags").Pattern)
+	tags, err := readData[[]site.Tag](ctx, r, routes.ByName("tags").Pattern)
 	if err != nil {
 		return value, nil
 	}
@@ -114,7 +115,7 @@ func (t *tool) explain(ctx context.Context, r reader, values map[string]string, 
 		id := values["facilitator"]
 		var ids []string
 		list, err := readData[[]site.FacilitatorListItem](ctx, r,
-			fmt.Sprintf("%s?per_page=%d", site.ByName("facilitators").Pattern, site.MaxPageSize))
+			fmt.Sprintf("%s?per_page=%d", routes.ByName("facilitators").Pattern, site.MaxPageSize))
 		if err == nil {
 			for i := range list {
 				ids = append(ids, list[i].FacilitatorID)
@@ -140,8 +141,8 @@ func (r reader) unknownService(ctx context.Context, argument, slug string) *answ
 
 // slugs returns the slugs of all services, or nil if they can't be read.
 func (r reader) slugs(ctx context.Context) []string {
-	var index site.Index
-	a := r.ask(ctx, "/"+site.IndexFile, "")
+	var index routes.Index
+	a := r.ask(ctx, "/"+routes.IndexFile, "")
 	if a.code != http.StatusOK || json.Unmarshal(a.body.Bytes(), &index) != nil {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (r reader) service(ctx context.Context, slug string, values map[string]stri
 	if snapshot := values[argumentSnapshot.name]; snapshot != "" {
 		query = argumentSnapshot.name + "=" + url.QueryEscape(snapshot)
 	}
-	return r.ask(ctx, strings.Replace(site.ByName("service").Pattern, "{slug}", url.PathEscape(slug), 1), query)
+	return r.ask(ctx, strings.Replace(routes.ByName("service").Pattern, "{slug}", url.PathEscape(slug), 1), query)
 }
 
 // hint returns the end of an error about an unknown value: the nearest known value, whatever its case, and where to
@@ -192,5 +193,5 @@ func quoted(value string) string { return fmt.Sprintf("%q", cut(value, maxAddres
 // unknown returns the response for an argument that names nothing.
 func unknown(argument, message string) *answer {
 	return failed(site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
-		Message: (&site.ParamError{Param: argument, Message: message}).Error()})
+		Message: (&routes.ParamError{Param: argument, Message: message}).Error()})
 }

@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // chooseService is the name of the prompt for an agent that needs a service.
@@ -42,9 +43,9 @@ func promptService(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPrompt
 		return nil, wrongPrompt("parameter %s: is missing: what the service must do, such as speech to text",
 			argumentNeed)
 	}
-	call := []string{fmt.Sprintf("q=%q", display.Line(need, site.MaxText))}
+	call := []string{fmt.Sprintf("q=%q", display.Line(need, routes.MaxText))}
 	if network := req.Params.Arguments[argumentNetwork]; network != "" {
-		call = append(call, fmt.Sprintf("network=%q", display.Line(network, site.MaxText)))
+		call = append(call, fmt.Sprintf("network=%q", display.Line(network, routes.MaxText)))
 	}
 	if price := req.Params.Arguments[argumentMaxPrice]; price != "" {
 		if _, err := site.ParseDecimal(price); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // maxAnswer is the maximum size of a response in bytes. Agents cannot use larger ones.
@@ -66,7 +67,7 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 
 // failed returns the response for an error.
 func failed(e site.Error) *answer {
-	a := &answer{code: e.Code, header: http.Header{"Content-Type": {site.TypeJSON}}}
+	a := &answer{code: e.Code, header: http.Header{"Content-Type": {routes.TypeJSON}}}
 	body, err := json.Marshal(site.ErrorBody{Error: e})
 	if err != nil {
 		panic(err) // strings and a number
@@ -77,7 +78,7 @@ func failed(e site.Error) *answer {
 
 // invalid returns the error response for one argument, as the API returns it for a parameter.
 func invalid(name, message string) *answer {
-	e := &site.ParamError{Param: name, Message: message}
+	e := &routes.ParamError{Param: name, Message: message}
 	return failed(site.Error{
 		Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: e.Error(),
 		Fields: []site.ErrorField{{Field: name, Message: message}},

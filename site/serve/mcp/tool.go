@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // tool is a request that agents can make: a route of the table under its own name. The route defines the arguments and
@@ -97,13 +98,13 @@ const searchRoute = "search"
 
 // argumentSnapshot is the parameter snapshot, which every request of the API has.
 var argumentSnapshot = func() argument {
-	i := slices.IndexFunc(site.Common, func(p site.Param) bool { return p.Kind == site.KindSnapshot })
-	return argument{name: site.Common[i].Name, param: &site.Common[i],
+	i := slices.IndexFunc(routes.Common, func(p routes.Param) bool { return p.Kind == routes.KindSnapshot })
+	return argument{name: routes.Common[i].Name, param: &routes.Common[i],
 		about: "Id of a snapshot, from _meta of a result"}
 }()
 
 // paramDetail is the argument of each tool whose result has a compact form. The API does not have it.
-var paramDetail = site.Param{Name: "detail", Kind: site.KindChoice, Values: []string{detailCompact, detailFull},
+var paramDetail = routes.Param{Name: "detail", Kind: routes.KindChoice, Values: []string{detailCompact, detailFull},
 	Default: detailCompact} // the instructions describe it
 
 // Values of the argument detail.
@@ -119,7 +120,7 @@ const paramPerPage = "per_page"
 type argument struct {
 	name     string
 	required bool           // it is part of the path
-	param    *site.Param    // query parameter, or paramDetail; nil for an argument in the path
+	param    *routes.Param  // query parameter, or paramDetail; nil for an argument in the path
 	valid    *regexp.Regexp // pattern of a value in the path; nil for any value
 	max      int            // maximum length of a value in the path, in bytes
 	list     bool           // several values
@@ -140,14 +141,14 @@ func argumentsOf(t *tool) ([]argument, error) {
 	if t.read != nil {
 		return list, nil
 	}
-	route := site.ByName(t.route)
+	route := routes.ByName(t.route)
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
 			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
 				about: "Complete http or https URL of an endpoint; its query and fragment are ignored"})
 			continue
 		}
-		segment := site.SegmentByName(match[1])
+		segment := routes.SegmentByName(match[1])
 		if segment == nil {
 			return nil, fmt.Errorf("route %s: no segment %s", route.Name, match[1])
 		}
@@ -169,7 +170,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 
 // aboutParam returns the description of a parameter. That of a filter is short: agents pay for each byte, and know a
 // filter by its name, its type and its values.
-func aboutParam(p *site.Param) string {
+func aboutParam(p *routes.Param) string {
 	if about, ok := aboutFilters[p.Name]; ok && p.Filter {
 		return about
 	}
@@ -231,23 +232,23 @@ func (a *argument) schema() map[string]any {
 		return s
 	}
 	switch p.Kind {
-	case site.KindInteger:
+	case routes.KindInteger:
 		s["type"], s["minimum"] = "integer", p.Min
 		if p.Max <= site.MaxPage {
 			s["maximum"] = p.Max
 		}
-	case site.KindDecimal:
+	case routes.KindDecimal:
 		s["type"], s["minimum"] = "number", 0
-	case site.KindBoolean:
+	case routes.KindBoolean:
 		s["type"] = "boolean"
-	case site.KindChoice:
+	case routes.KindChoice:
 		s["enum"] = p.Values
-	case site.KindSet:
+	case routes.KindSet:
 		s["type"], s["items"] = "array", map[string]any{"type": "string", "enum": p.Values}
 	}
 	if p.Default != "" {
 		s["default"] = p.Default
-		if p.Kind == site.KindInteger {
+		if p.Kind == routes.KindInteger {
 			s["default"] = json.Number(p.Default)
 		}
 	}

@@ -1,0 +1,43 @@
+package routes
+
+import (
+	"tollbook/site"
+)
+
+// Call is an endpoint whose response is not a file of a snapshot, because it depends on a database.
+type Call struct {
+	Name     string
+	Method   string
+	Pattern  string // "{id}" matches one path segment
+	Body     any    // request body, a value as in Responses; nil for none
+	Status   int    // HTTP status of success
+	Response any    // response body, a value as in Responses
+	About    string
+}
+
+// Calls lists every call. A server that does not accept submissions serves none of them.
+var Calls = []Call{
+	{
+		Name: "submit", Method: "POST", Pattern: "/v1/submit", Body: site.Submission{}, Status: 201,
+		Response: site.One[site.SubmissionResult]{},
+		About: "Submits a service for listing. The submission is stored, its endpoints are probed once without " +
+			"payment, and a person reviews it. " +
+			"With an Idempotency-Key it is safe to repeat the request: the same submission gets the first " +
+			"response again, a different one gets a 400.",
+	},
+	{
+		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200,
+		Response: site.One[site.SubmissionState]{},
+		About:    "Status of a submission, for anybody who has its id.",
+	},
+}
+
+// CallByName returns the call with this name. It panics if there is none.
+func CallByName(name string) *Call {
+	for i := range Calls {
+		if Calls[i].Name == name {
+			return &Calls[i]
+		}
+	}
+	panic("routes: no call " + name)
+}

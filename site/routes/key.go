@@ -1,0 +1,209 @@
+package routes
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tollbook/site"
+)
+
+// Names of files that belong to no route.
+const (
+	IndexFile = "v1/index.json" // the Index
+	SumsFile  = "SHA256SUMS"    // the SHA-256 of every other file
+	logFile   = "log.json"      // the LogIndex of a log
+)
+
+// Key returns the name of the file with the response to q. Without parameters it is the path and Ext. With parameters
+// the path is followed by name=value segments in the order of the table: for each filter that is present, and for each
+// other parameter with its effective value. The value of a trimmed parameter is its largest.
+func (q Query) Key() string {
+	if q.file != "" {
+		return q.file
+	}
+	base := q.basePath()
+	if q.Bare {
+		return base + q.Route.Ext
+	}
+	var b strings.Builder
+	b.WriteString(base)
+	for _, p := range q.Route.Params {
+		v := q.Text(p.Name)
+		if p.Trim {
+			v = p.largest()
+		}
+		if v != "" {
+			b.WriteByte('/')
+			b.WriteString(p.Name)
+			b.WriteByte('=')
+			writeEscaped(&b, v)
+		}
+	}
+	b.WriteString(q.Route.Ext)
+	return b.String()
+}
+
+// basePath returns the path without its leading slash; "index" for the root.
+func (q Query) basePath() string {
+	if q.Route.Pattern == "/" {
+		return "index"
+	}
+	if q.Item != "" {
+		return q.Route.lookupPrefix() + q.Item
+	}
+	head, _, tail := q.Route.splitPattern()
+	return head[1:] + q.Slug + tail
+}
+
+// ListKey returns the name of the list that q selects rows from: the path and its filters, without order and page.
+// Index contains the number of rows by this name.
+func (q Query) ListKey() string {
+	var b strings.Builder
+	b.WriteString(q.basePath())
+	for _, p := range q.Route.Params {
+		if v := q.Text(p.Name); p.Filter && v != "" {
+			b.WriteByte('/')
+			b.WriteString(p.Name)
+			b.WriteByte('=')
+			writeEscaped(&b, v)
+		}
+	}
+	return b.String()
+}
+
+const hexDigits = "0123456789abcdef"
+
+// writeEscaped writes bytes outside [A-Za-z0-9._-] as ~ and two hexadecimal digits, such as ~2f.
+func writeEscaped(b *strings.Builder, s string) {
+	for i := range len(s) {
+		c := s[i]
+		if isPlain(c) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('~')
+		b.WriteByte(hexDigits[c>>4])
+		b.WriteByte(hexDigits[c&15])
+	}
+}
+
+// isPlain reports whether a byte is in [A-Za-z0-9._-].
+func isPlain(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+}
+
+func unescape(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '~' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", fmt.Errorf("unescape %q: ~ must be followed by two hexadecimal digits", s)
+		}
+		c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", fmt.Errorf("unescape %q: %w", s, err)
+		}
+		b.WriteByte(byte(c))
+		i += 2
+	}
+	return b.String(), nil
+}
+
+// Request is the inverse of Key: it returns the escaped path and the query string of the request with this key. For a
+// file that belongs to no route it returns the file's own path. A key with an invalid escape is an error.
+func Request(key string) (path, rawQuery string, err error) {
+	stem := strings.TrimSuffix(strings.TrimSuffix(key, ".json"), ".html")
+	if stem == "index" {
+		stem = ""
+	}
+	if hasKey(requestPath(stem), "", key) { // first, because a segment of a path may look like a value
+		return requestPath(stem), "", nil
+	}
+	var segments, values []string
+	for part := range strings.SplitSeq(stem, "/") {
+		name, escaped, isValue := strings.Cut(part, "=")
+		if !isValue {
+			segments = append(segments, part)
+			continue
+		}
+		v, err := unescape(escaped)
+		if err != nil {
+			return "", "", fmt.Errorf("request of key %s: %w", key, err)
+		}
+		values = append(values, name+"="+url.QueryEscape(v))
+	}
+	path, rawQuery = requestPath(strings.Join(segments, "/")), strings.Join(values, "&")
+	if hasKey(path, rawQuery, key) {
+		return path, rawQuery, nil
+	}
+	return requestPath(key), "", nil
+}
+
+func requestPath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath() }
+
+// hasKey reports whether a request belongs to a route and has this key.
+func hasKey(path, rawQuery, key string) bool {
+	q, err := ParseRequest(path, rawQuery)
+	return err == nil && q.Route != nil && q.Key() == key
+}
+
+// parseFile returns the file that a path names: it has an extension and plain segments, or is SumsFile.
+func parseFile(path string) (string, bool) {
+	name, rooted := strings.CutPrefix(path, "/")
+	if rooted && name == SumsFile {
+		return name, true
+	}
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	if !rooted || !strings.Contains(last, ".") || len(name) > 1000 {
+		return "", false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.Trim(part, ".") == "" {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// Index is v1/index.json. It lists everything in the snapshot, so that a missing file is recognised as damage and not
+// taken for an empty list.
+type Index struct {
+	Lists map[string]int `json:"lists"` // number of rows of each list, by its ListKey
+	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has pages, by its ListKey
+	Slugs []string       `json:"slugs"` // slugs of all services, sorted
+
+	Facilitators []string `json:"facilitators"` // ids of all facilitators, sorted
+
+	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
+}
+
+// SetAside is a service whose records the build could not read or judge. Its files are those of the last snapshot
+// before, and it is missing in look-ups and the catalogue. A service without earlier files is not listed.
+type SetAside struct {
+	Slug   string    `json:"slug"`
+	Since  site.Time `json:"since"`  // of the first build that set it aside
+	Reason string    `json:"reason"` // the table that was read, and what is wrong
+}
+
+// Has reports whether the service, facilitator, category or network in q's path exists. It is true for a path without a
+// variable segment.
+func (i *Index) Has(q Query) bool {
+	if q.Slug == "" {
+		return true
+	}
+	names := i.Slugs
+	switch _, name, _ := q.Route.splitPattern(); name {
+	case segmentFacilitator:
+		names = i.Facilitators
+	case segmentCategory, segmentNetwork:
+		return i.Pages[q.ListKey()] > 0
+	}
+	_, ok := slices.BinarySearch(names, q.Slug)
+	return ok
+}

@@ -1,0 +1,116 @@
+package routes
+
+import "tollbook/site"
+
+// Rule is the rule that produces a response if no file has the request's key.
+type Rule string
+
+const (
+	RuleLiteral Rule = "literal" // the file with the request's key, or 404
+	RuleWindow  Rule = "window"  // a page, cut from at most two neighbouring files of 100 rows
+	RuleLog     Rule = "log"     // rows of a log, cut from at most two blocks, newest first
+	RuleTrim    Rule = "trim"    // the newest part of one file with the whole history
+	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
+	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
+	RuleFind    Rule = "find"    // the services whose text matches, filtered and ordered by columns
+	RuleRank    Rule = "rank"    // the services that package best ranks by columns and rows
+
+	// RuleCatalogue is the rule for the rows of the catalogue that its columns select.
+	RuleCatalogue Rule = "catalogue"
+)
+
+// Kind is the type of a parameter's value.
+type Kind string
+
+const (
+	KindChoice  Kind = "choice"  // one of Values
+	KindText    Kind = "text"    // any text up to Max characters, or 100
+	KindInteger Kind = "integer" // decimal digits between Min and Max
+	KindSet     Kind = "set"     // any of Values, separated by commas; sorted and without duplicates in a key
+	KindBoolean Kind = "boolean" // true or false
+	KindDecimal Kind = "decimal" // an exact number from 0 with up to 18 digits before and after the point
+	KindCursor  Kind = "cursor"  // where the next page of a response starts, as that response says
+	KindAddress Kind = "address" // a recipient's address up to Max characters; in a key as NormalAddress
+)
+
+// Compare is how a filter compares its value with a column.
+type Compare string
+
+const (
+	CompareIs      Compare = "is"       // the column has the value
+	CompareHas     Compare = "has"      // the column's set contains the value
+	CompareAtMost  Compare = "at_most"  // the column has a number up to the value
+	CompareAtLeast Compare = "at_least" // the column has a number from the value on, or one of Values up to it
+	CompareWords   Compare = "words"    // each word of the value begins a word of the column
+)
+
+// Param is one query parameter of a route.
+type Param struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Filter means that the parameter selects rows. A filter without a default is in a key only if the request contains
+	// it; every other parameter is always in the key.
+	Filter bool `json:"filter"`
+	Echo   bool `json:"echo,omitempty"` // meta repeats the effective value
+	// Trim means that the response is cut from a larger one. The key contains the largest value.
+	Trim    bool     `json:"trim,omitempty"`
+	Needs   string   `json:"needs,omitempty"` // "include=timeseries": no effect unless include contains timeseries
+	Values  []string `json:"values,omitempty"`
+	Default string   `json:"default,omitempty"`
+	Min     int      `json:"min,omitempty"`
+	Max     int      `json:"max,omitempty"`
+	Rule    Rule     `json:"rule,omitempty"` // replaces the route's rule if the request contains the parameter
+	// RuleValues are the values for which Rule applies; empty for all.
+	RuleValues []string `json:"rule_values,omitempty"`
+	Column     string   `json:"column,omitempty"` // the column that a filter compares, by Compare
+	Compare    Compare  `json:"compare,omitempty"`
+	Within     string   `json:"within,omitempty"` // parameter with the entry of a column of prices; without it any
+	// Entry is the same for filters that one entry of the row must pass. Their columns list entries in the same order.
+	Entry string `json:"entry,omitempty"`
+	// Elsewhere names the path that accepts a value that this route refuses.
+	Elsewhere map[string]string `json:"elsewhere,omitempty"`
+	About     string            `json:"about"`
+}
+
+// MaxText is the maximum length of a text parameter in characters.
+const MaxText = 100
+
+var (
+	paramPage = Param{Name: "page", Kind: KindInteger, Default: "1", Min: 1, Max: site.MaxPage,
+		About: "Page of the list, from 1"}
+	paramPerPage = Param{Name: "per_page", Kind: KindInteger, Default: "25", Min: 1, Max: site.MaxPageSize,
+		About: "Rows on a page"}
+	paramOffset = Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000,
+		About: "Rows to skip, counted from the newest"}
+	paramPeriod = Param{Name: "period", Kind: KindChoice, Trim: true, Values: site.Periods, Default: "90d",
+		About: "Period that ends today"}
+)
+
+// paramText is the text of a search by what services do.
+var paramText = Param{Name: "q", Kind: KindText, Filter: true,
+	About: "What the service must do, in words. Their stems, synonyms and the beginning of the last word are found " +
+		"in names, descriptions, tags and endpoints; typing errors are corrected"}
+
+func paramLimit(standard string) Param {
+	return Param{Name: "limit", Kind: KindInteger, Default: standard, Min: 1, Max: site.MaxPageSize,
+		About: "Rows to return"}
+}
+
+// searchParams returns the parameters of /v1/search.
+func searchParams() []Param {
+	params := []Param{{Name: "q", Kind: KindText, Filter: true, About: "What the service must do, in words: searched " +
+		"in names, tags, categories, descriptions, and paths and descriptions of endpoints"}}
+	params = append(params, rowFilters("")...)
+	sorts := []string{site.OrderRelevance}
+	for _, o := range site.SearchOrders {
+		sorts = append(sorts, o.Name)
+	}
+	perPage := paramPerPage
+	perPage.Default = "10"
+	return append(params,
+		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeFacets},
+			About: "What to add to meta: facets for the number of services by category, network, protocol and status"},
+		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance,
+			About: "Order of the list; without q, relevance is the newest first"},
+		perPage, paramPage)
+}

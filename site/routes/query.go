@@ -1,0 +1,320 @@
+package routes
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tollbook/site"
+)
+
+// ParamError is an invalid value of a parameter. The response is a 400 that contains the parameter, the value and the
+// permitted values.
+type ParamError struct{ Param, Message string }
+
+func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.Message }
+
+// Query is a valid request: a route with a value for each parameter of its key.
+type Query struct {
+	Route *Route
+	// Slug is the variable segment of the path, such as the slug in "/services/{slug}/…" or the id in
+	// "/facilitators/{facilitator}", or "". It is valid but may not exist.
+	Slug string
+	Item string // the URL's hash or the recipient of a look-up, in normal form
+	Bare bool   // the request contains no parameter of the route
+
+	Snapshot string // id of the snapshot to read; "" for the newest; not part of the key
+
+	// Unknown lists the parameters of the request that a path with JSON ignores. It is not part of the key.
+	Unknown UnknownParams
+
+	file  string // the file that the path names, if there is no route
+	value map[string]string
+}
+
+// maxQuery is the maximum length of a query string in bytes. The longest valid values of all parameters need far less.
+const maxQuery = 8 << 10
+
+// ParseRequest parses the path and the query string of a request line. It returns site.ErrNotFound for a path that cannot be
+// decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first of
+// repeated parameters wins, and unknown parameters are ignored; with strict=1 they are an *UnknownError.
+func ParseRequest(escapedPath, rawQuery string) (Query, error) {
+	q, err := parsePath(escapedPath)
+	if err != nil {
+		return Query{}, err
+	}
+	values, unknown, err := parseValues(q.Route, rawQuery)
+	if err != nil {
+		return Query{}, err
+	}
+	if q.isJSON() {
+		q.Unknown = newUnknownParams(q.Route, unknown)
+		if len(unknown) > 0 && values[paramStrict] == "1" {
+			return Query{}, &UnknownError{Params: q.Unknown}
+		}
+	}
+	q.Snapshot = values[paramSnapshot]
+	if id, _, _ := strings.Cut(values[paramCursor], "."); id != "" {
+		if q.Snapshot != "" && q.Snapshot != id {
+			return Query{}, &ParamError{paramCursor, "names another snapshot than the parameter snapshot"}
+		}
+		q.Snapshot = id
+	}
+	for i := range Common {
+		delete(values, Common[i].Name)
+	}
+	if len(values) > 0 {
+		q.Bare, q.value = false, values
+	}
+	return q, nil
+}
+
+// parsePath parses the path of a request.
+func parsePath(escaped string) (Query, error) {
+	path, err := url.PathUnescape(escaped)
+	if err != nil || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
+		return Query{}, site.ErrNotFound
+	}
+	if rest, ok := strings.CutPrefix(path, "/api/v1/"); ok {
+		path = "/v1/" + rest
+	}
+	if q, ok := parseLookup(path); ok {
+		return q, nil
+	}
+	route, slug := findRoute(path)
+	if file, ok := parseFile(path); ok && (route == nil || strings.HasSuffix(path, route.Ext)) {
+		return Query{file: file, Bare: true}, nil
+	}
+	if route == nil || slug != "" && !route.validSegment(slug) {
+		return Query{}, site.ErrNotFound
+	}
+	return Query{Route: route, Slug: slug, Bare: true}, nil
+}
+
+// parseValues parses the query string: the parameters of a route (nil for a file) and the common ones. It also returns
+// the names of unknown parameters with a value, at most one more than MaxUnknown. A name that does not decode is
+// returned as it is.
+func parseValues(route *Route, rawQuery string) (values map[string]string, unknown []string, err error) {
+	if rawQuery == "" {
+		return nil, nil, nil
+	}
+	if len(rawQuery) > maxQuery {
+		field := Common[0].Name
+		if route != nil && len(route.Params) > 0 {
+			field = route.Params[0].Name
+		}
+		return nil, nil, &ParamError{field, fmt.Sprintf("the query string must have at most %d bytes", maxQuery)}
+	}
+	values = map[string]string{}
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		if rawValue == "" {
+			continue
+		}
+		name, err := url.QueryUnescape(rawName)
+		if err != nil || !utf8.ValidString(name) {
+			name = rawName
+		}
+		p := findParam(route, name)
+		if p == nil && name != "" && len(unknown) <= MaxUnknown && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+		if p == nil || values[name] != "" {
+			continue
+		}
+		value, err := url.QueryUnescape(rawValue)
+		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+			return nil, nil,
+				&ParamError{name, fmt.Sprintf("must be percent-encoded UTF-8; got %s", quoteShort(rawValue))}
+		}
+		if value, err = p.check(value); err != nil {
+			return nil, nil, err
+		}
+		if value != "" { // an empty set counts as absent
+			values[name] = value
+		}
+	}
+	return values, unknown, nil
+}
+
+// check returns the canonical form of a value.
+func (p *Param) check(v string) (string, error) {
+	switch p.Kind {
+	case KindChoice:
+		for _, c := range p.Values {
+			if v == c {
+				return v, nil
+			}
+		}
+		message := fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Values, ", "), quoteShort(v))
+		if path := p.Elsewhere[v]; path != "" {
+			message += "; " + path + " accepts it"
+		}
+		return "", &ParamError{p.Name, message}
+	case KindBoolean:
+		if v != "true" && v != "false" {
+			return "", &ParamError{p.Name, "must be true or false; got " + quoteShort(v)}
+		}
+		return v, nil
+	case KindDecimal:
+		return p.checkDecimal(v)
+	case KindCursor:
+		return v, p.checkCursor(v)
+	case KindAddress:
+		return site.NormalAddress(v), p.checkLength(v, p.Max)
+	case KindInteger:
+		n, err := strconv.Atoi(v)
+		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
+			return "", &ParamError{p.Name, fmt.Sprintf("must be an integer from %d to %d; got %s", p.Min, p.Max,
+				quoteShort(v))}
+		}
+		return strconv.Itoa(n), nil
+	case KindSet:
+		return p.checkSet(v)
+	case KindSnapshot:
+		return p.checkSnapshot(v)
+	default:
+		return v, p.checkLength(v, cmp.Or(p.Max, MaxText))
+	}
+}
+
+// checkLength returns an error for a text of more than limit characters.
+func (p *Param) checkLength(v string, limit int) error {
+	if n := utf8.RuneCountInString(v); n > limit {
+		return &ParamError{p.Name, fmt.Sprintf("must have at most %d characters; got %d", limit, n)}
+	}
+	return nil
+}
+
+// maxDigits is the maximum number of digits of a decimal, before and after the point.
+const maxDigits = 18
+
+// checkDecimal returns the canonical form of a decimal.
+func (p *Param) checkDecimal(v string) (string, error) {
+	d, err := site.ParseDecimal(v)
+	whole, frac, _ := strings.Cut(v, ".")
+	if p.Max > 0 && err == nil && d.Compare(site.Decimal(strconv.Itoa(p.Max))) > 0 {
+		return "", &ParamError{p.Name, fmt.Sprintf("must be a number from 0 to %d; got %s", p.Max, quoteShort(v))}
+	}
+	if err != nil || len(whole) > maxDigits || len(frac) > maxDigits {
+		return "", &ParamError{p.Name, fmt.Sprintf("must be a number such as 0.01, from 0 and with at most %d digits "+
+			"before and after the point; got %s", maxDigits, quoteShort(v))}
+	}
+	return string(d), nil
+}
+
+// checkSet sorts a list of values and removes duplicates and empty ones.
+func (p *Param) checkSet(v string) (string, error) {
+	var set []string
+	for part := range strings.SplitSeq(v, ",") {
+		if part != "" && !slices.Contains(p.Values, part) {
+			return "",
+				&ParamError{p.Name, fmt.Sprintf("must be any of %s, separated by commas; got %s",
+					strings.Join(p.Values, ", "), quoteShort(part))}
+		}
+		if part != "" && !slices.Contains(set, part) {
+			set = append(set, part)
+		}
+	}
+	slices.Sort(set)
+	return strings.Join(set, ","), nil
+}
+
+func quoteShort(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:40]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// Text returns the effective value of a parameter: the value of the request, or the default; "" for an absent filter.
+func (q Query) Text(name string) string {
+	if v := q.value[name]; v != "" {
+		return v
+	}
+	return q.Route.Param(name).Default
+}
+
+// Int returns the effective value of an integer parameter.
+func (q Query) Int(name string) int {
+	n, _ := strconv.Atoi(q.Text(name)) // always valid: check accepted it, or it is a default of the table
+	return n
+}
+
+// Rule returns the rule that produces the response if no file has q's key.
+func (q Query) Rule() Rule {
+	for i := range q.Route.Params {
+		p := &q.Route.Params[i]
+		v := q.value[p.Name]
+		if p.Rule != "" && v != "" && (len(p.RuleValues) == 0 || slices.Contains(p.RuleValues, v)) {
+			return p.Rule
+		}
+	}
+	return q.Route.Rule
+}
+
+// NeedsTrim reports whether q selects only a part of the file with its key.
+func (q Query) NeedsTrim() bool {
+	if q.Route == nil {
+		return false
+	}
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Trim && q.Text(p.Name) != p.largest() && q.applies(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// applies reports whether a parameter has an effect in q.
+func (q Query) applies(p *Param) bool {
+	name, value, needs := strings.Cut(p.Needs, "=")
+	return !needs || q.Has(name, value)
+}
+
+// Untrimmed returns q with every trimmed parameter at its largest value. Its key names the file that the response is
+// cut from.
+func (q Query) Untrimmed() Query {
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Trim {
+			q = q.With(p.Name, p.largest())
+		}
+	}
+	return q
+}
+
+// With returns q with another value of one parameter.
+func (q Query) With(name string, value string) Query {
+	v := map[string]string{name: value}
+	for k, old := range q.value {
+		if k != name {
+			v[k] = old
+		}
+	}
+	q.value, q.Bare = v, false
+	return q
+}
+
+// validSegment reports whether s is valid as the variable segment of the route.
+func (r *Route) validSegment(s string) bool {
+	if _, name, _ := r.splitPattern(); name == segmentFacilitator {
+		return ValidFacilitatorID(s)
+	}
+	return site.ValidSlug(s)
+}
+
+// MaxFacilitatorID is the maximum length of a facilitator's id.
+const MaxFacilitatorID = 64
+
+// ValidFacilitatorID reports whether s can be a facilitator's id: 1 to 64 letters, digits, dots, hyphens and
+// underscores, of which the first is a letter or a digit.
+func ValidFacilitatorID(s string) bool {
+	if s == "" || len(s) > MaxFacilitatorID || strings.IndexByte("._-", s[0]) >= 0 {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+}

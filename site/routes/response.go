@@ -1,0 +1,153 @@
+package routes
+
+import (
+	"strconv"
+
+	"tollbook/site"
+)
+
+// Responses contains the body of each JSON route's response, by the route's name. Only the type of the value matters:
+// the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
+var Responses = map[string]any{
+	"services":       site.List[site.ServiceListItem, site.PaginationMeta]{},
+	"search":         site.List[site.SearchResult, site.SearchMeta]{},
+	"best":           site.List[site.Recommendation, site.RankingMeta]{},
+	"service":        site.One[site.ServiceDetail]{},
+	"uptime":         site.One[[]site.UptimeDataPoint]{},
+	"evidence":       site.One[site.Evidence]{},
+	"service-checks": site.List[site.CheckEntry, site.TotalMeta]{},
+	"checks":         site.List[site.GlobalCheckEntry, site.TotalMeta]{},
+	"status":         site.One[site.StatusSummary]{},
+	"networks":       site.One[[]site.Network]{},
+	"tags":           site.One[[]site.Tag]{},
+	"stats":          site.One[site.AggregateStats]{},
+	"categories":     site.One[[]string]{},
+	"snapshots":      site.One[[]site.PublishedSnapshot]{},
+	"changes":        site.List[site.ChangeRecord, site.ChangesMeta]{},
+	"price":          site.CaveatList[site.PricePoint]{},
+	"scores":         site.CaveatList[site.ScorePoint]{},
+	"facilitators":   site.List[site.FacilitatorListItem, site.FacilitatorPaginationMeta]{},
+	"volume":         site.CaveatList[site.VolumePoint]{},
+	"buyers":         site.CaveatList[site.BuyersPoint]{},
+	"settlements":    site.One[site.Settlements]{},
+	"assets":         site.One[site.AssetTables]{},
+	"facilitator":    site.One[site.FacilitatorDetail]{},
+	"coverage":       site.One[site.CoverageReport]{},
+	"lookup-url":     site.One[site.AddressLookup]{},
+	"lookup-pay-to":  site.One[site.RecipientLookup]{},
+	"discovery":      site.CatalogueList{},
+
+	"discovery-search": site.CatalogueSearchList{},
+}
+
+// File is a JSON file that is served at its own path but belongs to no route: an index or block that rules read, or a
+// document that describes the API.
+type File struct {
+	Name    string // in the style of the names of routes
+	Pattern string // a name in braces matches a part of a segment
+	Body    any    // as in Responses
+	About   string
+}
+
+// Names of the documents that describe the API.
+const (
+	TableFile   = "v1/routes.json"
+	OpenAPIFile = "v1/openapi.json"
+	LLMsFile    = "llms.txt"
+)
+
+// Files lists all of them.
+var Files = []File{
+	{"index", "/" + IndexFile, Index{},
+		"Every list with its number of rows, and the slug of every service. A list that is not in the index is " +
+			"empty; a slug that is not in it does not exist."},
+	{"routes", "/" + TableFile, site.One[RouteTable]{},
+		"Routes, parameters and rules, for programs that answer requests from the files of a snapshot."},
+	{"openapi", "/" + OpenAPIFile, map[string]any{}, "This description, as OpenAPI 3.1."},
+	{"checks-log", "/v1/checks/log.json", site.LogIndex{},
+		"Index of the log of all checks: its rows and the location of its blocks."},
+	{"checks-block", "/v1/checks/block={block}.json", site.List[site.GlobalCheckEntry, site.BlockMeta]{},
+		"A block of the log of all checks, oldest row first, that is not in a pack yet."},
+	{"service-checks-log", "/v1/services/{slug}/checks/log.json", site.LogIndex{},
+		"Index of the log of a service's checks: its rows and the location of its blocks."},
+	{"service-checks-block", "/v1/services/{slug}/checks/block={block}.json", site.List[site.CheckEntry, site.BlockMeta]{},
+		"A block of the log of a service's checks, oldest row first, that is not in a pack yet."},
+	{"changes-log", "/v1/changes/log.json", site.LogIndex{},
+		"Index of the logs of change records: their rows and the location of their blocks."},
+	{"changes-block", "/v1/changes/block={block}.json", site.List[site.ChangeRecord, site.BlockMeta]{},
+		"A block of the log of all change records, oldest row first, that is not in a pack yet."},
+	{"changes-type-block", "/v1/changes/type={type}/block={block}.json", site.List[site.ChangeRecord, site.BlockMeta]{},
+		"A block of the log of one type of change records."},
+	{"service-changes-log", "/v1/changes/service={slug}/log.json", site.LogIndex{},
+		"Index of the logs of a service's change records: their rows and the location of their blocks."},
+	{"service-changes-block", "/v1/changes/service={slug}/block={block}.json",
+		site.List[site.ChangeRecord, site.BlockMeta]{},
+		"A block of the log of a service's change records."},
+	{"service-changes-type-block", "/v1/changes/service={slug}/type={type}/block={block}.json",
+		site.List[site.ChangeRecord, site.BlockMeta]{}, "A block of the log of one type of a service's change records."},
+	{"rows", "/" + rowsFolder + "{number}.json", site.List[site.ServiceRow, site.TotalMeta]{},
+		"A block of " + strconv.Itoa(site.RowsPerBlock) + " services, in the order of the slugs in the index."},
+	{"column", "/" + columnsFolder + "{column}.json", site.One[[]any]{},
+		"One member of all services, in the order of the slugs in the index. The parameters in " + TableFile +
+			" name the column that they compare."},
+	{"terms", "/" + site.TermsFile, site.One[site.TermIndex]{},
+		"Index of the files of terms, with the number of terms in each."},
+	{"terms-file", "/" + termsFolder + "{terms}.json", site.List[site.Term, site.TotalMeta]{},
+		"A frequent term, or all terms with the same first two characters, each with the services that have it."},
+	{"vocabulary", "/" + site.VocabularyFile, site.One[site.Vocabulary]{},
+		"Every word of the directory, for the correction of typing errors."},
+	{"feed", "/" + site.FeedFile, site.Feed{},
+		"The newest change records as a JSON Feed; /feed.xml contains the same in Atom."},
+	{"service-feed", "/services/{slug}/changes.json", site.Feed{},
+		"A service's newest change records as a JSON Feed; changes.xml in the same folder contains the same in Atom."},
+	{"service-badge", "/services/{slug}/badge.json", site.Badge{},
+		"Status of a service in the format of shields.io endpoint badges; badge.svg in the same folder is the " +
+			"picture."},
+	{"catalogue-services", "/" + CatalogueServicesFile, site.One[[]int]{},
+		"The service of each row of the catalogue, as its place in the slugs of the index."},
+	{"catalogue-column", "/" + catalogueColumns + "{column}.json", site.One[[][]string]{},
+		"One member of all rows of the catalogue, in their order. The parameters in " + TableFile + " name the " +
+			"column that they compare."},
+	{"lookup", "/" + LookupFile, LookupIndex{}, "Index of the look-up shards, with the number of rows in each."},
+	{"lookup-url-shard", "/v1/lookup/url/{shard}.json", site.Shard[site.AddressLookup]{},
+		"Look-ups of URLs whose hash starts with these two digits."},
+	{"lookup-pay-to-shard", "/v1/lookup/pay-to/{shard}.json", site.Shard[site.RecipientLookup]{},
+		"Look-ups of recipients whose hash starts with these two digits."},
+}
+
+// Segment is a variable part of a path.
+type Segment struct {
+	Name      string `json:"name"`
+	Pattern   string `json:"pattern"` // regular expression that matches the whole segment
+	MaxLength int    `json:"max_length"`
+	About     string `json:"about"`
+}
+
+// Segments are the variable parts of the paths of routes, files and calls.
+var Segments = []Segment{
+	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a listed service"},
+	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "Id of a facilitator"},
+	{segmentCategory, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a category's pages"},
+	{segmentNetwork, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a network's pages"},
+	{"id", "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", 36, "Id of a submission, from the response to it"},
+	{"sha256", "^[0-9a-f]{64}$", 64, "SHA-256 of the URL in normal form, in hexadecimal"},
+	{"caip2", "^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$", 41, "CAIP-2 id of the network"},
+	{"address", "^[!-~]+$", maxRecipient, "Address of the recipient, as its network writes it"},
+	{"shard", "^[0-9a-f]{2}$", 2, "First two digits of a hash"},
+	{"type", "^[a-z_]+$", 32, "Type of change records"},
+	{"terms", "^(_[0-9a-f]{2}|[a-z0-9][a-z0-9-]*)$", 64, "A term, or its first two characters; _ and the last two " +
+		"hexadecimal digits of the first character's code point if that is not in a-z or 0-9"},
+	{"column", "^[a-z0-9_]+$", 32, "Name of a column"},
+	{"number", "^(0|[1-9][0-9]*)$", 18, "Number of a block of rows of services, from 0"},
+	{"block", "^(0|[1-9][0-9]*)$", 18, "Number of a block of 100 rows, from 0"},
+}
+
+// SegmentByName returns the segment with this name, or nil.
+func SegmentByName(name string) *Segment {
+	for i := range Segments {
+		if Segments[i].Name == name {
+			return &Segments[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+// Package routes defines how requests are read: the table of routes and their parameters, the keys of files, and the
+// windows of lists and logs. A route names the type of its response, which package site defines.
+//
+// The package is pure. It never reads a file, and knows neither how a response is made nor who requests it.
+package routes
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tollbook/site"
+	"tollbook/site/encode"
+)
+
+// Route is one row of the route table: a path pattern, its parameters in the order that they have in a key, and its
+// rule.
+type Route struct {
+	Name    string         `json:"name"`
+	Pattern string         `json:"pattern"` // a name in braces, such as {slug}, matches one path segment
+	Rule    Rule           `json:"rule"`
+	Ext     string         `json:"ext"` // extension of the key: ".json" or ".html"
+	Params  []Param        `json:"params"`
+	Framing encode.Framing `json:"framing,omitzero"` // members of a list that does not use data and meta
+	About   string         `json:"about"`
+}
+
+// rowFilters returns the filters of a list of services. Each compares one column, so that a filter is declared once for
+// all routes that have it. rule is the rule of a request with a filter that no file contains.
+func rowFilters(rule Rule) []Param {
+	filter := func(name string, kind Kind, column string, compare Compare, about string) Param {
+		return Param{Name: name, Kind: kind, Filter: true, Rule: rule, Column: column, Compare: compare, About: about}
+	}
+	choice := func(p Param, values []string) Param {
+		p.Values = values
+		return p
+	}
+	price := filter("max_price_usd", KindDecimal, "prices_usd", CompareAtMost,
+		"Only services with a price of at most so many US dollars, on the network if network is given")
+	price.Within = "network"
+	uptime := filter("min_uptime_30d", KindDecimal, "uptime_30d", CompareAtLeast,
+		"Only services that were up in at least this percentage of the checks of 30 days")
+	uptime.Max = 100
+	response := filter("max_response_ms", KindInteger, "avg_response_time_ms", CompareAtMost,
+		"Only services whose average response time over 24 hours is at most so many milliseconds")
+	response.Max = 1_000_000_000
+	return []Param{
+		filter("network", KindText, "networks", CompareHas,
+			"Only services that accept payment on the network with this abbreviation"),
+		choice(filter("status", KindChoice, "status", CompareIs, "Only services with this status"), site.Statuses),
+		filter("category", KindText, "category", CompareIs, "Only services in this category"),
+		filter("verified", KindBoolean, "verified", CompareIs, "Only services that are verified, or that are not"),
+		filter("payment_ready", KindBoolean, "payment_ready", CompareIs,
+			"Only services that are ready for payment, or that are not"),
+		filter("signable", KindBoolean, "signable", CompareIs,
+			"Only services for which a standard client could sign a payment, or could not"),
+		filter("source", KindText, "source", CompareHas,
+			"Only services with this source: submitted, imported, or imported:<origin>"),
+		choice(filter("protocol", KindChoice, "protocols", CompareHas,
+			"Only services whose endpoints show this payment protocol"), site.Protocols),
+		filter("method", KindText, "methods", CompareHas, "Only services with an endpoint of this HTTP method"),
+		choice(filter("grade", KindChoice, "grade", CompareIs, "Only services with this grade"), site.Grades),
+		choice(filter("min_grade", KindChoice, "grade", CompareAtLeast,
+			"Only services with this grade or a better one"),
+			site.Grades[:len(site.Grades)-1]),
+		price, uptime, response,
+	}
+}
+
+// bestParams returns the parameters of /v1/best. A price above max_price_usd is a reason to exclude a service, so that
+// parameter compares no column.
+func bestParams() []Param {
+	filters := rowFilters("")
+	for i := range filters {
+		if p := &filters[i]; p.Name == "max_price_usd" {
+			p.Column, p.Compare, p.Within = "", "", ""
+			p.About = "Exclude services whose endpoint for this costs more US dollars, on the network if " +
+				"network is given"
+		}
+	}
+	return slices.Concat([]Param{paramText}, filters, []Param{
+		{Name: "require_verified", Kind: KindBoolean, Filter: true, About: "Exclude services that are not verified"},
+		{Name: "prefer", Kind: KindChoice, Values: site.Preferences, Default: site.PreferBalanced,
+			About: "What counts most: see the weights on the methodology page"},
+		{Name: "limit", Kind: KindInteger, Default: "5", Min: 1, Max: maxRecommendations,
+			About: "Recommendations to return"},
+	})
+}
+
+// maxRecommendations is the maximum number of recommendations in a response.
+const maxRecommendations = 20
+
+// servicesParams returns the parameters of /v1/services. Lists by network, status and category are files, in the orders
+// of the contract; any other filter or order is a scan.
+func servicesParams() []Param {
+	filters := rowFilters(RuleScan)
+	for i := range filters {
+		switch p := &filters[i]; p.Name {
+		case "status":
+			p.Values, p.Elsewhere = site.Statuses[:3], map[string]string{site.StatusUnknown: "/v1/search"}
+			p.Rule = ""
+		case "network", "category":
+			p.Rule = ""
+		}
+	}
+	scanned := []string{site.OrderVolume, site.OrderBuyers, site.OrderGrade, site.OrderResponse}
+	return append(filters,
+		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
+			About: "Only services whose name has, for each word of this text, a word that starts with it"},
+		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeAssessment}, Rule: RuleScan,
+			About: "What to add to each row: assessment for the compact assessment"},
+		Param{Name: "sort", Kind: KindChoice, Values: slices.Concat(site.Orders, scanned), Default: site.OrderNewest,
+			Rule: RuleScan, RuleValues: scanned, About: "Order of the list"},
+		paramPerPage, paramPage)
+}
+
+// All is the only list of routes and parameters: requests are validated by it, and keys, files and documents are
+// derived from it.
+var All = []Route{
+	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json",
+		About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
+	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json",
+		About:  "Services that do what a text says, with their endpoints, filtered, sorted and paginated.",
+		Params: searchParams()},
+	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Params: bestParams(),
+		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
+			"reason. Services that match but are excluded are in meta, with reasons."},
+	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",
+		About: "One service with its endpoints, prices, uptime and assessment."},
+	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json",
+		About: "Uptime of a service, one point per whole UTC day with a counted check, oldest first.", Params: []Param{
+			{Name: "period", Kind: KindChoice, Values: site.Windows, Default: "30d",
+				About: "UTC days up to today; 24h has today and yesterday, so its points cover more than uptime_24h"},
+		}},
+	{Name: "evidence", Pattern: "/v1/services/{slug}/evidence", Rule: RuleLiteral, Ext: ".json",
+		About: "The evidence behind a service's current verdicts and grade: requests, responses, and each " +
+			"conformance check with its reason."},
+	{Name: "service-checks", Pattern: "/v1/services/{slug}/checks", Rule: RuleLog, Ext: ".json",
+		About: "Checks of one service, newest first.", Params: []Param{paramLimit("20"), paramOffset}},
+	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.",
+		Params: []Param{paramLimit("50"), paramOffset}},
+	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json",
+		About: "Changes of payment schemas, prices and recipients, newest first. The counts in meta cover the " +
+			"days and the service, regardless of the type.", Params: []Param{
+			{Name: "service", Kind: KindText, Filter: true, About: "Only changes of the service with this slug"},
+			{Name: "type", Kind: KindChoice, Filter: true, Values: site.ChangeTypes,
+				About: "Only changes of this type"},
+			{Name: "days", Kind: KindInteger, Default: "90", Min: 1, Max: site.ChangeDays,
+				About: "Number of UTC days to look back, including today"},
+			paramPerPage, paramPage,
+		}},
+	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
+		About: "Prices of a service's active endpoints by UTC day: the lowest and highest price at any time of the " +
+			"day, in USD, and how many times amounts changed. Days without a point are like the point before them.",
+		Params: []Param{paramPeriod}},
+	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
+		About: "Uptime, response time and price stability of a service by UTC day. Days without a counted check " +
+			"are left out.", Params: []Param{paramPeriod}},
+	{Name: "volume", Pattern: "/v1/services/{slug}/volume", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
+		About:  "On-chain payments to a service, by UTC day. Days without a settlement are left out.",
+		Params: []Param{paramPeriod}},
+	{Name: "buyers", Pattern: "/v1/services/{slug}/buyers", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
+		About: "Number of different accounts that paid a service on chain, by UTC day of the last 90 days. Days " +
+			"without a settlement are left out.", Params: []Param{paramPeriod}},
+	{Name: "settlements", Pattern: "/v1/services/{slug}/settlements", Rule: RuleLiteral, Ext: ".json",
+		About: "The settlements from which a service's traction is computed: by day, payer and amount."},
+	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json",
+		About: "Facilitators, which settle payments, ranked by the volume measured on chain.", Params: []Param{
+			{Name: "timeframe", Kind: KindChoice, Echo: true, Values: site.Timeframes, Default: site.Timeframe7d,
+				About: "Period whose volume orders the list, largest first"},
+			{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeChains, site.IncludeTimeseries},
+				About: "What to embed in each row: chains for the breakdown by network and token, timeseries for " +
+					"the volume by day"},
+			{Name: "days", Kind: KindInteger, Trim: true, Needs: "include=" + site.IncludeTimeseries, Default: "30",
+				Min: 1,
+				Max: site.SeriesDays, About: "Length of the embedded timeseries in days"},
+			paramPerPage, paramPage,
+		}},
+	{Name: "facilitator", Pattern: "/v1/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".json",
+		About: "One facilitator: its networks, accounts and last 90 days, its payers, and the listed services " +
+			"whose payments it settles."},
+	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
+		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
+			"listed, and the volume that may not be real trade."},
+	{Name: "assets", Pattern: "/v1/assets", Rule: RuleLiteral, Ext: ".json",
+		About: "The tables by which payment options are judged and settlements counted: networks, tokens, forms of " +
+			"addresses, burn addresses and domains of free hosting."},
+	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json",
+		About: "Number of services by status, and the status of each service."},
+	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json",
+		About: "Networks on which listed services accept payment."},
+	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json",
+		About: "Categories and the number of services in each."},
+	{Name: "stats", Pattern: "/v1/stats", Rule: RuleLiteral, Ext: ".json", About: "Statistics of the whole directory."},
+	{Name: "categories", Pattern: "/v1/categories", Rule: RuleLiteral, Ext: ".json", About: "Categories in use."},
+	{Name: "snapshots", Pattern: "/v1/snapshots", Rule: RuleLiteral, Ext: ".json",
+		About: "Previous snapshots that are still available, newest first. The parameter snapshot accepts their " +
+			"ids. The id of the snapshot that answers is in the header X-Snapshot, not in this list, because it " +
+			"depends on the snapshot's own bytes."},
+	{Name: "lookup-url", Pattern: lookupURLPattern, Rule: RuleLookup, Ext: ".json",
+		About: "What to know before paying at a URL, by the hash of its normal form."},
+	{Name: "lookup-pay-to", Pattern: lookupPayToPattern, Rule: RuleLookup, Ext: ".json",
+		About: "What to know before paying a recipient."},
+	{Name: "discovery", Pattern: "/discovery/resources", Rule: RuleWindow, Ext: ".json", Framing: site.Catalogue,
+		About: "Paid endpoints in the format of a facilitator's catalogue.", Params: append(catalogueFilters(),
+			paramLimit("100"),
+			Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "Rows to skip"},
+		)},
+	{Name: "discovery-search", Pattern: "/discovery/search", Rule: RuleCatalogue, Ext: ".json",
+		Framing: site.CatalogueSearch,
+		About: "Paid endpoints of the services that do what a text says, in the format of a facilitator's catalogue: " +
+			"the best services first, and their endpoints that match before the others. Without a text, all endpoints.",
+		Params: catalogueSearchParams()},
+
+	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "Overview of the directory."},
+	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list of services " +
+		"as HTML pages.",
+		Params: []Param{
+			{Name: "sort", Kind: KindChoice, Values: site.Orders, Default: site.OrderNewest,
+				About: "Order of the list"},
+			paramPage,
+		}},
+	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "One service as " +
+		"an HTML page."},
+	{Name: "search-page", Pattern: "/search", Rule: RuleLiteral, Ext: ".html",
+		About: "Search by what services do, as an HTML page; its parameters are those of /v1/search."},
+	{Name: "compare-page", Pattern: "/compare", Rule: RuleLiteral, Ext: ".html",
+		About: "Two to four services side by side, as an HTML page; its script reads ?a=slug&b=slug&c=slug&d=slug."},
+	{Name: "categories-page", Pattern: "/categories", Rule: RuleLiteral, Ext: ".html",
+		About: "Categories in use, with services, prices and uptime, as an HTML page."},
+	{Name: "category-page", Pattern: "/categories/{category}", Rule: RuleLiteral, Ext: ".html",
+		Params: []Param{paramPage}, About: "The services of a category as HTML pages, lowest price first."},
+	{Name: "networks-page", Pattern: "/networks", Rule: RuleLiteral, Ext: ".html",
+		About: "Networks on which services accept payment, with prices and uptime, as an HTML page."},
+	{Name: "network-page", Pattern: "/networks/{network}", Rule: RuleLiteral, Ext: ".html", Params: []Param{paramPage},
+		About: "The services that accept payment on a network as HTML pages, lowest price first."},
+	{Name: "changes-page", Pattern: "/changes", Rule: RuleLiteral, Ext: ".html",
+		About: "The newest changes of prices, recipients and payment options, as an HTML page."},
+	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html",
+		About: "Facilitators by volume, as an HTML page."},
+	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",
+		About: "One facilitator as an HTML page."},
+	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html",
+		About: "What is measured on chain and what is not known, as an HTML page."},
+	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",
+		About: "Reference of the API, as an HTML page."},
+	{Name: "about-page", Pattern: "/about", Rule: RuleLiteral, Ext: ".html",
+		About: "What the directory is, who runs it, and how to cite or correct it."},
+	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html",
+		About: "The formula of every judgment, so that anybody can repeat it."},
+	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html",
+		About: "How to check a snapshot's checksums and signature, and how to recompute a figure."},
+	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html",
+		About: "How to host a directory, and what each way costs."},
+	{Name: "operations-page", Pattern: "/operations", Rule: RuleLiteral, Ext: ".html",
+		About: "How to operate a directory: health, backup and restore, moving it, traffic floods."},
+	{Name: "configuration-page", Pattern: "/configuration", Rule: RuleLiteral, Ext: ".html",
+		About: "Every setting with its key, flag, variable and default."},
+	{Name: "upgrading-page", Pattern: "/upgrading", Rule: RuleLiteral, Ext: ".html",
+		About: "How to install a newer version and how to go back."},
+	{Name: "troubleshooting-page", Pattern: "/troubleshooting", Rule: RuleLiteral, Ext: ".html",
+		About: "Error messages of the commands, their meaning and their remedy."},
+	{Name: "contributing-page", Pattern: "/contributing", Rule: RuleLiteral, Ext: ".html",
+		About: "How to test and extend Tollbook."},
+	{Name: "submit-page", Pattern: "/submit", Rule: RuleLiteral, Ext: ".html",
+		About: "Form that submits a service for listing."},
+	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html",
+		About: "The status of every service, as an HTML page."},
+}
+
+// ByName returns the route with this name. It panics if the table has no such route.
+func ByName(name string) *Route {
+	for i := range All {
+		if All[i].Name == name {
+			return &All[i]
+		}
+	}
+	panic("routes: no route " + name)
+}
+
+// Param returns the route's parameter with this name, or nil.
+func (r *Route) Param(name string) *Param {
+	for i := range r.Params {
+		if r.Params[i].Name == name {
+			return &r.Params[i]
+		}
+	}
+	return nil
+}
+
+// largest returns the value that a trimmed parameter has in a key: its maximum, or the last of its values.
+func (p *Param) largest() string {
+	if p.Kind == KindInteger {
+		return strconv.Itoa(p.Max)
+	}
+	return p.Values[len(p.Values)-1]
+}
+
+// Names of the variable path segments that do not contain a service's slug: the id of a facilitator, the slug of a
+// category or network.
+const (
+	segmentFacilitator = "facilitator"
+	segmentCategory    = "category"
+	segmentNetwork     = "network"
+)
+
+// splitPattern splits the pattern into the text before the braces, the name in them and the text after them. Without
+// braces, head is the whole pattern.
+func (r *Route) splitPattern() (head, name, tail string) {
+	head, rest, _ := strings.Cut(r.Pattern, "{")
+	name, tail, _ = strings.Cut(rest, "}")
+	return head, name, tail
+}
+
+// match reports whether path matches the route's pattern, and returns the segment that the name in braces matches.
+func (r *Route) match(path string) (slug string, ok bool) {
+	if r.Rule == RuleLookup {
+		return "", false // parsed by parseLookup
+	}
+	head, name, tail := r.splitPattern()
+	if name == "" {
+		return "", path == r.Pattern
+	}
+	rest, ok := strings.CutPrefix(path, head)
+	if !ok {
+		return "", false
+	}
+	slug, ok = strings.CutSuffix(rest, tail)
+	if !ok || slug == "" || strings.Contains(slug, "/") {
+		return "", false
+	}
+	return slug, true
+}
+
+// findRoute returns the first route that matches a decoded path, and the variable segment; nil if none matches.
+func findRoute(path string) (*Route, string) {
+	for i := range All {
+		if slug, ok := All[i].match(path); ok {
+			return &All[i], slug
+		}
+	}
+	return nil, ""
+}

@@ -1,0 +1,94 @@
+package routes
+
+import (
+	"slices"
+
+	"tollbook/site"
+)
+
+// RouteTable is the data of v1/routes.json: what a program in any language needs to answer requests from the files of a
+// snapshot.
+type RouteTable struct {
+	APIVersion string      `json:"api_version"`
+	Aliases    []Alias     `json:"aliases"`
+	Index      string      `json:"index"` // path of the file described by Index
+	Limits     TableLimits `json:"limits"`
+	Segments   []Segment   `json:"segments"`
+	Rules      []RuleText  `json:"rules"`
+	Common     []Param     `json:"common"` // accepted by every path, part of no key
+	Routes     []Route     `json:"routes"` // the first match applies
+}
+
+// Alias is a path prefix that is served as another prefix.
+type Alias struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// TableLimits are the limits that apply to requests.
+type TableLimits struct {
+	MaxQuery    int `json:"max_query"`  // maximum length of a query string in bytes
+	MaxText     int `json:"max_text"`   // maximum length of a text parameter in characters
+	MaxDigits   int `json:"max_digits"` // maximum number of digits of a decimal parameter before and after the point
+	PageSize    int `json:"page_size"`
+	MaxPageSize int `json:"max_page_size"` // rows in each file that pages are cut from
+	BlockSize   int `json:"block_size"`    // rows in a full block of a log
+}
+
+// RuleText describes a rule.
+type RuleText struct {
+	Name  Rule   `json:"name"`
+	About string `json:"about"`
+}
+
+// Rules describes each rule of the table.
+var Rules = []RuleText{
+	{RuleLiteral, "The request's key names a file. Without that file the response is 404."},
+	{RuleWindow,
+		"A page of any size is cut from at most two neighbouring files of 100 rows of the same list. Its meta is " +
+			"recomputed."},
+	{RuleTrim, "One file contains the whole history. The response contains the requested newest part of each " +
+		"series in it."},
+	{RuleLog,
+		"Rows are numbered from the oldest and stored in blocks of 100. The requested rows, counted from the " +
+			"newest, are in at most two blocks."},
+	{RuleCatalogue,
+		"Each filter compares one column of the catalogue, a file with the values of every row. The rows that " +
+			"pass are paginated and read from the files of 100 rows. A row passes several filters about payment " +
+			"options if one of its options passes all of them. A text orders rows by the score of their service, as " +
+			"/v1/search does; of one service, rows with a path or description that matches come first."},
+	{RuleFind,
+		"Words and phrases of the query are read as terms: stems, concepts and beginnings of words. The files of " +
+			"these terms give each service's score. The services that match and pass all filters, which compare " +
+			"columns, are sorted by score or by the column of the order, ties by slug. The page is read from the " +
+			"blocks of rows that contain them."},
+	{RuleRank,
+		"The columns of a snapshot select services and say how good they are, and their rows which endpoint to " +
+			"use. The methodology page has the formula."},
+	{RuleScan,
+		"Each filter compares one column, a file with a value of every service. The services that pass all filters " +
+			"are sorted by the column of the order: nulls are last, and ties are sorted by slug. The page is read " +
+			"from the blocks of rows that contain them. A text is compared by words: each word of it is the " +
+			"beginning of a word of the column, ignoring case and diacritics; a text without words matches nothing."},
+	{RuleLookup, "The first two hexadecimal digits of the hash in the path name a shard. The response is one row " +
+		"of that shard."},
+}
+
+// Table returns the route table as it is published.
+func Table() RouteTable {
+	t := RouteTable{
+		APIVersion: site.APIVersion,
+		Aliases:    []Alias{{From: "/api/v1/", To: "/v1/"}},
+		Index:      IndexFile,
+		Limits: TableLimits{MaxQuery: maxQuery, MaxText: MaxText, MaxDigits: maxDigits, PageSize: site.PageSize,
+			MaxPageSize: site.MaxPageSize,
+			BlockSize:   site.BlockSize},
+		Segments: Segments, Rules: Rules, Common: Common, Routes: slices.Clone(All),
+	}
+	for i := range t.Routes {
+		if t.Routes[i].Params == nil {
+			t.Routes[i].Params = []Param{} // written as [], not as null
+		}
+	}
+	return t
+}
