@@ -39,9 +39,9 @@ type Query struct {
 // maxQuery is the maximum length of a query string in bytes. The longest valid values of all parameters need far less.
 const maxQuery = 8 << 10
 
-// ParseRequest parses the path and the query string of a request line. It returns site.ErrNotFound for a path that cannot be
-// decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first of
-// repeated parameters wins, and unknown parameters are ignored; with strict=1 they are an *UnknownError.
+// ParseRequest parses the path and the query string of a request line. It returns site.ErrNotFound for a path that
+// cannot be decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first
+// of repeated parameters wins, and unknown parameters are ignored; with strict=1 they are an *UnknownError.
 func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	q, err := parsePath(escapedPath)
 	if err != nil {
