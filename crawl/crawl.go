@@ -33,6 +33,9 @@ type Options struct {
 	Rand    func() float64         // returns 0 <= r < 1, for jitter; math/rand's when nil
 	Changed func([]postgres.Visit) // called after visits are stored, and with nil after other facts are; may be nil
 
+	// FacilitatorEvery is the time from one poll of a facilitator to the next; zero asks none.
+	FacilitatorEvery time.Duration
+
 	Bootstrap string // URL of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
 	FreeHosts listing.FreeHosts // in addition to the built-in ones
@@ -125,8 +128,8 @@ func (r *Report) count(v postgres.Visit) {
 	}
 }
 
-// Run visits services, gathers facts about their sites and domains, and probes submissions, as each becomes due, until
-// ctx ends.
+// Run visits services, gathers facts about their sites and domains, asks facilitators and probes submissions, as each
+// becomes due, until ctx ends.
 func (c *Crawler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,6 +141,14 @@ func (c *Crawler) Run(ctx context.Context) error {
 		}
 	})
 	background.Go(func() { c.submissions.Run(ctx) })
+	var pollsErr error
+	if c.o.FacilitatorEvery > 0 {
+		background.Go(func() {
+			if pollsErr = c.runPolls(ctx); pollsErr != nil {
+				cancel()
+			}
+		})
+	}
 	var synthesisErr error
 	if c.o.Synthesis.Client != nil {
 		background.Go(func() {
@@ -149,5 +160,5 @@ func (c *Crawler) Run(ctx context.Context) error {
 	err := c.runVisits(ctx)
 	cancel()
 	background.Wait()
-	return cmp.Or(err, gatherErr, synthesisErr)
+	return cmp.Or(err, gatherErr, pollsErr, synthesisErr)
 }

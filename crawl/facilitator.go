@@ -76,6 +76,7 @@ type FacilitatorAccount struct {
 	Tokens     []string `json:"tokens"`
 	Since      *string  `json:"since"` // a day
 	Deprecated bool     `json:"deprecated"`
+	Accepted   bool     `json:"accepted,omitempty"` // by the operator
 }
 
 // NewFacilitatorEntry returns the entry of a stored facilitator.
@@ -83,7 +84,7 @@ func NewFacilitatorEntry(f ledger.Facilitator) FacilitatorEntry {
 	e := FacilitatorEntry{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted,
 		make([]FacilitatorAccount, len(f.Settlers))}
 	for i, s := range f.Settlers {
-		e.Addresses[i] = FacilitatorAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
+		e.Addresses[i] = FacilitatorAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated, s.Accepted}
 		if s.Since != nil {
 			e.Addresses[i].Since = new(s.Since.Format(time.DateOnly))
 		}

@@ -16,6 +16,8 @@ import (
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 )
@@ -27,8 +29,9 @@ type crawlOptions struct {
 	paceOptions
 	freeHostOptions
 	synthesisOptions
-	Once bool
-	JSON bool
+	FacilitatorEvery time.Duration
+	Once             bool
+	JSON             bool
 }
 
 // AddFlags adds the flags of crawl.
@@ -38,11 +41,15 @@ func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.synthesisOptions.AddFlags(f)
+	settings.AddFlag(f, "schedule.facilitators", &o.FacilitatorEvery)
 	f.BoolVar(&o.Once, "once", false, "visit everything that is due, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
 func (o *crawlOptions) validate() error {
+	if o.FacilitatorEvery < 0 {
+		return usage.Errorf("--schedule-facilitators %s: use 0 or more", o.FacilitatorEvery)
+	}
 	return cmp.Or(o.paceOptions.validate(), o.visitOptions.validate(), o.synthesisOptions.validate())
 }
 
@@ -57,7 +64,8 @@ build does.
 
 Once a day it reads the documents of each service's site, if robots.txt allows it, which may declare more endpoints.
 Once a week it asks the registry of each domain (RDAP) when the domain was registered. It probes the submissions
-that wait for a probe; --crawl-allow-private does not apply to those.
+that wait for a probe; --crawl-allow-private does not apply to those. It asks the facilitators whose facilitator_url
+is stored what they settle, each once in --schedule-facilitators.
 
 With --synthesis-base-url and --synthesis-model it then asks a language model to summarise services whose own words
 have changed, the newest change first, up to the day's limit. OPENAI_API_KEY is the key of that API. An answer
@@ -106,7 +114,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	bar := progress.NewCounter("visited")
 	options := crawl.Options{
 		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
-		NoContact: !o.hasContact(),
+		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,
 	}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.Set
@@ -130,6 +138,9 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	if _, err := c.ProbeSubmissions(ctx); err != nil {
+		return err
+	}
+	if _, err := c.PollFacilitators(ctx); err != nil {
 		return err
 	}
 	if err := errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx)); err != nil {

@@ -51,6 +51,7 @@ func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "schedule.build", &o.Schedule.Build)
 	settings.AddFlag(f, "schedule.publish", &o.Schedule.Publish)
 	settings.AddFlag(f, "schedule.index", &o.Schedule.Index)
+	settings.AddFlag(f, "schedule.facilitators", &o.Schedule.Facilitators)
 	settings.AddFlag(f, "schedule.retention", &o.Schedule.Retention)
 	settings.AddFlag(f, "publish.to", &o.To)
 	f.StringVar(&o.Expand, "expand", "auto", expandMeaning)
@@ -76,7 +77,8 @@ func (o *directoryOptions) validate() error {
 		value, minimum time.Duration
 	}{
 		{"build", o.Schedule.Build, time.Second}, {"publish", o.Schedule.Publish, 0},
-		{"index", o.Schedule.Index, time.Second}, {"retention", o.Schedule.Retention, time.Second},
+		{"index", o.Schedule.Index, time.Second}, {"facilitators", o.Schedule.Facilitators, 0},
+		{"retention", o.Schedule.Retention, time.Second},
 	} {
 		if d.value < d.minimum {
 			return usage.Errorf("--schedule-%s %s: use %s or more", d.name, d.value, d.minimum)
@@ -120,7 +122,7 @@ func (o *directoryOptions) newWorker(
 	options := worker.Options{
 		Crawl: crawl.Options{
 			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
-			NoContact: !o.hasContact(),
+			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,
 		},
 		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
 		Networks: list, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,

@@ -213,12 +213,17 @@ var imports = map[string]struct{ ours, modules []string }{
 		"site/invisible",
 		"site/x402/address",
 	}, modules: []string{"golang.org/x/text"}},
+	"site/x402/supported": {ours: []string{"site/x402", "site/x402/address"}},
 	"site/x402/address": {
 		modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil"},
 	},
 	"site/postgres/rows": {modules: []string{"github.com/jackc/pgx/v5"}},
 	"site/postgres/ledger": {
 		ours:    []string{"site", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
+	"site/postgres/polls": {
+		ours:    []string{"site"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/statement": {
@@ -235,7 +240,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"site/postgres": {
 		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger",
-			"site/postgres/migration", "site/postgres/rows", "site/postgres/statement"},
+			"site/postgres/migration", "site/postgres/polls", "site/postgres/rows", "site/postgres/statement"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
 	},
 	"site/postgres/migration": {
@@ -315,9 +320,11 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/listing",
 			"site/postgres",
 			"site/postgres/ledger",
+			"site/postgres/polls",
 			"site/synthesis",
 			"site/x402",
 			"site/x402/address",
+			"site/x402/supported",
 		},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"},
 	},

@@ -24,7 +24,7 @@ import (
 func upBeside(t *testing.T, data string) (base string, p *program) {
 	t.Helper()
 	p = command(t, nil, "up", "--data", data, "--serve-submissions", "--serve-listen", "127.0.0.1:0",
-		"--crawl-contact", testContact).start(t)
+		"--crawl-contact", testContact, "--schedule-facilitators", "0").start(t)
 	return strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/"), p
 }
 
@@ -69,7 +69,8 @@ func TestCommandsBesideUp(t *testing.T) {
 	for _, args := range []string{
 		"submissions list", "submissions show " + first.SubmissionID, "submissions approve " + first.SubmissionID,
 		"submissions reject --reason no " + second.SubmissionID, "services import " + list, "services list", "doctor",
-		"export", "build --every 1m", "crawl --once --crawl-contact " + testContact, "facilitators import",
+		"export", "build --every 1m", "crawl --once --schedule-facilitators 0 --crawl-contact " + testContact,
+		"facilitators import",
 		"publish --publish-to " + filepath.Join(t.TempDir(), "bucket"),
 	} {
 		all.Go(func() {
@@ -104,7 +105,8 @@ func TestCommandsBesideUp(t *testing.T) {
 	until(t, base+"/v1/services/acme", "approved service", func(a answer) bool { return a.status == 200 })
 
 	// A worker goes on when up, which started the server, is killed. The server ends with the worker.
-	worker := command(t, nil, "work", "--data", data, "--crawl-contact", testContact).start(t)
+	worker := command(t, nil, "work", "--data", data, "--crawl-contact", testContact,
+		"--schedule-facilitators", "0").start(t)
 	worker.await(t, "Working")
 	_ = up.Process.Kill()
 	<-up.exited

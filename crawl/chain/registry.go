@@ -37,6 +37,7 @@ type Settler struct {
 	Tokens     []string // tokens that it settles, in normal form, in the list's order
 	Since      *time.Time
 	Deprecated bool // whether the facilitator now uses other accounts; past settlements still count
+	Accepted   bool // by an operator, whose export the list is
 }
 
 //go:embed facilitators.json
@@ -63,6 +64,9 @@ var (
 	idForm     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	statusForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 )
+
+// reservedID is the last segment of a path of the API, so it can't be a facilitator's id.
+const reservedID = "matrix"
 
 // Fault is a fault of a list.
 type Fault struct {
@@ -112,6 +116,7 @@ type (
 		Tokens     []string `json:"tokens"`
 		Since      *string  `json:"since"` // 2006-01-02
 		Deprecated bool     `json:"deprecated"`
+		Accepted   bool     `json:"accepted"`
 		SourcePath any      `json:"source_path"`
 	}
 )
@@ -201,6 +206,9 @@ func (e entry) facilitator() (Facilitator, []string) {
 		UpstreamStatus: e.UpstreamStatus,
 		Settlers:       make([]Settler, 0, len(e.Addresses)),
 	}
+	if e.ID == reservedID {
+		fault("id %s is reserved for the path /v1/facilitators/%[1]s", e.ID)
+	}
 	if !idForm.MatchString(e.ID) {
 		fault("id %.80q must be 1 to 64 letters, digits, dots, hyphens and underscores", e.ID)
 	}
@@ -264,7 +272,8 @@ var caip2 = regexp.MustCompile(`^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$`)
 func (a account) settler() (Settler, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	s := Settler{Network: a.Network, Address: address.Normalize(a.Network, a.Address), Deprecated: a.Deprecated}
+	s := Settler{Network: a.Network, Address: address.Normalize(a.Network, a.Address), Deprecated: a.Deprecated,
+		Accepted: a.Accepted}
 	if n, ok := x402.NetworkByID(a.Network); ok {
 		s.Network = n.ID
 	} else if !caip2.MatchString(a.Network) {

@@ -105,6 +105,7 @@ func TestFaults(t *testing.T) {
 		{"no object", list("7"), "facilitator number 1: the entry: want struct, got number"},
 		{"no id", edit(`"id": "acme"`, `"id": ""`), `facilitator number 1: id ""`},
 		{"id with a slash", edit(`"id": "acme"`, `"id": "a/b"`), `facilitator number 1: id "a/b"`},
+		{"the id of a path", edit(`"id": "acme"`, `"id": "matrix"`), "facilitator matrix: id matrix is reserved for"},
 		{"no name", edit(`"Acme"`, `" "`), "facilitator acme: name is missing"},
 		{"long name", edit(`"Acme"`, `"`+strings.Repeat("é", 101)+`"`), "name has 101 characters"},
 		{"control characters", edit(`"Acme"`, `"a\u0007"`), "name contains control characters"},

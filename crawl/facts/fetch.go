@@ -141,6 +141,7 @@ type document struct {
 	body       []byte
 	truncated  bool // the body is longer
 	retryAfter time.Duration
+	took       time.Duration // of all requests, without waiting for hosts
 }
 
 // get requests a URL and follows redirects. The guard checks each of them.
@@ -165,6 +166,7 @@ func (f *Fetcher) get(ctx context.Context, address string, r request) (document,
 			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err)
 		}
 		if err != nil || location == "" {
+			doc.took = f.o.Timeout - left
 			return doc, err
 		}
 		if hops == maxRedirects {

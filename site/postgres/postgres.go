@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms checks and ledger do not own. It must never judge: status, grades and shares are
-// the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
+// It owns the tables that its rooms checks, ledger and polls do not own. It must never judge: status, grades and shares
+// are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
 package postgres
 
 import (
@@ -17,6 +17,7 @@ import (
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
+	"tollbook/site/postgres/polls"
 )
 
 // ErrNotFound says that a row does not exist.
@@ -26,6 +27,7 @@ var ErrNotFound = ledger.ErrNotFound
 type DB struct {
 	*checks.Store
 	*ledger.DB
+	*polls.Tables
 	pool *pgxpool.Pool
 }
 
@@ -49,7 +51,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), ledger.New(pool), pool}, nil
+	return &DB{checks.New(pool), ledger.New(pool), polls.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

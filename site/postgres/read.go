@@ -12,6 +12,7 @@ import (
 
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/polls"
 	"tollbook/site/postgres/rows"
 	"tollbook/site/postgres/statement"
 )
@@ -27,6 +28,7 @@ type Facts struct {
 	Facilitators []ledger.FacilitatorFacts // by id
 	Tokens       []ledger.Token            // that the operator configured
 	Chains       []ledger.ChainFacts       // by network
+	Polls        polls.Facts               // what facilitators answered
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 }
 
@@ -118,7 +120,8 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if f.Tokens, err = r.ReadTokens(ctx); err != nil {
 		return nil, err
 	}
-	return f, nil
+	f.Polls, err = polls.Read(ctx, r.tx, now)
+	return f, err
 }
 
 // addDamaged adds the services of a DamagedServices error, each once, and returns any other error.

@@ -128,6 +128,8 @@ var Table = []Setting{
 	{Key: "schedule.publish", Default: time.Duration(0),
 		Meaning: "shortest `time` from one publication to the next; 0 to publish each build"},
 	{Key: "schedule.index", Default: time.Minute, Meaning: "`time` from one read of each chain to the next"},
+	{Key: "schedule.facilitators", Default: 15 * time.Minute,
+		Meaning: "`time` from one question to a facilitator, what it settles, to the next; 0 asks none"},
 	{Key: "schedule.retention", Default: time.Hour, Meaning: "`time` from one deletion of old data to the next"},
 
 	{Key: "synthesis.base_url", Default: "",

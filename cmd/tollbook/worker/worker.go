@@ -38,6 +38,7 @@ type Options struct {
 // Schedule is the time from the start of one run of a step to the next.
 type Schedule struct {
 	Build, Publish, Index, Retention time.Duration
+	Facilitators                     time.Duration // from one poll of a facilitator to the next; 0 for none
 }
 
 // Worker does what is due until its context ends.
@@ -101,6 +102,7 @@ const (
 	submissionsEvery, submissionsLimit = 15 * time.Second, 5 * time.Minute
 	synthesisEvery, synthesisLimit     = time.Minute, 30 * time.Minute
 	ownersEvery, ownersLimit           = 24 * time.Hour, 6 * time.Hour
+	pollsLimit                         = 30 * time.Minute
 	indexLimit                         = 15 * time.Minute
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
 	pruneEvery, pruneLimit             = time.Hour, time.Hour
@@ -127,6 +129,15 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
 		},
 	}}
+	if o.Schedule.Facilitators > 0 {
+		steps = append(steps, schedule.Step{
+			Name: "facilitators", Every: crawl.PollsEvery, Limit: pollsLimit, Resumes: true,
+			Do: func(ctx context.Context) error {
+				_, err := w.crawler.PollFacilitators(ctx)
+				return err
+			},
+		})
+	}
 	if o.Crawl.Synthesis.Client == nil {
 		return steps
 	}

@@ -32,6 +32,7 @@ type Settler struct {
 	Tokens     []string // in normal form
 	Since      *time.Time
 	Deprecated bool
+	Accepted   bool // by the operator, for a facilitator whose list does not name it
 }
 
 // ImportReport lists what an import changed, by facilitators' ids in the order of the list.
@@ -65,18 +66,19 @@ func facilitators(ctx context.Context, q querier) ([]Facilitator, error) {
 		at[list[i].ID] = &list[i]
 	}
 	rows, err = q.Query(ctx, `
-		SELECT facilitator_id, network, address, tokens, since, deprecated FROM settlers
+		SELECT facilitator_id, network, address, tokens, since, deprecated, accepted FROM settlers
 		ORDER BY network COLLATE "C", address COLLATE "C"`)
 	if err != nil {
 		return nil, fmt.Errorf("read settlers: %w", err)
 	}
 	var id string
 	var s Settler
-	_, err = pgx.ForEachRow(rows, []any{&id, &s.Network, &s.Address, &s.Tokens, &s.Since, &s.Deprecated}, func() error {
-		at[id].Settlers = append(at[id].Settlers, s)
-		s = Settler{}
-		return nil
-	})
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.Network, &s.Address, &s.Tokens, &s.Since, &s.Deprecated, &s.Accepted},
+		func() error {
+			at[id].Settlers = append(at[id].Settlers, s)
+			s = Settler{}
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read settlers: %w", err)
 	}
@@ -107,6 +109,7 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 			if isKnown {
 				report.Others--
 			}
+			f.Settlers = withAccepted(f.Settlers, old.Settlers)
 			gone, came := settlerChanges(old.Settlers, f.Settlers)
 			switch {
 			case !isKnown:
@@ -135,19 +138,32 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 	return report, nil
 }
 
-// queueRemoval removes an account from a facilitator, and with it the scans for it. If only the deprecation changed,
-// the account and its scans stay.
+// queueRemoval removes an account from a facilitator, and with it the scans for it. If only the deprecation or the
+// acceptance changed, the account and its scans stay.
 func queueRemoval(b *pgx.Batch, f Facilitator, old Settler) {
 	for _, s := range f.Settlers {
-		deprecated := s.Deprecated
-		if s.Deprecated = old.Deprecated; sameSettler(s, old) {
-			b.Queue(`UPDATE settlers SET deprecated = $4 WHERE network = $1 AND address = $2 AND facilitator_id = $3`,
-				s.Network, s.Address, f.ID, deprecated)
+		deprecated, accepted := s.Deprecated, s.Accepted
+		if s.Deprecated, s.Accepted = old.Deprecated, old.Accepted; sameSettler(s, old) {
+			b.Queue(`UPDATE settlers SET deprecated = $4, accepted = $5
+				WHERE network = $1 AND address = $2 AND facilitator_id = $3`,
+				s.Network, s.Address, f.ID, deprecated, accepted)
 			return
 		}
 	}
 	b.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, old.Network,
 		old.Address, f.ID)
+}
+
+// withAccepted returns the accounts of a list, and those stored ones that the operator accepted and the list does not
+// name.
+func withAccepted(list, stored []Settler) []Settler {
+	list = slices.Clip(list)
+	for _, s := range stored {
+		if s.Accepted && countNew([]Settler{s}, list) == 1 {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func sameWords(a, b Facilitator) bool {
@@ -160,7 +176,7 @@ func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *
 
 func sameSettler(a, b Settler) bool {
 	return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Tokens, b.Tokens) &&
-		a.Deprecated == b.Deprecated &&
+		a.Deprecated == b.Deprecated && a.Accepted == b.Accepted &&
 		(a.Since == nil) == (b.Since == nil) && (a.Since == nil || a.Since.Equal(*b.Since))
 }
 
@@ -212,13 +228,13 @@ func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
 			var owner string
 			err := tx.QueryRow(ctx, `
 				WITH put AS (
-					INSERT INTO settlers (network, address, facilitator_id, tokens, since, deprecated)
-						VALUES ($1, $2, $3, $4, $5, $6)
+					INSERT INTO settlers (network, address, facilitator_id, tokens, since, deprecated, accepted)
+						VALUES ($1, $2, $3, $4, $5, $6, $7)
 					ON CONFLICT DO NOTHING RETURNING facilitator_id
 				)
 				SELECT facilitator_id FROM put UNION ALL SELECT facilitator_id FROM settlers WHERE network = $1
 					AND address = $2`,
-				s.Network, s.Address, f.ID, s.Tokens, s.Since, s.Deprecated).Scan(&owner)
+				s.Network, s.Address, f.ID, s.Tokens, s.Since, s.Deprecated, s.Accepted).Scan(&owner)
 			if err != nil {
 				return fmt.Errorf("add settler %s of %s: %w", s.Address, f.ID, err)
 			}
@@ -242,4 +258,15 @@ func (db *DB) TrustFacilitator(ctx context.Context, id string, trusted bool) err
 		return fmt.Errorf("trust facilitator %s: %w", id, err)
 	}
 	return nil
+}
+
+// WithdrawSettlers removes accounts that the operator accepted for a facilitator. It returns how many it removed.
+// Recorded settlements keep their facilitator.
+func (db *DB) WithdrawSettlers(ctx context.Context, id string, addresses []string) (int, error) {
+	tag, err := db.pool.Exec(ctx, `DELETE FROM settlers WHERE facilitator_id = $1 AND address = ANY($2) AND accepted`,
+		id, addresses)
+	if err != nil {
+		return 0, fmt.Errorf("withdraw accounts of facilitator %s: %w", id, err)
+	}
+	return int(tag.RowsAffected()), nil
 }

@@ -1,5 +1,6 @@
 -- For operators:
 -- - Owners can have their hosts left out of the directory. Such hosts are remembered, and never imported again.
+-- - Facilitators are asked what they settle. Accounts that you accept for one stay when a list is imported again.
 
 -- Hosts whose owners want to be left out. A row is deleted when the owner takes the wish back.
 CREATE TABLE opt_outs (
@@ -8,5 +9,61 @@ CREATE TABLE opt_outs (
     read_at    timestamptz NOT NULL, -- when it was last read
     document   text NOT NULL         -- path of the document that says so, as in "/robots.txt"
 );
+
+-- Answers of facilitators to GET /supported and GET /health at their facilitator_url. A row of the three tables below
+-- is deleted 90 days after it was last true.
+CREATE TABLE facilitator_polls (
+    facilitator_id text PRIMARY KEY REFERENCES facilitators ON DELETE CASCADE,
+    url         text NOT NULL,           -- facilitator_url when it was asked; all rows are of this URL
+    asked_at    timestamptz NOT NULL,
+    next_at     timestamptz NOT NULL,    -- when it is asked again
+    failures    integer NOT NULL,        -- polls without an answer since the last one with an answer
+    outcome     text NOT NULL,           -- of the newest poll, as in facilitator_poll_days
+    status_code integer,                 -- null if no response came
+    detail      text NOT NULL,           -- why an answer was not read, for the operator; '' if it was
+    answered_at timestamptz,             -- of the newest answer that was read; null for none
+    extensions  text[] NOT NULL          -- in that answer
+);
+
+-- Polls by UTC day. Each poll counts for the seconds until the next one was planned, so that the longer pauses
+-- after failures do not make an outage look short.
+CREATE TABLE facilitator_poll_days (
+    facilitator_id text NOT NULL REFERENCES facilitators ON DELETE CASCADE,
+    day       date NOT NULL,
+    document  text NOT NULL CHECK (document IN ('supported', 'health')),
+    outcome   text NOT NULL CHECK (outcome IN
+        ('answered', 'unreadable', 'status', 'redirected', 'unreachable', 'refused', 'absent')),
+    polls     integer NOT NULL,
+    seconds   bigint NOT NULL,
+    latencies integer[] NOT NULL,        -- milliseconds of each poll with a response
+    PRIMARY KEY (facilitator_id, day, document, outcome)
+);
+
+-- The kinds of payment that a facilitator says it settles. A row whose last_seen is facilitator_polls.answered_at is current.
+CREATE TABLE facilitator_kinds (
+    facilitator_id text NOT NULL REFERENCES facilitators ON DELETE CASCADE,
+    version    smallint NOT NULL,        -- of x402
+    scheme     text NOT NULL,
+    network    text NOT NULL,            -- CAIP-2, or the name as announced if it is in no table
+    asset      text NOT NULL,            -- in normal form; '' if the facilitator names none
+    first_seen timestamptz NOT NULL,
+    last_seen  timestamptz NOT NULL,
+    PRIMARY KEY (facilitator_id, version, scheme, network, asset)
+);
+
+-- The accounts that a facilitator says are its own.
+CREATE TABLE facilitator_signers (
+    facilitator_id text NOT NULL REFERENCES facilitators ON DELETE CASCADE,
+    networks   text NOT NULL,            -- CAIP-2, or a namespace with an asterisk: eip155:*
+    address    text NOT NULL,            -- in normal form
+    origin     text NOT NULL,            -- member of the answer: signers, feePayer, facilitatorAddress
+    first_seen timestamptz NOT NULL,
+    last_seen  timestamptz NOT NULL,
+    PRIMARY KEY (facilitator_id, networks, address, origin)
+);
+
+ALTER TABLE settlers ADD accepted boolean NOT NULL DEFAULT false; -- by the operator; an import never removes it
 ---- create above / drop below ----
+ALTER TABLE settlers DROP accepted;
+DROP TABLE facilitator_signers, facilitator_kinds, facilitator_poll_days, facilitator_polls;
 DROP TABLE opt_outs;
