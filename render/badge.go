@@ -2,6 +2,7 @@ package render
 
 import (
 	"tollbook/render/badge"
+	"tollbook/render/markdown"
 	"tollbook/site/encode"
 )
 
@@ -24,7 +25,7 @@ func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 // ServiceKeys returns the keys of all rendered files of a service: its page and what ServiceFiles returns.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
-	return []string{page, markdownKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"),
+	return []string{page, markdown.Key(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"),
 		serviceFeedKey(slug, ".xml"),
 		serviceFeedKey(slug, ".json")}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"tollbook/render/markdown"
 	"tollbook/site"
 )
 
@@ -133,7 +134,7 @@ func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	}
 	p.Picture, p.LinkedData = cards.picture(p.Category), e.linkedData(&p)
 	if p.HasMarkdown {
-		p.Markdown = markdownKey(p.Key)
+		p.Markdown = markdown.Key(p.Key)
 	}
 	b := pageBuffers.Get().(*bytes.Buffer)
 	defer pageBuffers.Put(b)

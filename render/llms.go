@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tollbook/render/markdown"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -42,9 +43,9 @@ func (e *Renderer) LLMs() []byte {
 	for _, g := range e.pages.guides {
 		e.llmsLink(&b, g.Title, g.Key, g.Description)
 	}
-	e.llmsLink(&b, "Markdown", markdownKey(homeKey),
+	e.llmsLink(&b, "Markdown", markdown.Key(homeKey),
 		"all pages as Markdown; each page links to its own with `<link rel=\"alternate\" type=\"text/markdown\">`")
-	e.llmsLink(&b, "Changes", markdownKey(bareKey(changesRoute, "")),
+	e.llmsLink(&b, "Changes", markdown.Key(bareKey(changesRoute, "")),
 		"the latest price, recipient and payment option changes; a service's page as Markdown is "+
 			"/services/{slug}/page.md")
 	b.WriteString("\n## Endpoints\n\n")
@@ -116,7 +117,7 @@ func (e *Renderer) llmsList(b *strings.Builder) {
 		if text := display.Markdown(item.Description, display.MaxBlurb); text != "" {
 			fmt.Fprintf(b, ", \"%s\"", text)
 		}
-		fmt.Fprintf(b, " (%s%s%s)\n", markdownRisk(item), display.Status(item.Status), llmsPrice(item))
+		fmt.Fprintf(b, " (%s%s%s)\n", markdown.Risk(item), display.Status(item.Status), llmsPrice(item))
 	}
 }
 

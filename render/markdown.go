@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tollbook/render/markdown"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -14,19 +15,6 @@ import (
 
 // markdownEndpoints limits the endpoints of a service.
 const markdownEndpoints = 200
-
-// markdownKey returns the key of the Markdown page of an HTML page. For a service, facilitator or group the key is
-// below that of the page, because "/services/acme.md" would be the address of a service.
-func markdownKey(page string) string {
-	stem := strings.TrimSuffix(page, ".html")
-	switch folder, _, _ := strings.Cut(stem, "/"); folder {
-	case "services", "facilitators", "categories", "networks":
-		if stem != folder {
-			return stem + "/page.md"
-		}
-	}
-	return stem + ".md"
-}
 
 // startMarkdown writes the head of a Markdown page whose facts are as of the snapshot.
 func (e *Renderer) startMarkdown(title, page string) *bytes.Buffer {
@@ -45,42 +33,24 @@ func (e *ServiceRenderer) startMarkdownAt(title, page string, now site.Time) *by
 	return b
 }
 
-// quoteMarkdown returns text that a service wrote, escaped and in quotation marks.
-func quoteMarkdown(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
-
-// orUnknown returns s, or "not known" for "".
-func orUnknown(s string) string {
-	if s == "" {
-		return "not known"
-	}
-	return s
-}
-
-func iso(t *site.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.String()
-}
-
 // ServiceMarkdown returns services/<slug>/page.md.
 func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	d := &l.Detail
-	b := e.startMarkdownAt(quoteMarkdown(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newestFact(d))
+	b := e.startMarkdownAt(markdown.Quote(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newestFact(d))
 	if d.Description != "" {
-		fmt.Fprintf(b, "\n> %s\n", quoteMarkdown(d.Description, display.MaxDescription))
+		fmt.Fprintf(b, "\n> %s\n", markdown.Quote(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
 		"\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: "+
 			"%s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time, 24 hours: %s\n"+
 			"- Conformance: %s\n- Checks: %d of %d pass\n",
-		orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
-		orUnknown(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
-		quoteMarkdown(d.Category, display.MaxCode), orUnknown(display.DollarsOrNull(d.MinPriceUSD)),
-		orUnknown(display.Percent(d.Uptime.H24)), orUnknown(display.Percent(d.Uptime.D7)),
-		orUnknown(display.Percent(d.Uptime.D30)), orUnknown(display.Percent(d.Uptime.D90)),
-		orUnknown(display.Millis(d.AvgResponseTimeMS)),
-		orUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
+		markdown.OrUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
+		markdown.OrUnknown(markdown.ISO(d.LastCheckedAt)), markdown.Quote(d.BaseURL, display.MaxLine),
+		markdown.Quote(d.Category, display.MaxCode), markdown.OrUnknown(display.DollarsOrNull(d.MinPriceUSD)),
+		markdown.OrUnknown(display.Percent(d.Uptime.H24)), markdown.OrUnknown(display.Percent(d.Uptime.D7)),
+		markdown.OrUnknown(display.Percent(d.Uptime.D30)), markdown.OrUnknown(display.Percent(d.Uptime.D90)),
+		markdown.OrUnknown(display.Millis(d.AvgResponseTimeMS)),
+		markdown.OrUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
 		d.Assessment.Compliance.Passed, d.Assessment.Compliance.Total)
 	fmt.Fprintf(b, "- JSON: %s\n- Evidence: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
@@ -93,8 +63,8 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 		}
 	}
 	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as: %s\n", display.Markdown(d.Provenance.Attribution, display.MaxLine),
-		quoteMarkdown(d.Provenance.CiteAs, display.MaxLine))
-	return Asset{markdownKey(serviceKey(d.Slug)), b.Bytes()}
+		markdown.Quote(d.Provenance.CiteAs, display.MaxLine))
+	return Asset{markdown.Key(serviceKey(d.Slug)), b.Bytes()}
 }
 
 func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
@@ -106,13 +76,13 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 	b.WriteString("| Endpoint | Price | Network | Asset | Scheme | Recipient |\n|---|---|---|---|---|---|\n")
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
-		endpoint := quoteMarkdown(p.Method+" "+p.Path, display.MaxLine)
+		endpoint := markdown.Quote(p.Method+" "+p.Path, display.MaxLine)
 		if len(p.Pricing) == 0 {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}
 		for _, entry := range p.Pricing {
 			way := e.payment(entry, p.VariableAmount)
-			amount := orUnknown(display.Markdown(way.Amount, display.MaxLine))
+			amount := markdown.OrUnknown(display.Markdown(way.Amount, display.MaxLine))
 			if way.Maximum {
 				amount = "up to " + amount
 			}
@@ -122,7 +92,7 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
 				display.Markdown(way.Network, display.MaxLine),
 				display.Markdown(display.Asset(entry.AssetName), display.MaxCode),
-				quoteMarkdown(entry.Scheme, display.MaxCode), quoteMarkdown(entry.PayTo, display.MaxLine))
+				markdown.Quote(entry.Scheme, display.MaxCode), markdown.Quote(entry.PayTo, display.MaxLine))
 		}
 	}
 	if more := len(d.Endpoints) - markdownEndpoints; more > 0 {
@@ -143,7 +113,7 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 		failed = true
 		fmt.Fprintf(b, "- %s", display.Markdown(c.Label, display.MaxLine))
 		if c.Reason != nil {
-			fmt.Fprintf(b, ": %s", quoteMarkdown(*c.Reason, display.MaxLine))
+			fmt.Fprintf(b, ": %s", markdown.Quote(*c.Reason, display.MaxLine))
 		}
 		if c.Mend != nil {
 			fmt.Fprintf(b, " %s", display.Markdown(*c.Mend, display.MaxLine))
@@ -154,7 +124,7 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 		b.WriteString("\n## Risk\n\n")
 		for _, f := range flags {
 			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(f.Title, display.MaxName),
-				display.Markdown(f.Level, display.MaxCode), quoteMarkdown(f.Evidence, display.MaxLine))
+				display.Markdown(f.Level, display.MaxCode), markdown.Quote(f.Evidence, display.MaxLine))
 		}
 	}
 }
@@ -163,13 +133,10 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
-		lines = append(lines, markdownSyntax.Replace(line)) // text quotes what services wrote
+		lines = append(lines, markdown.Escape(line)) // text quotes what services wrote
 	}
 	b.WriteString(strings.Join(lines, "; ") + "\n")
 }
-
-var markdownSyntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`,
-	">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "&", `\&`, "!", `\!`)
 
 // MarkdownPages returns the Markdown pages except those of services: of each list its first page in its default order.
 // The pages to compare and to submit services have none.
@@ -190,10 +157,10 @@ func (e *Renderer) MarkdownPages() ([]Asset, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, Asset{markdownKey(bareKey(g.route, "")), source})
+		files = append(files, Asset{markdown.Key(bareKey(g.route, "")), source})
 	}
 	for _, t := range e.pages.site.OperatorPages {
-		files = append(files, Asset{markdownKey(operatorPageKey(t.Name)), t.Source})
+		files = append(files, Asset{markdown.Key(operatorPageKey(t.Name)), t.Source})
 	}
 	return files, nil
 }
@@ -211,7 +178,7 @@ func (e *Renderer) listMarkdown() Asset {
 	for _, item := range items[:min(PageRows, len(items))] {
 		e.writeServiceLine(b, item)
 	}
-	return Asset{markdownKey(listKey(1)), b.Bytes()}
+	return Asset{markdown.Key(listKey(1)), b.Bytes()}
 }
 
 func (e *Renderer) changesMarkdown() Asset {
@@ -220,11 +187,11 @@ func (e *Renderer) changesMarkdown() Asset {
 		display.Plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
 	for _, r := range e.snapshot.Changes.Feed {
 		u := e.unitsOf(r.Slug)
-		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(markdownKey(serviceKey(r.Slug))),
-			quoteMarkdown(r.Name, display.MaxName))
+		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(markdown.Key(serviceKey(r.Slug))),
+			markdown.Quote(r.Name, display.MaxName))
 		e.writeMarkdownChange(b, e.change(r, u).short(serviceChangeLines))
 	}
-	return Asset{markdownKey(bareKey(changesRoute, "")), b.Bytes()}
+	return Asset{markdown.Key(bareKey(changesRoute, "")), b.Bytes()}
 }
 
 func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
@@ -236,7 +203,8 @@ func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
 			mark = ", a test network"
 		}
 		fmt.Fprintf(b, "| [%s](%s)%s | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
-			e.address(r.Key), mark, r.Services, r.Online, orUnknown(r.Range()), orUnknown(display.Percent(r.Uptime)))
+			e.address(r.Key), mark, r.Services, r.Online, markdown.OrUnknown(r.Range()),
+			markdown.OrUnknown(display.Percent(r.Uptime)))
 	}
-	return Asset{markdownKey(key), b.Bytes()}
+	return Asset{markdown.Key(key), b.Bytes()}
 }

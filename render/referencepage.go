@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tollbook/render/markdown"
 	"tollbook/render/openapi"
 	"tollbook/site"
 	"tollbook/site/routes"
@@ -78,7 +79,7 @@ func (a *API) Markdown() (Asset, error) {
 			}
 		}
 	}
-	return Asset{markdownKey(key), b.Bytes()}, nil
+	return Asset{markdown.Key(key), b.Bytes()}, nil
 }
 
 // span is a run of text, as code or not.

@@ -1,0 +1,56 @@
+// Package markdown writes parts of Markdown pages: what strangers wrote, escaped and in quotation marks, and the facts
+// of some pages. It never knows a route; callers pass the addresses of pages.
+package markdown
+
+import (
+	"strings"
+
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+// Key returns the key of the Markdown page of an HTML page. For a service, facilitator or group the key is
+// below that of the page, because "/services/acme.md" would be the address of a service.
+func Key(page string) string {
+	stem := strings.TrimSuffix(page, ".html")
+	switch folder, _, _ := strings.Cut(stem, "/"); folder {
+	case "services", "facilitators", "categories", "networks":
+		if stem != folder {
+			return stem + "/page.md"
+		}
+	}
+	return stem + ".md"
+}
+
+// Quote returns text that a service wrote, escaped and in quotation marks.
+func Quote(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
+
+// OrUnknown returns s, or "not known" for "".
+func OrUnknown(s string) string {
+	if s == "" {
+		return "not known"
+	}
+	return s
+}
+
+// ISO returns an instant as text, "" without one.
+func ISO(t *site.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
+}
+
+// Risk returns the risk of a service before the other facts of its line, "" without one.
+func Risk(item *site.ServiceListItem) string {
+	if risk := display.Risk(item.RiskLevel, item.RiskReason); risk != "" {
+		return display.Markdown(risk, display.MaxLine) + "; "
+	}
+	return ""
+}
+
+// Escape returns text of our own, in which each character that could begin markup is escaped.
+func Escape(text string) string { return syntax.Replace(text) }
+
+var syntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`,
+	">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "&", `\&`, "!", `\!`)
