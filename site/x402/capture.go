@@ -23,7 +23,7 @@ func Capture(a Answer) Captured {
 	envelopes := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
 
 	c := Captured{}
-	c.Protocols, c.MPP = protocols(a, &d)
+	c.Protocols = protocols(a, &d)
 	chosen := choose(envelopes)
 	if chosen >= 0 && a.Status != 402 && a.Status != 412 {
 		d.add(statusNot402)

@@ -173,7 +173,6 @@ type described struct {
 	Relation     Relation          `json:"relation,omitempty"`
 	Protocols    []string          `json:"protocols,omitempty"`
 	Platform     bool              `json:"platform,omitempty"`
-	Challenges   []Challenge       `json:"mpp,omitempty"`
 	Resource     *Resource         `json:"resource,omitempty"`
 	Discovery    *Discovery        `json:"discovery,omitempty"`
 	Requirements []describedRow    `json:"requirements,omitempty"`
@@ -202,7 +201,7 @@ func describe(t *testing.T, ev Evidence) []byte {
 	t.Helper()
 	c := ev.Captured
 	d := described{Envelope: "none", Relation: c.Relation, Protocols: c.Protocols, Platform: c.Platform,
-		Challenges: c.MPP, Defects: []string{}, Warnings: []string{}, Failed: map[string]string{}}
+		Defects: []string{}, Warnings: []string{}, Failed: map[string]string{}}
 	if e := c.Envelope; e != nil {
 		d.Envelope = envelopeLine(*e)
 		d.Resource, d.Discovery = &e.Resource, e.Discovery

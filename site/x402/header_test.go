@@ -101,34 +101,6 @@ func hasDefect(c Captured, code string) bool {
 	return slices.ContainsFunc(c.Defects, func(d Defect) bool { return d.Code == code })
 }
 
-func TestChallenges(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		value string
-		want  string // schemes and parameters
-	}{
-		{`Payment id="a", method="tempo"`, "Payment id=a method=tempo"},
-		{`Payment id="a", Payment id="b"`, "Payment id=a|Payment id=b"},
-		{`Basic realm="x, Payment id=y", L402 macaroon=abc, invoice="ln\"bc"`,
-			`Basic realm=x, Payment id=y|L402 invoice=ln"bc macaroon=abc`},
-		{`Negotiate`, "Negotiate"}, {``, ""}, {`,,, ;`, ""}, {`="`, ""},
-		{`Payment id="unterminated`, "Payment id=unterminated"},
-	} {
-		var got []string
-		for _, c := range challenges(test.value) {
-			parts := []string{}
-			for key, value := range c.params {
-				parts = append(parts, key+"="+value)
-			}
-			slices.Sort(parts)
-			got = append(got, strings.Join(append([]string{c.scheme}, parts...), " "))
-		}
-		if strings.Join(got, "|") != test.want {
-			t.Errorf("challenges(%q) = %q, want %q", test.value, strings.Join(got, "|"), test.want)
-		}
-	}
-}
-
 // TestHeaderNamesOfAnyCase checks that the case of a header's name does not matter. Two cases of one name are a
 // repeated header, and the first in order counts.
 func TestHeaderNamesOfAnyCase(t *testing.T) {

@@ -49,14 +49,13 @@ type Defect struct {
 
 // Captured contains everything that one response says about payment.
 type Captured struct {
-	Envelope  *Envelope   // the chosen one; nil if the response contains none
-	Others    []Envelope  // the other readable candidates, in channel order
-	Defects   []Defect    // of the chosen envelope and of the choice itself
-	Divergent bool        // channels disagree on amount, recipient, asset, network or scheme
-	Relation  Relation    // the relation of the chosen envelope and the others
-	Protocols []string    // signs of other payment protocols: "mpp", "l402", "crawler-price", sorted
-	MPP       []Challenge // the challenges of the "Payment" authentication scheme, in the order received
-	Platform  bool        // a hosting platform's own 402 page (a disabled deployment): the service is down
+	Envelope  *Envelope  // the chosen one; nil if the response contains none
+	Others    []Envelope // the other readable candidates, in channel order
+	Defects   []Defect   // of the chosen envelope and of the choice itself
+	Divergent bool       // channels disagree on amount, recipient, asset, network or scheme
+	Relation  Relation   // the relation of the chosen envelope and the others
+	Protocols []string   // signs of other payment protocols: "mpp", "l402", "crawler-price", sorted
+	Platform  bool       // a hosting platform's own 402 page (a disabled deployment): the service is down
 }
 
 // Relation is the relation of several envelopes in one response.
