@@ -216,9 +216,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		"github.com/decred/dcrd/dcrec/secp256k1/v4"}},
 	"site/rail/railtest": {modules: []string{"github.com/btcsuite/btcd/btcutil",
 		"github.com/decred/dcrd/dcrec/secp256k1/v4"}},
+	"site/jsontext": {},
 	"site/x402": {ours: []string{
 		"site/challenge",
 		"site/invisible",
+		"site/jsontext",
 		"site/x402/address",
 	}, modules: []string{"golang.org/x/text"}},
 	"site/x402/supported": {ours: []string{"site/x402", "site/x402/address"}},
@@ -352,9 +354,13 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/listing", "site/postgres", "site/suggestion"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
-	"crawl/source": {ours: []string{"site/lookup"}},
+	"crawl/source": {
+		ours:    []string{"site/invisible", "site/jsontext", "site/listing", "site/lookup", "site/x402"},
+		modules: []string{"go.yaml.in/yaml/v3", "golang.org/x/net"},
+	},
 	"crawl/facts": {ours: []string{
 		"crawl/probe",
+		"crawl/source",
 		"site/invisible",
 		"site/x402",
 	}, modules: []string{"golang.org/x/net"}},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/source"
 )
 
 // catalogue is a facilitator's catalogue with the quirks of real ones. Rows are numbered URLs.
@@ -170,10 +172,13 @@ func TestCatalogueGivesUp(t *testing.T) {
 // TestSellersOrder checks that the order of a catalogue's rows does not change the result.
 func TestSellersOrder(t *testing.T) {
 	t.Parallel()
-	items := []Item{
-		{URL: "https://b.example.com/1", ServiceName: "B"}, {URL: "http://a.example.com/x", Tags: []string{"AI"}},
-		{URL: "https://b.example.com/1", Method: "POST", ServiceName: "C"},
-		{URL: "https://a.example.com/y", Description: "Y"}, {URL: "http://b.example.com/2", ServiceName: "D"},
+	items := []source.Row{
+		{URL: "https://b.example.com/1", Service: "B"}, {URL: "http://a.example.com/x", Tags: []string{"AI"}},
+		{URL: "https://b.example.com/1", Method: "POST", Service: "C"},
+		{URL: "https://a.example.com/y", Description: "Y"}, {URL: "http://b.example.com/2", Service: "D"},
+	}
+	for i := range items {
+		items[i].Type = source.HTTP
 	}
 	want := GroupSellers(items)
 	slices.Reverse(items)

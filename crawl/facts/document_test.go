@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"tollbook/crawl/source"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata wants; read what changed before you keep it")
@@ -31,13 +33,18 @@ var readers = map[string]func(doc []byte) string{
 		return declared(ReadMPP(doc, mustParse("https://api.example.com/.well-known/mpp")))
 	},
 	"catalogue": func(doc []byte) string {
-		p, err := ReadCatalogue(doc)
+		kind, _ := source.KindOf("x402-discovery")
+		p, err := kind.Read(doc)
 		if err != nil {
 			return "error: " + err.Error() + "\n"
 		}
+		total := -1
+		if p.Total != nil {
+			total = *p.Total
+		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%d rows of %d, %d items\n", p.Rows, p.Total, len(p.Items))
-		for _, s := range GroupSellers(p.Items) {
+		fmt.Fprintf(&b, "%d entries of %d, %d rows\n", p.Entries, total, len(p.Rows))
+		for _, s := range GroupSellers(p.Rows) {
 			fmt.Fprintf(&b, "%s %q %q %q\n", s.BaseURL, s.Name, s.Description, s.Tags)
 			for _, e := range s.Endpoints {
 				fmt.Fprintf(&b, "  %s %s %q %q\n", e.Method, e.Path, e.Description, e.MimeType)

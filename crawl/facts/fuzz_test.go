@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
+
+	"tollbook/crawl/source"
 )
 
 // FuzzDocuments passes arbitrary bytes to every reader. None may panic or return more than its limit, and all results
@@ -30,6 +32,7 @@ func FuzzDocuments(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[", 20_000)))
 	f.Add([]byte(`{"services":` + strings.Repeat(`[{"services":`, 5000)))
 	address := mustParse("https://api.example.com/openapi.json")
+	discovery, _ := source.KindOf("x402-discovery")
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		api, _ := ReadOpenAPI(doc, address)
 		listed, _ := ReadWellKnown(doc, address)
@@ -40,11 +43,8 @@ func FuzzDocuments(f *testing.F) {
 		for _, e := range FilterBelow("https://api.example.com", slices.Concat(api, listed, other)) {
 			checkEndpoint(t, e)
 		}
-		if p, err := ReadCatalogue(doc); err == nil {
-			if len(p.Items) > p.Rows {
-				t.Errorf("%d items in %d rows", len(p.Items), p.Rows)
-			}
-			for _, s := range GroupSellers(p.Items) {
+		if p, err := discovery.Read(doc); err == nil {
+			for _, s := range GroupSellers(p.Rows) {
 				if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || len(s.Endpoints) == 0 ||
 					len(s.Endpoints) > MaxEndpoints {
 					t.Errorf("seller at %q with %d endpoints", s.BaseURL, len(s.Endpoints))

@@ -20,6 +20,7 @@ import (
 // Limits of what is read from a source.
 const (
 	MaxBytes   = 16 << 20  // of one answer
+	MaxEntry   = 1 << 20   // bytes of an entry of an answer
 	MaxTotal   = 1 << 30   // bytes of all answers of a walk
 	MaxKept    = 256 << 20 // bytes of all rows of a walk
 	MaxRows    = 250_000   // rows that a walk returns, each resource once
@@ -109,6 +110,7 @@ type Page struct {
 	Total   *int   // entries of the whole source; nil if the answer does not say
 	Next    string // cursor of the next answer; "" if this answer names none
 	Last    bool   // whether the answer says that it is the last one
+	Partial bool   // whether the source hides URLs from readers who do not pay
 }
 
 // Skip describes an entry that gives no row.

@@ -1,9 +1,12 @@
 package source
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 var (
@@ -20,11 +23,13 @@ type End string
 // Ends of a walk.
 const (
 	Finished     End = "finished"       // the source was read to its end
+	Partial      End = "partial"        // the same, but the source hides rows from readers who do not pay
+	Short        End = "short"          // the source ends before the total that it states
 	Unfinished   End = "unfinished"     // the caller stopped, or an answer failed
 	Repeats      End = "repeats"        // the source sends the same entries or cursors again
-	TooMany      End = "too-many-rows"  // more than MaxRows
+	TooManyRows  End = "too-many-rows"  // MaxRows or more
 	TooManyPages End = "too-many-pages" // more than MaxPages
-	TooMuch      End = "too-many-bytes" // more than MaxTotal or MaxKept
+	TooManyBytes End = "too-many-bytes" // more than MaxTotal or MaxKept
 )
 
 // Walk reads a whole source, page by page:
@@ -43,16 +48,20 @@ type Walk struct {
 	address *url.URL
 	check   func(*url.URL) error
 
-	at    Position
-	ended End
-	bytes int64 // of all answers
-	kept  int64 // of all rows
-	stale int   // consecutive pages without a new row
+	at      Position
+	ended   End
+	bytes   int64 // of all answers
+	stored  int64 // of all rows
+	stale   int   // consecutive pages without a new row
+	partial bool
 
-	seen    map[Identity]int // answer that each row is from
+	seen    map[Identity]place
 	cursors map[string]bool
 	result  Result
 }
+
+// place says where a row is in a result, and which answer it is from.
+type place struct{ row, page int }
 
 // Result is what a walk found.
 type Result struct {
@@ -76,7 +85,7 @@ func (r *Result) Complete() bool { return r.End == Finished }
 // NewWalk returns the walk of a source at an address. check returns an error for a URL that must not be visited, as
 // the guard's CheckURL does; nil accepts all.
 func NewWalk(kind Kind, address *url.URL, check func(*url.URL) error) *Walk {
-	return &Walk{kind: kind, address: address, check: check, seen: map[Identity]int{}, cursors: map[string]bool{}}
+	return &Walk{kind: kind, address: address, check: check, seen: map[Identity]place{}, cursors: map[string]bool{}}
 }
 
 // Next returns the next request, or nil at the end of the walk.
@@ -103,10 +112,13 @@ func (w *Walk) Read(doc []byte) error {
 	w.result.Pages++
 	w.result.Entries += p.Entries
 	w.at = Position{Offset: w.at.Offset + p.Entries, Page: w.at.Page + 1, Cursor: p.Next}
-	if w.stale++; len(w.result.Rows) > before || len(p.Rows) == 0 {
+	if w.stale++; len(w.result.Rows) > before || len(p.Rows) == 0 && p.Entries > 0 {
 		w.stale = 0
 	}
-	w.ended = w.end(p)
+	w.partial = w.partial || p.Partial
+	if w.ended = w.end(p); w.ended == Finished && w.partial {
+		w.ended = Partial
+	}
 	return nil
 }
 
@@ -141,18 +153,34 @@ func (w *Walk) add(p Page) {
 			}
 		}
 		id := row.Identity()
-		if page, ok := w.seen[id]; ok {
+		if at, ok := w.seen[id]; ok {
 			w.result.Duplicates++
-			w.result.Moved = w.result.Moved || page != w.result.Pages
+			former := &w.result.Rows[at.row]
+			w.result.Moved = w.result.Moved || at.page != w.result.Pages && former.URL == row.URL
+			if isBefore(row, former) {
+				*former = *row
+			}
 			continue
 		}
-		w.kept += row.size()
-		if len(w.result.Rows) == MaxRows || w.kept > MaxKept {
+		w.stored += row.size()
+		if len(w.result.Rows) == MaxRows || w.stored > MaxKept {
 			return // end says so
 		}
-		w.seen[id] = w.result.Pages
+		w.seen[id] = place{len(w.result.Rows), w.result.Pages}
 		w.result.Rows = append(w.result.Rows, *row)
 	}
+}
+
+// isBefore reports whether a row is kept instead of another one of the same resource. So the order of the source does
+// not matter.
+func isBefore(a, b *Row) bool {
+	return cmp.Or(-cmp.Compare(urlScheme(a), urlScheme(b)), strings.Compare(a.URL, b.URL),
+		bytes.Compare(a.Digest[:], b.Digest[:])) < 0
+}
+
+func urlScheme(r *Row) string {
+	scheme, _, _ := strings.Cut(r.URL, "://")
+	return strings.ToLower(scheme)
 }
 
 func (w *Walk) skip(s Skip) {
@@ -167,25 +195,26 @@ func (w *Walk) skip(s Skip) {
 func (w *Walk) end(p Page) End {
 	switch {
 	case len(w.result.Rows) == MaxRows:
-		return TooMany
-	case w.kept > MaxKept || w.bytes > MaxTotal:
-		return TooMuch
-	case w.kind.paging == wholly || p.Last:
+		return TooManyRows
+	case w.stored > MaxKept || w.bytes > MaxTotal:
+		return TooManyBytes
+	case !w.kind.IsPaged() || p.Last || p.Total != nil && w.at.Offset >= *p.Total:
 		return Finished
-	case w.kind.paging == byCursor:
-		if p.Next == "" {
-			return Finished
-		}
+	case p.Entries == 0 && p.Total != nil:
+		return Short
+	case p.Entries == 0 && p.Next == "":
+		return Finished
+	case p.Next != "":
 		if w.cursors[p.Next] {
 			return Repeats
 		}
 		w.cursors[p.Next] = true
-	case p.Entries == 0 || p.Total != nil && w.at.Offset >= *p.Total:
+	case len(w.cursors) > 0: // the last page names no cursor
 		return Finished
 	}
 	switch {
-	case w.stale == maxStale && w.kind.paging == byOffset && p.Total == nil && p.Entries != w.kind.size:
-		return Finished // the source ignores offset and sends everything in each answer
+	case w.stale == maxStale && p.Total == nil && p.Next == "" && p.Entries < w.kind.size:
+		return Finished // the source ignores where a page begins and sends everything in each answer
 	case w.stale == maxStale:
 		return Repeats
 	case w.result.Pages == MaxPages:

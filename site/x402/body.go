@@ -6,6 +6,8 @@ import (
 	"mime"
 	"slices"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // nestedKeys lists the members of a body in which services put an envelope or bare requirements.
@@ -147,13 +149,12 @@ func pageEnvelopes(body []byte) []Envelope {
 
 // leadingJSON returns the object or list that text begins with, nil when that is no valid JSON.
 func leadingJSON(text []byte) json.RawMessage {
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '{' && text[i] != '[' {
+	if k := kind(text); k != '{' && k != '[' {
 		return nil
 	}
-	raw := text[i:skipValue(text, i)]
+	raw := jsontext.First(text)
 	if depth(raw) > maxDepth || !json.Valid(raw) {
 		return nil
 	}
-	return json.RawMessage(raw)
+	return raw
 }

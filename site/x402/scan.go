@@ -2,6 +2,8 @@ package x402
 
 import (
 	"encoding/json"
+
+	"tollbook/site/jsontext"
 )
 
 // Limits of the JSON that is read. Real envelopes with a bazaar schema have about 15 levels, and no object with more
@@ -18,48 +20,17 @@ type member struct {
 	Value json.RawMessage
 }
 
-// depth returns the number of levels of objects and arrays in text, which need not be valid JSON.
-func depth(text []byte) int {
-	now, deepest := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i = skipString(text, i) - 1
-		case '{', '[':
-			now++
-			deepest = max(deepest, now)
-		case '}', ']':
-			now--
-		}
-	}
-	return deepest
-}
-
 // members splits a valid JSON object into its members, at most maxMembers. It returns false for anything that is not
 // an object.
 func members(text json.RawMessage) (list []member, ok bool) {
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '{' {
+	if jsontext.Kind(text) != '{' {
 		return nil, false
 	}
-	for i++; i < len(text) && len(list) < maxMembers; i++ {
-		i = skipSpace(text, i)
-		if i >= len(text) || text[i] != '"' {
-			break // '}' of an empty object, or an end that valid JSON cannot have
-		}
-		end := skipString(text, i)
-		key := unquote(text[i:end])
-		i = skipSpace(text, end)
-		if i >= len(text) || text[i] != ':' {
+	for key, value := range jsontext.Members(text) {
+		if len(list) == maxMembers {
 			break
 		}
-		i = skipSpace(text, i+1)
-		end = skipValue(text, i)
-		list = append(list, member{Key: key, Value: json.RawMessage(text[i:end:end])})
-		i = skipSpace(text, end)
-		if i >= len(text) || text[i] != ',' {
-			break
-		}
+		list = append(list, member{Key: unquote(key), Value: value})
 	}
 	return list, true
 }
@@ -67,24 +38,14 @@ func members(text json.RawMessage) (list []member, ok bool) {
 // elements splits a valid JSON array into at most limit elements. It returns false for anything that is not an array.
 // more is true if it left out elements.
 func elements(text json.RawMessage, limit int) (list []json.RawMessage, more, ok bool) {
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '[' {
+	if jsontext.Kind(text) != '[' {
 		return nil, false, false
 	}
-	for i++; i < len(text); i++ {
-		i = skipSpace(text, i)
-		if i >= len(text) || text[i] == ']' {
-			break
-		}
+	for value := range jsontext.Elements(text) {
 		if len(list) == limit {
 			return list, true, true
 		}
-		end := skipValue(text, i)
-		list = append(list, json.RawMessage(text[i:end:end]))
-		i = skipSpace(text, end)
-		if i >= len(text) || text[i] != ',' {
-			break
-		}
+		list = append(list, value)
 	}
 	return list, false, true
 }
@@ -160,96 +121,8 @@ func stringValue(raw json.RawMessage) (s string, ok bool) {
 	return unquote(raw), true
 }
 
-// kind returns what sort of JSON value text is: '{', '[', '"', 'n'ull, 't'rue, 'f'alse, '0' for a number, and 0 for
-// none.
-func kind(text json.RawMessage) byte {
-	i := skipSpace(text, 0)
-	if i >= len(text) {
-		return 0
-	}
-	switch c := text[i]; {
-	case c == '-' || c >= '0' && c <= '9':
-		return '0'
-	default:
-		return c
-	}
-}
-
-// absent reports whether a value is missing or null.
-func absent(text json.RawMessage) bool { return len(text) == 0 || kind(text) == 'n' }
-
-// unquote decodes a JSON string. Invalid UTF-8 becomes U+FFFD.
-func unquote(quoted []byte) string {
-	var s string
-	if err := json.Unmarshal(quoted, &s); err != nil {
-		return ""
-	}
-	return s
-}
-
-func skipSpace(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the index after the string that begins at text[i].
-func skipString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-// skipValue returns the index after the JSON value that begins at text[i].
-func skipValue(text []byte, i int) int {
-	for level := 0; i < len(text); {
-		switch text[i] {
-		case '"':
-			i = skipString(text, i)
-		case '{', '[':
-			level++
-			i++
-			continue
-		case '}', ']':
-			if level == 0 {
-				return i
-			}
-			level--
-			i++
-		case ',', ' ', '\t', '\n', '\r':
-			if level == 0 {
-				return i
-			}
-			i++
-			continue
-		default:
-			i++
-			if level == 0 {
-				for i < len(text) && !endsScalar(text[i]) {
-					i++
-				}
-				return i
-			}
-			continue
-		}
-		if level == 0 {
-			return i
-		}
-	}
-	return len(text)
-}
-
-func endsScalar(c byte) bool {
-	switch c {
-	case ',', '}', ']', ' ', '\t', '\n', '\r':
-		return true
-	}
-	return false
-}
+// The names of package jsontext that this package uses everywhere.
+func depth(text []byte) int            { return jsontext.Depth(text) }
+func kind(text json.RawMessage) byte   { return jsontext.Kind(text) }
+func absent(text json.RawMessage) bool { return jsontext.IsAbsent(text) }
+func unquote(quoted []byte) string     { return jsontext.Unquote(quoted) }

@@ -1,0 +1,309 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"tollbook/site/invisible"
+	"tollbook/site/jsontext"
+	"tollbook/site/listing"
+	"tollbook/site/lookup"
+)
+
+// object is a JSON object that is read leniently: a member of the wrong type does not affect the others.
+type object []member
+
+type member struct {
+	key   []byte
+	value json.RawMessage
+}
+
+// maxMembers is the most members of an object that are read. Those of real sources have some dozens.
+const maxMembers = 512
+
+// objectOf returns the members of valid JSON, nil for anything that is no object.
+func objectOf(raw []byte) object {
+	if jsontext.Kind(raw) != '{' {
+		return nil
+	}
+	o := make(object, 0, 16)
+	for key, value := range jsontext.Members(raw) {
+		if len(o) == maxMembers {
+			break
+		}
+		if key = key[1 : len(key)-1]; bytes.IndexByte(key, '\\') >= 0 {
+			key = []byte(jsontext.Unquote(fmt.Appendf(nil, `"%s"`, key)))
+		}
+		o = append(o, member{key, value})
+	}
+	return o
+}
+
+// get returns the value of a key, the last of a repeated one, or nil if the object lacks it.
+func (o object) get(name string) json.RawMessage {
+	for _, m := range slices.Backward(o) {
+		if string(m.key) == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+func (o object) child(name string) object { return objectOf(o.get(name)) }
+
+// text returns the first of the named members that is a string or a number, as it is written.
+func (o object) text(names ...string) string {
+	for _, name := range names {
+		if s := scalar(o.get(name)); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// line returns the first of the named members with a visible text, as one line of at most n characters.
+func (o object) line(n int, names ...string) string {
+	for _, name := range names {
+		if s := cleanText(scalar(o.get(name)), n); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// number returns the first of the named members that is a whole number from 0 on.
+func (o object) number(names ...string) *int {
+	for _, name := range names {
+		if n, err := strconv.Atoi(scalar(o.get(name))); err == nil && n >= 0 {
+			return &n
+		}
+	}
+	return nil
+}
+
+// list returns the first of the named members that is an array, nil for none.
+func (o object) list(names ...string) json.RawMessage {
+	for _, name := range names {
+		if raw := o.get(name); jsontext.Kind(raw) == '[' {
+			return raw
+		}
+	}
+	return nil
+}
+
+// words returns the texts of an array: strings, or objects with a name.
+func (o object) words(names ...string) []string {
+	var out []string
+	for raw := range jsontext.Elements(o.list(names...)) {
+		s := scalar(raw)
+		if s == "" {
+			s = objectOf(raw).text("name", "slug", "title")
+		}
+		if s = cleanText(s, MaxName); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+		if len(out) == MaxTags {
+			break
+		}
+	}
+	return out
+}
+
+// scalar returns a string or a number as it is written, "" for anything else.
+func scalar(raw json.RawMessage) string {
+	switch jsontext.Kind(raw) {
+	case '"':
+		return jsontext.Unquote(raw)
+	case '0':
+		return string(raw[:min(len(raw), MaxPrice)])
+	}
+	return ""
+}
+
+// cleanText makes a stranger's text fit to be stored: one line of at most n visible characters.
+func cleanText(s string, n int) string {
+	line, _ := listing.Line(s[:min(len(s), 16*n)], n, invisible.Is)
+	return line
+}
+
+// methods are the methods that a resource may be listed with.
+var methods = []string{"DELETE", "GET", "PATCH", "POST", "PUT"}
+
+// methodOf returns a method in upper case, "" for an unknown one.
+func methodOf(s string) string {
+	if len(s) > 10 {
+		return ""
+	}
+	if s = strings.ToUpper(strings.TrimSpace(s)); slices.Contains(methods, s) {
+		return s
+	}
+	return ""
+}
+
+// splitMethod splits "POST /path".
+func splitMethod(s string) (method, address string) {
+	before, after, ok := strings.Cut(strings.TrimSpace(s), " ")
+	if m := methodOf(before); ok && m != "" {
+		return m, strings.TrimSpace(after)
+	}
+	return "", strings.TrimSpace(s)
+}
+
+// protocolOf returns the protocol that a source names, "" for an unknown one.
+func protocolOf(s string) string {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "x402", "x402v1", "x402v2":
+		return X402
+	case "mpp", "payment":
+		return MPP
+	case "l402", "lsat":
+		return L402
+	}
+	return ""
+}
+
+// webURL returns a URL of a resource in the form in which it is stored, or the reason to skip it.
+func webURL(s string) (address, reason string) {
+	if s = strings.TrimSpace(s); s == "" {
+		return "", NoURL
+	}
+	if len(s) > MaxURL {
+		return "", BadURL
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.User != nil || strings.Trim(u.Hostname(), ".") == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", BadURL
+	}
+	for _, r := range s {
+		if r <= ' ' || invisible.Is(r) || r == '\ufffd' {
+			return "", BadURL
+		}
+	}
+	s, _, _ = strings.Cut(s, "#")
+	if host := u.Hostname(); strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return "", BadURL
+		}
+		s = strings.Replace(s, host, ascii, 1)
+	}
+	scheme, rest, _ := strings.Cut(s, "://")
+	end := strings.IndexAny(rest+"/", "/?")
+	origin, err := lookup.NormalURL(scheme + "://" + rest[:end])
+	if err != nil {
+		return "", BadURL
+	}
+	return strings.TrimSuffix(origin, "/") + rest[end:], ""
+}
+
+// isRoot reports whether a URL names a host and no path.
+func isRoot(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == ""
+}
+
+// join returns the URL of an endpoint's path below a service's base URL. An absolute path stays as it is.
+func join(base, path string) string {
+	if path = strings.TrimSpace(path); strings.Contains(path, "://") {
+		return path
+	}
+	base, _, _ = strings.Cut(base, "#")
+	base, _, _ = strings.Cut(base, "?")
+	if path == "" {
+		return base
+	}
+	return strings.TrimRight(base, "/") + "/" + strings.TrimLeft(path, "/")
+}
+
+// entries calls read with each entry of a list, until it is longer than any real source.
+type entries struct {
+	page *Page
+	raw  json.RawMessage // the entry that is read
+}
+
+// readList returns the page of a list's entries. read calls e.add for each resource of an entry, or e.skip.
+func readList(list json.RawMessage, read func(e *entries, o object)) Page {
+	p := Page{}
+	e := entries{page: &p}
+	for raw := range jsontext.Elements(list) {
+		if e.raw = raw; p.Entries < MaxRows {
+			switch o := objectOf(raw); {
+			case len(raw) > MaxEntry || jsontext.Depth(raw) > MaxDepth:
+				e.skip(TooLarge, "")
+			case o == nil:
+				if jsontext.Kind(raw) != '"' {
+					e.skip(NotObject, "")
+					break
+				}
+				method, address := splitMethod(jsontext.Unquote(raw))
+				e.add(Row{URL: address, Method: method, Type: HTTP})
+			default:
+				read(&e, o)
+			}
+		} else {
+			e.skip(TooLarge, "")
+		}
+		p.Entries++
+	}
+	return p
+}
+
+// add adds a row of the entry, or skips it if its URL can't be one of a paid service.
+func (e *entries) add(r Row) {
+	address, reason := webURL(r.URL)
+	if reason != "" {
+		e.skip(reason, r.URL)
+		return
+	}
+	if len(e.page.Rows) == MaxRows {
+		e.skip(TooLarge, r.URL)
+		return
+	}
+	r.Site = r.Site || r.Type == HTTP && isRoot(address)
+	r.URL, r.Entry, r.Digest = address, e.page.Entries, sha256.Sum256(e.raw)
+	e.page.Rows = append(e.page.Rows, r)
+}
+
+func (e *entries) skip(reason, address string) {
+	if len(e.page.Skipped) == MaxSkipped {
+		e.page.Omitted++
+		return
+	}
+	e.page.Skipped = append(e.page.Skipped, Skip{e.page.Entries, reason, cleanText(address, 200)})
+}
+
+// topOf returns the members of an answer in JSON.
+func topOf(doc []byte) (object, error) {
+	switch {
+	case !json.Valid(doc):
+		return nil, fmt.Errorf("%w: it is not JSON", ErrShape)
+	case jsontext.Kind(doc) != '{':
+		return nil, fmt.Errorf("%w: it is no JSON object", ErrShape)
+	}
+	return objectOf(doc), nil
+}
+
+// unwrap returns the object at a path of members, nil for none.
+func (o object) unwrap(path ...string) object {
+	for _, name := range path {
+		o = o.child(name)
+	}
+	return o
+}
+
+// needList returns the first of the named members that is an array.
+func (o object) needList(names ...string) (json.RawMessage, error) {
+	if list := o.list(names...); list != nil {
+		return list, nil
+	}
+	return nil, fmt.Errorf("%w: it has no list %s", ErrShape, strings.Join(names, " or "))
+}
