@@ -344,13 +344,19 @@ func (d *openapiTest) request(t *rapid.T, route *routes.Route) int {
 	return w.Code
 }
 
-// drawSegment draws a variable part of a path.
+// drawSegment draws a variable part of a path that the route accepts. A path that no route accepts is a 404 whatever
+// its parameters are.
 func (d *openapiTest) drawSegment(t *rapid.T, name string) string {
-	if name == "slug" {
+	const recipient = "0x209693bc6afc0c5328ba36faf03c514ef312287c"
+	switch name {
+	case "slug":
 		return rapid.OneOf(rapid.SampledFrom(d.index.Slugs), rapid.Just("not-there")).Draw(t, name)
+	case "caip2":
+		return rapid.SampledFrom([]string{"eip155:8453", "eip155:1"}).Draw(t, name)
+	case "sha256":
+		return rapid.SampledFrom([]string{strings.Repeat("0f", 32), strings.Repeat("3f", 32)}).Draw(t, name)
 	}
-	return rapid.SampledFrom([]string{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c",
-		strings.Repeat("0f", 32)}).Draw(t, name)
+	return rapid.SampledFrom([]string{"eip155:8453", recipient, strings.Repeat("0f", 32)}).Draw(t, name)
 }
 
 // drawValue draws a value of a parameter and reports whether it is valid.

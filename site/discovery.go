@@ -73,6 +73,8 @@ type AddressLookup struct {
 	LastSeenAt *Time         `json:"last_seen_at"`
 	AlsoListed []string      `json:"also_listed"` // slugs of other services with an endpoint at this URL
 	Clipped    bool          `json:"clipped"`     // something was left out or shortened to limit the size
+
+	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
 }
 
 // RecipientLookup is the data of /v1/lookup/pay-to/<caip2>/<address>.json: the services that are paid at a recipient's
@@ -91,6 +93,8 @@ type RecipientService struct {
 	Signable      bool     `json:"signable"`       // a standard client could pay each endpoint that is paid here
 	EndpointCount int      `json:"endpoint_count"` // endpoints that are paid here
 	MinPriceUSD   *Decimal `json:"min_price_usd"`  // lowest price of these; null if no price is known in dollars
+
+	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
 }
 
 // LookupService is a service in a look-up.
@@ -123,7 +127,7 @@ type LookupPrice struct {
 	Testnet      bool    `json:"testnet"` // tokens of a test network have no value
 }
 
-// MaxLookup is the maximum size of a look-up's response in bytes.
+// MaxLookup is the maximum size of a look-up's response in bytes, without assessments.
 const MaxLookup = 2 << 10
 
 // Terms is what the directory knows about an endpoint in addition to the fields of Endpoint.

@@ -20,7 +20,7 @@ type ServiceRow struct {
 	Endpoints  []RowEndpoint     `json:"endpoints"` // the first MaxRowEndpoints active ones
 }
 
-// IncludeAssessment is the member that a request may embed in each row of /v1/services.
+// IncludeAssessment is the member that a request may embed in each service of a list, of a search and of a look-up.
 const IncludeAssessment = "assessment"
 
 // Limits of the endpoints in a ServiceRow.

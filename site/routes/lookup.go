@@ -51,6 +51,10 @@ func (x *LookupIndex) HasShardKey(key string) bool {
 	return false
 }
 
+// lookupParams are the parameters of look-ups.
+var lookupParams = []Param{{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeAssessment},
+	About: "What to add to each service: assessment for the compact assessment"}}
+
 const (
 	lookupURLPattern   = "/v1/lookup/url/{sha256}"
 	lookupPayToPattern = "/v1/lookup/pay-to/{caip2}/{address}"
@@ -74,7 +78,7 @@ func parseLookup(path string) (Query, bool) {
 			continue
 		}
 		item = site.LowerASCII(strings.TrimSuffix(item, r.Ext))
-		if r.Pattern == lookupURLPattern && isHash(item) || r.Pattern == lookupPayToPattern && isRecipient(item) {
+		if r.Pattern == lookupURLPattern && isHash(item) || r.Pattern == lookupPayToPattern && r.isRecipient(item) {
 			return Query{Route: r, Item: item, Bare: true}, true
 		}
 	}
@@ -85,13 +89,15 @@ func isHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isRecipient reports whether s has the form <caip2>/<address>. Both parts may contain slashes.
-func isRecipient(s string) bool {
+// isRecipient reports whether s has the form <caip2>/<address>. Both parts may contain slashes, but no segment that
+// names a parameter of the route, as a key does.
+func (r *Route) isRecipient(s string) bool {
 	if len(s) > maxRecipient || !strings.Contains(s, ":") || !strings.Contains(s, "/") {
 		return false
 	}
 	for part := range strings.SplitSeq(s, "/") {
-		if part == "" || strings.Trim(part, ".") == "" {
+		name, _, isValue := strings.Cut(part, "=")
+		if part == "" || strings.Trim(part, ".") == "" || isValue && r.Param(name) != nil {
 			return false
 		}
 	}

@@ -44,6 +44,8 @@ func TestRequestsToKeys(t *testing.T) {
 		{"address as a file", "/api/v1/lookup/url/" + strings.Repeat("3f", 32) + ".json", "x=1",
 			"v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
 		{"recipient", "/v1/lookup/pay-to/eip155:8453/0x20Ab.json", "", "v1/lookup/pay-to/eip155:8453/0x20ab.json"},
+		{"recipient with its assessment", "/v1/lookup/pay-to/eip155:8453/0x20Ab.json", "include=assessment",
+			"v1/lookup/pay-to/eip155:8453/0x20ab/include=assessment.json"},
 		{"recipient with escapes and a dot", "/v1/lookup/pay-to/near%3Amainnet/acme.near", "",
 			"v1/lookup/pay-to/near:mainnet/acme.near.json"},
 		{"shard of addresses", "/v1/lookup/url/3f.json", "", "v1/lookup/url/3f.json"},
@@ -220,7 +222,8 @@ func TestRouteTable(t *testing.T) {
 				t.Errorf("%s: parameter %s has no description", r.Name, p.Name)
 			}
 			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
-				"bse").Replace(r.Pattern)
+				"bse", "{sha256}", strings.Repeat("0", 64), "{caip2}", "eip155:1", "{address}",
+				"0xabc").Replace(r.Pattern)
 			if _, err := routes.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {
 				t.Errorf("%s: the default is invalid: %v", r.Name, err)
 			}

@@ -198,9 +198,9 @@ var All = []Route{
 			"ids. The id of the snapshot that answers is in the header X-Snapshot, not in this list, because it " +
 			"depends on the snapshot's own bytes."},
 	{Name: "lookup-url", Pattern: lookupURLPattern, Rule: RuleLookup, Ext: ".json",
-		About: "What to know before paying at a URL, by the hash of its normal form."},
+		About: "What to know before paying at a URL, by the hash of its normal form.", Params: lookupParams},
 	{Name: "lookup-pay-to", Pattern: lookupPayToPattern, Rule: RuleLookup, Ext: ".json",
-		About: "What to know before paying a recipient."},
+		About: "What to know before paying a recipient.", Params: lookupParams},
 	{Name: "discovery", Pattern: "/discovery/resources", Rule: RuleWindow, Ext: ".json", Framing: site.Catalogue,
 		About: "Paid endpoints in the format of a facilitator's catalogue.", Params: append(catalogueFilters(),
 			paramLimit("100"),

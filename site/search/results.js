@@ -60,6 +60,8 @@ const results = (() => {
 		return [shown.slice(0, max).map(({ raw }) => raw), all.some(({ matched }) => matched.length > 0)];
 	};
 
+	const includes = (value, what) => value("include").split(",").includes(what);
+
 	// result returns the JSON of a row of the response.
 	const result = (row, score, value, matches, tables) => {
 		const { name, category, description } = JSON.parse(`{${row.item}}`);
@@ -67,7 +69,9 @@ const results = (() => {
 			description: [description] };
 		const [shown, isMatched] = endpoints(row, value, matches, tables.max_endpoints);
 		const matched = tables.fields.filter((field) => field === "endpoints" ? isMatched : texts[field].some(matches));
-		return `{${row.item},"score":${score},"matched":${JSON.stringify(matched)},"endpoints":[${shown.join(",")}]}`;
+		const more = includes(value, "assessment") ? `,"assessment":${row.assessment}` : "";
+		return `{${row.item},"score":${score},"matched":${JSON.stringify(matched)},"endpoints":[${shown.join(",")}]` +
+			`${more}}`;
 	};
 
 	// page returns the rows of the response to a request and its meta, as JSON. reader is the result of
@@ -90,7 +94,7 @@ const results = (() => {
 			for (const p of filters) without[p.name] = (await pass(p.name)).length;
 			rest += `,"without":${object(without)}`;
 		}
-		if (value("include").split(",").includes("facets")) {
+		if (includes(value, "facets")) {
 			const facets = {};
 			for (const name of tables.facets) {
 				const c = await reader.column(params.find((p) => p.name === name).column), counts = new Map();
@@ -110,5 +114,5 @@ const results = (() => {
 		};
 	};
 
-	return { rowJSON, page };
+	return { elements, rowJSON, page };
 })();

@@ -108,7 +108,7 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q routes.Que
 	case routes.RuleScan:
 		cut = func() (*body, error) { return h.scan(snap, index, q) }
 	case routes.RuleLookup:
-		cut = func() (*body, error) { return h.lookup(snap, q) }
+		cut = func() (*body, error) { return h.lookup(snap, index, q) }
 	case routes.RuleTrim:
 		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
 	case routes.RuleFind:

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,13 +15,13 @@ import (
 )
 
 // lookup returns the response to a look-up: the row of its shard that starts with its hash.
-func (h *handler) lookup(snap *output.Snapshot, q routes.Query) (*body, error) {
-	index, err := readJSON[routes.LookupIndex](h, snap, routes.LookupFile)
+func (h *handler) lookup(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
+	shards, err := readJSON[routes.LookupIndex](h, snap, routes.LookupFile)
 	if err != nil {
 		return nil, err
 	}
 	key, digits, hash := q.LookupShard()
-	n, ok := index.Shards(q.Route)[digits]
+	n, ok := shards.Shards(q.Route)[digits]
 	if !ok {
 		return nil, site.ErrNotFound
 	}
@@ -41,7 +42,65 @@ func (h *handler) lookup(snap *output.Snapshot, q routes.Query) (*body, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	return newCutBody(routes.LookupResponse(of.rows[i]))
+	response := routes.LookupResponse(of.rows[i])
+	if q.Has("include", site.IncludeAssessment) {
+		if response, err = h.addAssessments(snap, index, response); err != nil {
+			return nil, fmt.Errorf("file %s: add assessments to %s: %w", key, hash, err)
+		}
+	}
+	return newCutBody(response)
+}
+
+// addAssessments returns a look-up's response with the assessments of its services: of the service of a URL, or of each
+// service that is paid at a recipient. Nothing else is decoded and encoded again.
+func (h *handler) addAssessments(snap *output.Snapshot, index *routes.Index, response []byte) ([]byte, error) {
+	var of struct {
+		Data struct {
+			Service  json.RawMessage
+			Services []json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(response, &of); err != nil {
+		return nil, err
+	}
+	if of.Data.Services == nil {
+		const end = "}}\n"
+		assessment, err := h.assessment(snap, index, of.Data.Service)
+		return slices.Concat(bytes.TrimSuffix(response, []byte(end)), assessment, []byte(end)), err
+	}
+	head, rest, _ := bytes.Cut(response, beforeServices) // quotes in strings are escaped
+	tail := rest[bytes.LastIndex(rest, afterServices):]
+	rows := make([][]byte, len(of.Data.Services))
+	for i, row := range of.Data.Services {
+		assessment, err := h.assessment(snap, index, row)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = slices.Concat(row[:len(row)-1], assessment, []byte{'}'})
+	}
+	return slices.Concat(head, beforeServices, bytes.Join(rows, []byte{','}), tail), nil
+}
+
+var (
+	beforeServices = []byte(`"services":[`)
+	afterServices  = []byte(`],"clipped":`)
+)
+
+// assessment returns the member of a look-up's response with the assessment of a service.
+func (h *handler) assessment(snap *output.Snapshot, index *routes.Index, service []byte) ([]byte, error) {
+	var of site.LookupService
+	if err := json.Unmarshal(service, &of); err != nil {
+		return nil, err
+	}
+	place, ok := slices.BinarySearch(index.Slugs, of.Slug)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s does not list %s", archive.ErrDamaged, routes.IndexFile, of.Slug)
+	}
+	rows, err := h.serviceRows(snap, index, []int32{int32(place)})
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(`,"assessment":`), rows[0].Assessment...), nil
 }
 
 // jsonFile is a parsed JSON file of a snapshot.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -88,6 +90,56 @@ func TestLookup(t *testing.T) {
 		if got := get(h, target); got.Code != 500 || !strings.Contains(log.String(), hash[:2]+".json") {
 			t.Errorf("%s without its shard: %d; logged: %s", target, got.Code, log)
 		}
+	}
+}
+
+// TestLookupAssessments checks that include=assessment adds the assessment of each service to its look-up, and that
+// every other byte stays.
+func TestLookupAssessments(t *testing.T) {
+	t.Parallel()
+	services := nasty(50, nameParts)
+	files := scanFiles(t, services)
+	name := `odd "services":[{}],"clipped":`
+	lookupOf := func(i int) site.LookupService { return site.LookupService{Slug: services[i].Slug, Name: name} }
+	hash := site.Hash("https://acme.test")
+	recipient := site.NormalRecipient("eip155:8453", "0xabc")
+	shards := routes.LookupIndex{URL: map[string]int{hash[:2]: 1}, PayTo: map[string]int{site.Hash(recipient)[:2]: 1}}
+	for route, row := range map[string]routes.LookupRow{
+		"lookup-url": {Hash: hash, Data: site.AddressLookup{Service: lookupOf(41)}},
+		"lookup-pay-to": {Hash: site.Hash(recipient), Data: site.RecipientLookup{PayTo: "0xabc",
+			Services: []site.RecipientService{{LookupService: lookupOf(3)}, {LookupService: lookupOf(49)}}}},
+	} {
+		files[routes.LookupShardKey(routes.ByName(route), row.Hash[:2])] =
+			encode.Framing{}.List([][]byte{rowOf(t, row)}, []byte("{}"))
+	}
+	data, err := json.Marshal(shards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[routes.LookupFile] = data
+	h := handlerOf(t, publish(t, files), t.Output())
+	for target, places := range map[string][]int{
+		"/v1/lookup/url/" + hash + ".json": {41}, "/v1/lookup/pay-to/" + recipient: {3, 49},
+	} {
+		plain, got := get(h, target), get(h, target+"?include=assessment")
+		if plain.Code != 200 || got.Code != 200 {
+			t.Fatalf("%s: %d, with assessments %d %s", target, plain.Code, got.Code, got.Body)
+		}
+		rest := got.Body.String()
+		for _, place := range places {
+			member := `,"assessment":` + string(rowOf(t, services[place].Assessment))
+			if n := strings.Count(rest, member+"}"); n != 1 {
+				t.Errorf("%s: %d times %s in %s", target, n, member, got.Body)
+			}
+			rest = strings.Replace(rest, member, "", 1)
+		}
+		if diff := cmp.Diff(plain.Body.String(), rest); diff != "" {
+			t.Errorf("%s: without the assessments (-want +got):\n%s", target, diff)
+		}
+	}
+	got := get(h, "/v1/lookup/pay-to/"+recipient+"/include=assessment")
+	if got.Code != 404 {
+		t.Errorf("a recipient that looks like a key: %d %s", got.Code, got.Body)
 	}
 }
 

@@ -159,7 +159,11 @@ func (c *candidates) row(place int32, parts site.RowParts) ([]byte, error) {
 		}
 		row = append(row, e...)
 	}
-	return append(row, "]}"...), nil
+	row = append(row, ']')
+	if c.q.Has("include", site.IncludeAssessment) {
+		row = append(append(row, `,"assessment":`...), parts.Assessment...)
+	}
+	return append(row, '}'), nil
 }
 
 // fields returns the members of a row other than its endpoints that match.

@@ -162,6 +162,13 @@ func TestMatched(t *testing.T) {
 	if diff := cmp.Diff(want, meta.Facets); diff != "" {
 		t.Errorf("facets (-want +got):\n%s", diff)
 	}
+	if list[0].Assessment != nil {
+		t.Error("an assessment without include=assessment")
+	}
+	list, _ = get(t, "q=speech+to+text&include=assessment")
+	if a := list[0].Assessment; a == nil || a.Grade != "A" || len(list[0].Endpoints) == 0 {
+		t.Errorf("with include=assessment the result is %+v", list[0])
+	}
 	list, meta = get(t, "q=stt&network=SOL&max_price_usd=0.1")
 	if diff := cmp.Diff(map[string]int{"network": 1, "max_price_usd": 1}, meta.Without); diff != "" || len(list) > 0 {
 		t.Errorf("%d results; without (-want +got):\n%s", len(list), diff)

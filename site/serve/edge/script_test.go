@@ -280,6 +280,7 @@ func searches(r *rand.Rand) (list []call) {
 		for _, q := range words {
 			get(route.Pattern + "?q=" + q)
 			get(route.Pattern + "?q=" + q + "&include=facets&per_page=2&limit=2")
+			get(route.Pattern + "?q=" + q + "&include=facets,assessment&per_page=3")
 			get(route.Pattern + "?q=" + q + "&network=BSE&max_price_usd=0.01&status=online&per_page=3&page=2")
 			get(route.Pattern + "?q=" + q + "&grade=F&verified=true&method=PATCH&include=facets")
 			for _, p := range route.Params {
@@ -317,17 +318,21 @@ func (w *world) lookups(t *testing.T) (list []call) {
 				t.Fatal(err)
 			}
 			get("/v1/lookup/url/" + site.Hash(normal))
+			get("/v1/lookup/url/" + site.Hash(normal) + ".json?include=assessment")
 		}
 	}
 	for _, hash := range w.rowHashes() {
 		get("/v1/lookup/url/" + hash)
 		get("/v1/lookup/url/" + strings.ToUpper(hash) + ".json")
+		get("/v1/lookup/url/" + hash + "?include=assessment,")
 	}
 	for _, item := range []string{"eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c", "eip155:8453/0xNOPE",
 		"solana:x/y", "a:b/../c", "a:b/%E2%84%AA", "a:b/c d", "nocolon/x", "a:b/", "a:b/c/d",
+		"eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c/include=assessment", "a:b/include=x/c", "a:b/c=d",
 		"a:b/" + strings.Repeat("x", 700)} {
 		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20"))
 		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20") + ".json")
+		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20") + "?include=assessment")
 	}
 	for _, digits := range slices.Sorted(maps.Keys(index.PayTo))[:2] {
 		get("/v1/lookup/pay-to/" + digits + ".json")

@@ -141,6 +141,7 @@ func TestAgentsOfADirectory(t *testing.T) {
 	t.Run("services are resources", func(t *testing.T) { testServiceResources(t, w) })
 	t.Run("prompt", func(t *testing.T) { testPrompt(t, w) })
 	t.Run("results are compact", func(t *testing.T) { testCompactResults(t, w) })
+	t.Run("searches are assessed", func(t *testing.T) { testSearchIsAssessed(t, w) })
 	t.Run("hostile words are quoted", func(t *testing.T) { testHostileWordsAreQuoted(t, w) })
 	t.Run("resources are files", func(t *testing.T) { testResources(t, w) })
 	t.Run("health and swap", func(t *testing.T) { testHealthAndSwap(t, w) })
@@ -237,6 +238,31 @@ func testCompactResults(t *testing.T, w *world) {
 			t.Errorf("%s %v: %d bytes for %d rows, want at most %d", c.tool, c.args, got.bytes, rows, most)
 		}
 		checkSummary(t, c, want, got)
+	}
+}
+
+// testSearchIsAssessed checks that the rows of a search have the grade and the uptime of the services' assessments.
+func testSearchIsAssessed(t *testing.T, w *world) {
+	got := wire(t, listen(t, NewHandler(w.server, nil)), "search_services", map[string]any{"q": "chat"})
+	var list struct {
+		Data []struct {
+			Slug, Grade string
+			Uptime      *float64 `json:"uptime_30d"`
+		}
+	}
+	if err := json.Unmarshal(got.StructuredContent, &list); err != nil || len(list.Data) == 0 {
+		t.Fatalf("%v: %s", err, got.StructuredContent)
+	}
+	for _, row := range list.Data {
+		var full site.One[site.ServiceDetail]
+		if err := json.Unmarshal(w.get(t, "/v1/services/"+row.Slug).Body.Bytes(), &full); err != nil {
+			t.Fatal(err)
+		}
+		a := &full.Data.Assessment
+		if row.Grade != a.Compliance.Grade || !cmp.Equal(row.Uptime, a.Reliability.Uptime.D30) {
+			t.Errorf("%s has grade %s and uptime %v, not %s and %v", row.Slug, row.Grade, row.Uptime,
+				a.Compliance.Grade, a.Reliability.Uptime.D30)
+		}
 	}
 }
 

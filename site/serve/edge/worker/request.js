@@ -105,16 +105,17 @@ function lookupOf(path) {
     let item = path.slice(1 + prefixOf(route).length);
     if (item.endsWith(route.ext)) item = item.slice(0, -route.ext.length);
     item = item.replace(/[A-Z]/g, (c) => c.toLowerCase());
-    if (byHash(route) ? /^[0-9a-f]{64}$/.test(item) : isRecipient(item)) return newQuery({ route, item });
+    if (byHash(route) ? /^[0-9a-f]{64}$/.test(item) : isRecipient(route, item)) return newQuery({ route, item });
   }
   return null;
 }
 
 const byHash = (route) => variable(route)[1] === "sha256";
 
-function isRecipient(s) {
+function isRecipient(route, s) {
   if (encode(s).length > 700 || !s.includes(":") || !s.includes("/")) return false;
-  return !s.split("/").some((part) => /^\.*$/.test(part)) && !/[^!-~]|\\/.test(s);
+  const isParam = (part) => route.params.some((p) => part.startsWith(p.name + "="));
+  return !s.split("/").some((part) => /^\.*$/.test(part) || isParam(part)) && !/[^!-~]|\\/.test(s);
 }
 
 function paramOf(route, name) {

@@ -102,7 +102,7 @@ async function byRule(r, snap, q, key) {
       cut = await (q.route.rule === "catalogue" ? catalogueSearch : catalogue)(r, snap, q, index);
       break;
     case "lookup":
-      cut = await lookup(r, snap, q);
+      cut = await lookup(r, snap, q, index);
       break;
     case "window":
       cut = await window(r, snap, q, index.lists[listKey(q)] ?? 0);

@@ -4,11 +4,11 @@ const lookups = (r, snap) =>
   memoize(snap, "lookup", async () => JSON.parse(await readText(r, snap, CONTRACT.lookupFile)));
 const shardsOf = (index, route) => index[byHash(route) ? "url" : "pay-to"];
 
-async function lookup(r, snap, q) {
-  const index = await lookups(r, snap);
+async function lookup(r, snap, q, index) {
+  const shards = await lookups(r, snap);
   const hash = byHash(q.route) ? q.item : hex(await sha256(encode(q.item)));
   const digits = hash.slice(0, 2);
-  const n = shardsOf(index, q.route)[digits];
+  const n = shardsOf(shards, q.route)[digits];
   if (n === undefined) throw notFound();
   const key = prefixOf(q.route) + digits + q.route.ext;
   const [rows] = await rowsOf(r, snap, key, null);
@@ -16,7 +16,25 @@ async function lookup(r, snap, q) {
   const head = `{"hash":"${hash}",`;
   const row = rows.find((row) => row.startsWith(head));
   if (!row) throw notFound();
-  return "{" + row.slice(head.length) + "\n";
+  const response = "{" + row.slice(head.length) + "\n";
+  return text(q, "include") === "" ? response : addAssessments(r, snap, response, index);
+}
+
+// addAssessments returns a look-up's response with the assessments of its services.
+async function addAssessments(r, snap, response, index) {
+  const { rows } = readerOf(r, snap, index);
+  const assess = async (service) => {
+    const { slug } = JSON.parse(service);
+    if (!index.slugSet.has(slug)) throw damaged(`${TABLE.index} does not list ${slug}`);
+    const [{ assessment }] = await rows([index.slugs.indexOf(slug)]);
+    return `,"assessment":${assessment}`;
+  };
+  const { data } = JSON.parse(response);
+  if (!data.services) return response.slice(0, -3) + (await assess(JSON.stringify(data.service))) + "}}\n";
+  const start = response.indexOf('"services":[') + 11;
+  const end = response.lastIndexOf('],"clipped":') + 1;
+  const list = results.elements(response.slice(start, end)).map(async (s) => s.slice(0, -1) + (await assess(s)) + "}");
+  return `${response.slice(0, start)}[${(await Promise.all(list)).join(",")}]${response.slice(end)}`;
 }
 
 // isListed reports whether a snapshot with this index must have a file that belongs to no route.
