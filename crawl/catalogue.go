@@ -15,6 +15,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // ImportReport counts what an import from a URL added.
@@ -23,6 +24,8 @@ type ImportReport struct {
 	Existing  int // services that were listed before
 	Endpoints int // new endpoints of services that were listed before
 	Refused   int // services at addresses that the guard refuses, such as localhost
+
+	OptedOut []postgres.OptOut // hosts that the catalogue lists and whose owners opted out, sorted by host
 
 	New   []postgres.Listing // services that were not listed before
 	Added []AddedEndpoints   // new endpoints of services that were listed before
@@ -84,10 +87,11 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 	if err != nil {
 		return ImportReport{}, err
 	}
+	// By host, whatever the scheme, so that a seller whose scheme is wrong in the catalogue matches the listed service.
 	slugs, hosts := maps.Clone(listed.Erased), map[string][]string{}
 	for _, s := range listed.Services {
 		slugs[s.Slug] = true
-		hosts[hostName(s.BaseURL)] = append(hosts[hostName(s.BaseURL)], s.BaseURL)
+		hosts[consent.HostOf(s.BaseURL)] = append(hosts[consent.HostOf(s.BaseURL)], s.BaseURL)
 	}
 	var got ImportReport
 	for _, s := range sellers {
@@ -95,7 +99,11 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 			got.Refused++
 			continue
 		}
-		if bases := hosts[hostName(s.BaseURL)]; len(bases) > 0 {
+		if o, ok := listed.OptOuts[consent.HostOf(s.BaseURL)]; ok {
+			got.OptedOut = append(got.OptedOut, o)
+			continue
+		}
+		if bases := hosts[consent.HostOf(s.BaseURL)]; len(bases) > 0 {
 			got.Existing++
 			for _, base := range bases {
 				added, err := c.addEndpoints(ctx, base, s, dry)
@@ -117,15 +125,9 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 		}
 	}
 	got.Listed = len(got.New)
+	slices.SortFunc(got.OptedOut, func(a, b postgres.OptOut) int { return strings.Compare(a.Host, b.Host) })
+	got.OptedOut = slices.Compact(got.OptedOut)
 	return got, nil
-}
-
-// hostName returns the host of a base URL, with the port unless it is the default of the scheme. It ignores the scheme
-// itself, so that a seller whose scheme is wrong in the catalogue matches the listed service.
-func hostName(base string) string {
-	_, host, _ := strings.Cut(base, "://")
-	host, _, _ = strings.Cut(host, "/")
-	return strings.ToLower(host)
 }
 
 // addEndpoints adds the endpoints of a seller that are below the base URL of a listed service.

@@ -17,6 +17,7 @@ import (
 	"tollbook/site/encode"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -28,6 +29,7 @@ import (
 //	{"kind":"service", …}       with its endpoints, ownership token and audit trail
 //	{"kind":"submission", …}    with its audit trail; without contacts, email and notes are empty
 //	{"kind":"erased", …}        a slug that is never assigned again
+//	{"kind":"opt-out", …}       a host whose owner wants it to be left out
 //	{"kind":"end","lines":7}    the number of lines before this one
 //
 // The file contains no time of its own, so the same directory gives the same bytes. A later version adds kinds and
@@ -74,6 +76,11 @@ type directoryErased struct {
 	postgres.ErasedService
 }
 
+type directoryOptOut struct {
+	Kind string `json:"kind"`
+	postgres.OptOut
+}
+
 type directoryEnd struct {
 	Kind  string `json:"kind"`
 	Lines int    `json:"lines"`
@@ -113,6 +120,9 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	for _, s := range d.Erased {
 		line(directoryErased{"erased", s})
 	}
+	for _, o := range d.OptOuts {
+		line(directoryOptOut{"opt-out", o})
+	}
 	line(directoryEnd{"end", lines})
 	if failed == nil {
 		failed = b.Flush()
@@ -129,16 +139,18 @@ type directoryReader struct {
 	d            postgres.Directory
 	facilitators []directoryFacilitator
 	slugs, bases map[string]int // line of each
+	optOuts      map[string]int
 	end          bool
 }
 
 // directoryKinds are the kinds of lines in the order of a file.
-var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "end"}
+var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "opt-out",
+	"end"}
 
 // ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
 // or if the file was cut. The error is a *servicelist.Fault with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
-	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}}
+	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}, optOuts: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
 	scanner := bufio.NewScanner(limited)
 	scanner.Buffer(make([]byte, 64<<10), maxDirectoryLine)
@@ -236,6 +248,16 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		}
 		in.d.Erased = append(in.d.Erased, e.ErasedService)
 		return checkUnique(in.slugs, "slug", e.Slug, n)
+	case "opt-out":
+		var o directoryOptOut
+		if err := strictLine(data, &o); err != nil {
+			return err
+		}
+		if _, err := listing.ParseURL(o.Document); err != nil || consent.HostOf(o.Document) != o.Host {
+			return fmt.Errorf("document %.80q must be a URL on the host %.80q", o.Document, o.Host)
+		}
+		in.d.OptOuts = append(in.d.OptOuts, o.OptOut)
+		return checkUnique(in.optOuts, "host", o.Host, n)
 	case "end":
 		var end directoryEnd
 		if err := strictLine(data, &end); err != nil {

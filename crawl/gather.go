@@ -40,6 +40,7 @@ const (
 type GatherReport struct {
 	Sites, Unseen int // services whose site was visited, and those of them where nothing could be read
 	Endpoints     int // endpoints that documents declared for the first time
+	OptedOut      int // hosts whose owners opted out, and whose services were hidden for it
 	Domains       int // domains that a registry answered about
 }
 
@@ -52,12 +53,18 @@ func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 	count := func(f func()) { mu.Lock(); defer mu.Unlock(); f() }
 
 	workers := min(c.o.Workers, maxGatherers)
+	if _, err := c.RecheckOptOuts(ctx); err != nil {
+		return g, err
+	}
 	err := runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
 		return c.takeReadable(ctx, func() ([]postgres.DueService, error) {
 			return c.db.TakeSites(ctx, now, siteLease, takeSites*workers)
 		})
 	}, func(ctx context.Context, s postgres.DueService) error {
-		v, err := c.visitSite(ctx, s)
+		v, optedOut, err := c.visitSite(ctx, s)
+		if optedOut {
+			count(func() { g.OptedOut++ })
+		}
 		if err != nil || v == nil {
 			return err
 		}
@@ -77,8 +84,10 @@ func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 }
 
 // visitSite reads one service's site documents and stores the facts in them. It returns nil if ctx ended meanwhile, or
-// if the site must not be visited without a contact. Then the site is due again when its lease ends.
-func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgres.SiteVisit, error) {
+// if the site must not be visited without a contact. Then the site is due again when its lease ends. It also returns
+// nil if the owner of the host opted out.
+func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *postgres.SiteVisit, optedOut bool,
+	err error) {
 	limited, cancel := context.WithTimeout(ctx, siteLimit)
 	defer cancel()
 	website := ""
@@ -86,18 +95,21 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgr
 		website = *s.WebsiteURL
 	}
 	if c.skips(ctx, s.Slug, s.BaseURL, website) {
-		return nil, nil
+		return nil, false, nil
+	}
+	if optedOut, err = c.readOptOut(limited, s.BaseURL); err != nil || optedOut || ctx.Err() != nil {
+		return nil, optedOut, err
 	}
 	seen := c.fetcher.Survey(limited, s.BaseURL, website)
 	if ctx.Err() != nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	readTemplates, err := c.readTemplates(ctx, s.ID)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	now := c.o.Now()
-	v := &postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: now, NextAt: now.Add(c.jitter(siteRetry))}
+	v = &postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: now, NextAt: now.Add(c.jitter(siteRetry))}
 	if seen.IsKnown() {
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
@@ -116,15 +128,15 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgr
 	v.Domain, v.AskDomain = domainOf(s.BaseURL, c.o.FreeHosts)
 	if err := c.db.RecordSite(ctx, *v); err != nil {
 		if ctx.Err() != nil {
-			return nil, nil
+			return nil, false, nil
 		}
-		return nil, err
+		return nil, false, err
 	}
 	c.logSite(ctx, s, seen, v)
 	if c.o.Changed != nil {
 		c.o.Changed(nil)
 	}
-	return v, nil
+	return v, false, nil
 }
 
 // domainOf returns the registrable domain of a base URL, nil if it has none, and whether to ask a registry about it. A

@@ -182,8 +182,9 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestOptOut checks that a robots.txt that excludes us by name is respected, and one that excludes all robots is not.
-func TestOptOut(t *testing.T) {
+// TestExclusion checks that paths that robots.txt excludes for us by name are not probed, and those that it excludes
+// for all robots are.
+func TestExclusion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		robots   string

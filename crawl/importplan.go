@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"slices"
+
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
@@ -10,6 +12,8 @@ type ImportPlan struct {
 	New     []PlannedService `json:"new"`     // services that would be listed
 	Added   []PlannedService `json:"added"`   // listed services that would get endpoints
 	Refused int              `json:"refused"` // services at addresses that the guard refuses
+
+	OptedOut []postgres.OptOut `json:"opted_out"` // hosts whose owners opted out
 }
 
 // PlannedService is a service with the endpoints that the import would add.
@@ -21,7 +25,8 @@ type PlannedService struct {
 
 // NewImportPlan returns the plan of an import.
 func NewImportPlan(got ImportReport) ImportPlan {
-	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Refused: got.Refused}
+	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Refused: got.Refused,
+		OptedOut: slices.Concat([]postgres.OptOut{}, got.OptedOut)}
 	for _, l := range got.New {
 		p.New = append(p.New, PlannedService{l.Slug, l.BaseURL, endpointTexts(l.Endpoints)})
 	}

@@ -47,7 +47,7 @@ func (c *Crawler) VisitSite(ctx context.Context, id int64) error {
 	if err != nil || s == nil {
 		return err
 	}
-	if _, err := c.visitSite(ctx, *s); err != nil {
+	if _, _, err := c.visitSite(ctx, *s); err != nil {
 		return err
 	}
 	return ctx.Err()

@@ -2,46 +2,122 @@ package crawl
 
 import (
 	"context"
-	"net/url"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"tollbook/crawl/facts"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
-// The class and reason of endpoints that are not probed because robots.txt excludes Tollbook by name.
+// How often hosts that opted out are asked whether that still holds, and how long one of them may take.
 const (
-	classRobots  = "robots"
-	robotsReason = "robots.txt excludes Tollbook by name"
+	optOutEvery = 24 * time.Hour
+	optOutRetry = 6 * time.Hour // after no answer
+	optOutLimit = time.Minute
+	takeOptOuts = 4 // for each worker at a time
+	optOutLease = takeOptOuts*optOutLimit + time.Minute
 )
 
-// readOptOut returns a function that reports whether a rule for Tollbook by name in a service's robots.txt excludes a
-// path. Rules for all robots do not count: a listed endpoint is an interface that its operator advertises. It uses the
-// robots.txt that was last stored; visits do not request it.
-func (c *Crawler) readOptOut(ctx context.Context, s postgres.DueService) func(path string) bool {
-	none := func(string) bool { return false }
-	if !s.Robots {
-		return none
+// readOptOut reports whether the owner of a listed service's host opted out. If so, it stores that and hides all
+// services of the host. A host that does not answer has not opted out.
+func (c *Crawler) readOptOut(ctx context.Context, base string) (optedOut bool, err error) {
+	document, err := c.fetcher.OptOut(ctx, base, false)
+	if err != nil || document == "" {
+		return false, ctx.Err()
 	}
-	u, err := url.Parse(s.BaseURL)
+	_, err = c.storeOptOut(ctx, base, document)
+	return err == nil, err
+}
+
+func (c *Crawler) storeOptOut(ctx context.Context, base, document string) (postgres.OptOut, error) {
+	now := c.o.Now()
+	o := postgres.OptOut{Host: consent.HostOf(base), Document: document, Since: now, ReadAt: now}
+	hidden, err := c.db.RecordOptOut(ctx, o, now.Add(c.jitter(optOutEvery)))
 	if err != nil {
-		return none
+		return o, err
 	}
-	stored, err := c.db.Robots(ctx, u.Scheme+"://"+u.Host)
-	if err != nil {
-		if ctx.Err() == nil {
-			c.o.Logger.WarnContext(ctx, "read stored robots.txt; visiting without its rules", "service", s.Slug,
-				"error", err)
+	if len(hidden) > 0 {
+		c.o.Logger.InfoContext(ctx, "the owner of a host opted out; its services are hidden", "host", o.Host,
+			"document", document, "services", strings.Join(hidden, " "))
+	}
+	if c.o.Changed != nil {
+		c.o.Changed(nil)
+	}
+	return o, nil
+}
+
+// OptOutReport counts the results of asking the hosts that opted out.
+type OptOutReport struct{ Lasting, Ended int }
+
+// RecheckOptOuts asks every host that opted out, and is due to be asked, whether that still holds. An opt-out ends when
+// the host answers and no document says it any more. A host that does not answer stays out. Only the documents of the
+// opt-out are requested.
+func (c *Crawler) RecheckOptOuts(ctx context.Context) (r OptOutReport, err error) {
+	now := c.o.Now()
+	var mu sync.Mutex
+	workers := min(c.o.Workers, maxGatherers)
+	err = runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.OptOut, error) {
+		return c.db.TakeOptOuts(ctx, now, optOutLease, takeOptOuts*workers)
+	}, func(ctx context.Context, o postgres.OptOut) error {
+		if c.skips(ctx, o.Host, o.Document) {
+			return nil
 		}
-		return none
+		ended, err := c.recheckOptOut(ctx, o)
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			r.Ended++
+		} else {
+			r.Lasting++
+		}
+		return err
+	})
+	return r, err
+}
+
+// recheckOptOut asks one host whether it still opts out, and stores the answer.
+func (c *Crawler) recheckOptOut(ctx context.Context, o postgres.OptOut) (ended bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, optOutLimit)
+	defer cancel()
+	document, err := c.fetcher.OptOut(limited, o.Document, true)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, facts.ErrNoAnswer):
+		c.o.Logger.InfoContext(ctx, "opt-out", "host", o.Host, "lasts", true, "reason", err.Error())
+		return false, c.db.PostponeOptOut(ctx, o.Host, c.o.Now().Add(c.jitter(optOutRetry)))
+	case document != "":
+		_, err = c.storeOptOut(ctx, o.Document, document)
+		return false, err
 	}
-	if stored == nil || stored.State != facts.RobotsDocument {
-		return none
+	shown, err := c.db.EndOptOut(ctx, o.Host, c.o.Now())
+	if err != nil {
+		return false, err
 	}
-	rules := facts.ReadRobots(stored.Body, facts.Token)
-	if !rules.Own {
-		return none
+	c.o.Logger.InfoContext(ctx, "the opt-out of a host ended; its services get back the states that they had", "host",
+		o.Host, "services", strings.Join(shown, " "))
+	if c.o.Changed != nil {
+		c.o.Changed(nil)
 	}
-	base := strings.TrimRight(u.EscapedPath(), "/")
-	return func(path string) bool { return !rules.Allows(base + path) }
+	return true, nil
+}
+
+// AskOptOut asks a host at once whether its owner opts out, and stores the answer. It returns the opt-out, nil for
+// none. base is a base URL, or any other URL of the host. If the host does not answer, nothing changes and the error
+// says so.
+func (c *Crawler) AskOptOut(ctx context.Context, base string) (*postgres.OptOut, error) {
+	document, err := c.fetcher.OptOut(ctx, base, true)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", consent.HostOf(base), err)
+	}
+	if document == "" {
+		_, err := c.db.EndOptOut(ctx, consent.HostOf(base), c.o.Now())
+		return nil, err
+	}
+	o, err := c.storeOptOut(ctx, base, document)
+	return &o, err
 }

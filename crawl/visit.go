@@ -50,7 +50,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		}
 		return envelopes
 	})
-	excluded := c.readOptOut(limited, s)
+	excluded := c.readExclusion(limited, s)
 	var answers []answer
 	for _, e := range pickEndpoints(s.Endpoints, began) {
 		if excluded(e.Path) {

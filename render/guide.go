@@ -16,6 +16,7 @@ var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
 	{"verify-page", "pages/verify.md"},
+	{"owners-page", "pages/owners.md"},
 	{"hosting-page", "pages/hosting.md"},
 	{"operations-page", "pages/operations.md"},
 	{"configuration-page", "pages/configuration.md"},

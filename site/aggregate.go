@@ -54,6 +54,8 @@ type AggregateStats struct {
 	Pricing           StatsPricing   `json:"pricing"`
 	Networks          []StatsNetwork `json:"networks"`       // by abbreviation
 	TotalTestnets     int            `json:"total_testnets"` // beyond the contract
+	// hosts that are left out, as owners want; beyond the contract
+	OptedOut int `json:"opted_out"`
 }
 
 // StatsPricing covers the lowest counted price of every active endpoint that has one.

@@ -63,8 +63,9 @@ func (a *aggregator) add(l *site.Listing) {
 }
 
 // end writes the aggregates into a snapshot.
-func (a *aggregator) end(s *site.Snapshot, checksPerHour float64) {
+func (a *aggregator) end(s *site.Snapshot, checksPerHour float64, optedOut int) {
 	s.Status, s.Stats = a.status.StatusSummary, a.stats.stats(s, checksPerHour)
+	s.Stats.OptedOut = optedOut
 	a.facilitators.end()
 }
 

@@ -145,7 +145,7 @@ func (d *Directory) Drop(i int) {
 
 // Finish writes the aggregates into the snapshot and drops all other facts.
 func (d *Directory) Finish() {
-	d.aggregate.end(d.Snapshot, d.hours.checksPerHour)
+	d.aggregate.end(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut)
 	d.facts.Services = nil
 	if d.facts.Revenue != nil {
 		d.facts.Revenue.Services = nil

@@ -229,9 +229,11 @@ endpoints    = ["/quote", "POST /search"]
 		delete(s, "next_check_at")
 	}
 	want := []map[string]any{
-		{"slug": "acme-quotes", "state": "unknown", "listing_state": "listed", "name": "Acme Quotes",
+		{"slug": "acme-quotes", "state": "unknown", "listing_state": "listed", "opted_out": false,
+			"name":     "Acme Quotes",
 			"base_url": "https://api.acme.example", "category": "Finance", "last_checked_at": nil},
-		{"slug": "umbra-quotes", "state": "unknown", "listing_state": "listed", "name": "Umbra Quotes",
+		{"slug": "umbra-quotes", "state": "unknown", "listing_state": "listed", "opted_out": false,
+			"name":     "Umbra Quotes",
 			"base_url": "https://api.umbra.example", "category": "Finance", "last_checked_at": nil},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -306,7 +308,7 @@ func TestEmptyDirectory(t *testing.T) {
 	report := decode[map[string]float64](t, stdout)
 	delete(report, "seconds")
 	want := map[string]float64{"visits": 0, "online": 0, "degraded": 0, "offline": 0, "inconclusive": 0, "changes": 0,
-		"sites": 0, "sites_unseen": 0, "endpoints_added": 0, "domains": 0}
+		"sites": 0, "sites_unseen": 0, "endpoints_added": 0, "domains": 0, "opted_out": 0}
 	if diff := gocmp.Diff(want, report); code != 0 || stderr != "" || diff != "" {
 		t.Errorf("crawl --json: exit %d, stderr %q (-want +got):\n%s", code, stderr, diff)
 	}

@@ -240,6 +240,10 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/postgres/ledger", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
+	"site/postgres/consent": {
+		ours:    []string{"site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"site/postgres/checks": {
 		ours:    []string{"site", "site/change", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
@@ -249,8 +253,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres": {
-		ours: []string{"site", "site/listing", "site/postgres/checks", "site/postgres/ledger",
-			"site/postgres/migration", "site/postgres/polls", "site/postgres/rows", "site/postgres/statement"},
+		ours: []string{"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
+			"site/postgres/ledger", "site/postgres/migration", "site/postgres/polls", "site/postgres/rows",
+			"site/postgres/statement"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
 	},
 	"site/postgres/migration": {
@@ -328,7 +333,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site", "site/change",
 			"site/encode",
 			"site/listing",
-			"site/postgres",
+			"site/postgres", "site/postgres/consent",
 			"site/postgres/ledger",
 			"site/postgres/polls",
 			"site/synthesis",
@@ -351,7 +356,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {
-		ours:    []string{"site", "site/listing", "site/postgres", "site/suggestion"},
+		ours:    []string{"site", "site/listing", "site/postgres", "site/postgres/consent", "site/suggestion"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
 	"crawl/source": {

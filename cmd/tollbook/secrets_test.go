@@ -170,6 +170,7 @@ var commandLines = map[string][]string{
 	"services retire":     {"nobody", "--data", "%DIR/data"},
 	"services show":       {"nobody", "--data", "%DIR/data"},
 	"services verify":     {"--all", "--data", "%DIR/data"},
+	"services opt-outs":   {"--data", "%DIR/data"},
 	"show":                {"nobody", "--directory", "%URL"},
 	"submissions approve": {"--verified", "--yes", "--data", "%DIR/data"},
 	"submissions list":    {"--data", "%DIR/data"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,21 +67,29 @@ func (m *memory) KeepRobots(_ context.Context, r Robots) error {
 func (r *Robots) IsValid(now time.Time) bool {
 	age := now.Sub(r.FetchedAt)
 	if r.State == RobotsUnknown {
-		return age < time.Hour
+		return age < recentRobotsAge
 	}
 	return age < 24*time.Hour
 }
 
+// recentRobotsAge is the age from which a survey requests robots.txt again, so that it sees an owner's opt-out.
+const recentRobotsAge = time.Hour
+
 // fetchRobots returns an origin's robots.txt. It requests it if no valid answer is stored.
 func (f *Fetcher) fetchRobots(ctx context.Context, origin string) (*Robots, error) {
-	now := f.o.Now()
 	stored, err := f.o.Robots.Robots(ctx, origin)
 	if err != nil {
 		return nil, err
 	}
-	if stored != nil && stored.IsValid(now) {
+	if stored != nil && stored.IsValid(f.o.Now()) {
 		return stored, nil
 	}
+	return f.requestRobots(ctx, origin)
+}
+
+// requestRobots requests an origin's robots.txt and stores the answer.
+func (f *Fetcher) requestRobots(ctx context.Context, origin string) (*Robots, error) {
+	now := f.o.Now()
 	r := &Robots{Origin: origin, FetchedAt: now, State: RobotsUnknown}
 	doc, err := f.get(ctx, origin+"/robots.txt", request{accept: "text/plain", limit: maxDocument})
 	switch {
@@ -121,6 +130,13 @@ type Rules struct {
 type rule struct {
 	pattern string // normalised: "*" matches any text, a final "$" the end
 	allow   bool
+}
+
+// ExcludesUs reports whether the rules name us and allow us nothing at all: "Disallow: /" without any "Allow".
+func (r Rules) ExcludesUs() bool {
+	isAllow := func(r rule) bool { return r.allow }
+	isAll := func(r rule) bool { return !r.allow && (r.pattern == "/" || r.pattern == "/*" || r.pattern == "*") }
+	return r.Own && slices.ContainsFunc(r.rules, isAll) && !slices.ContainsFunc(r.rules, isAllow)
 }
 
 // maxRules is the most rules of a group that are read.

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // Plan says what makes a directory equal to a list.
@@ -58,10 +59,11 @@ type Retirement struct {
 	change postgres.ListingChange
 }
 
-// Note says why a service stays as it is.
+// Note says why a service stays as it is, or is not listed.
 type Note struct {
-	Slug string `json:"slug"`
-	Text string `json:"text"`
+	Slug   string           `json:"slug"` // "" for a service that is not listed
+	Text   string           `json:"text"`
+	OptOut *postgres.OptOut `json:"opt_out,omitempty"` // nil unless the owner of the host opted out
 }
 
 // IsEmpty reports whether the plan changes nothing.
@@ -96,7 +98,9 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 	m := newMatcher(entries, o, has)
 	p := &Plan{Add: []Addition{}, Change: []Change{}, Retire: []Retirement{}, Notes: []Note{}}
 	for i := range entries {
-		if at := m.of[i]; at >= 0 {
+		if o, ok := has.OptOuts[consent.HostOf(entries[i].BaseURL)]; ok {
+			p.refuse(&entries[i], m.of[i], has, o)
+		} else if at := m.of[i]; at >= 0 {
 			p.compare(&entries[i], &has.Services[at], prune)
 		} else {
 			p.add(&entries[i], m.slugs)
@@ -104,8 +108,8 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 	}
 	for i := range has.Services {
 		s := &has.Services[i]
-		if m.claimed[i] || s.Source != SourceFile || s.State == postgres.StateRetired {
-			continue
+		if m.claimed[i] || s.Source != SourceFile || s.State == postgres.StateRetired || s.StateBeforeOptOut != nil {
+			continue // a retired service is published, so one whose owner opted out stays hidden
 		}
 		if !prune {
 			p.Missing++
@@ -123,6 +127,17 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 		return nil, err
 	}
 	return p, nil
+}
+
+// refuse notes that a host opted out. Nothing is listed there, and a service that is listed there already stays as it
+// is.
+func (p *Plan) refuse(e *Entry, at int, has postgres.Listed, o postgres.OptOut) {
+	note := Note{Text: e.BaseURL + " is not listed, because " + o.String(), OptOut: &o}
+	if at >= 0 {
+		note.Slug, note.Text = has.Services[at].Slug, "stays as it is, because "+o.String()
+		p.Unchanged++
+	}
+	p.Notes = append(p.Notes, note)
 }
 
 func (p *Plan) add(e *Entry, slugs map[string]bool) {
@@ -176,13 +191,17 @@ func (p *Plan) compare(e *Entry, s *postgres.DueService, prune bool) {
 		c.Fields = append(c.Fields, FieldChange{"verified", "true", "false"})
 	}
 	p.compareEndpoints(&c, e, s, prune)
+	if s.StateBeforeOptOut != nil && c.change.BaseURL != s.BaseURL { // another host, whose owner did not opt out
+		c.Fields = append(c.Fields, FieldChange{"state", s.State, *s.StateBeforeOptOut})
+		c.change.State = *s.StateBeforeOptOut
+	}
 	if s.State == postgres.StateRetired {
 		if s.Pruned {
 			c.Fields = append(c.Fields, FieldChange{"state", s.State, postgres.StateListed})
 			c.change.State, c.change.Pruned, c.change.Action = postgres.StateListed, false, "resume"
 		} else {
-			p.Notes = append(p.Notes, Note{s.Slug,
-				"stays retired, as the operator decided; tollbook services resume " + s.Slug + " lists it again"})
+			p.Notes = append(p.Notes, Note{Slug: s.Slug,
+				Text: "stays retired, as the operator decided; tollbook services resume " + s.Slug + " lists it again"})
 		}
 	}
 	if len(c.Fields) == 0 {
@@ -215,8 +234,8 @@ func (p *Plan) compareEndpoints(c *Change, e *Entry, s *postgres.DueService, pru
 		}
 		text := listing.DeclaredPath{Method: k.Method, Path: k.Path}.String()
 		if k.LastPaidAt != nil && !prune {
-			p.Notes = append(p.Notes, Note{s.Slug,
-				"keeps endpoint " + text + " and its prices, although the list lacks it; --prune removes both"})
+			p.Notes = append(p.Notes, Note{Slug: s.Slug,
+				Text: "keeps endpoint " + text + " and its prices, although the list lacks it; --prune removes both"})
 			continue
 		}
 		c.Fields = append(c.Fields, FieldChange{"endpoint", text, ""})

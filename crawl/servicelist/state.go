@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // transitions are the states that a service may have before it gets a state.
@@ -18,6 +19,10 @@ var transitions = map[string][]string{
 // ChangeState returns the change that gives a service a state, and whether it has another one now. A change that is not
 // allowed is an error.
 func ChangeState(s *postgres.DueService, to, action string) (c postgres.ListingChange, changes bool, err error) {
+	if s.StateBeforeOptOut != nil {
+		return c, false, fmt.Errorf("%s is hidden, because the owner of %s opted out; tollbook services opt-outs says "+
+			"where, and tollbook services remove %s erases what is stored", s.Slug, consent.HostOf(s.BaseURL), s.Slug)
+	}
 	if s.State == to && !s.Pruned {
 		return c, false, nil
 	}

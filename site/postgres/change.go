@@ -9,13 +9,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/rows"
 )
 
 // Listed is what a directory lists.
 type Listed struct {
-	Services []DueService    // by slug, with their endpoints
-	Erased   map[string]bool // slugs of erased services, which are never given again
+	Services []DueService      // by slug, with their endpoints
+	Erased   map[string]bool   // slugs of erased services, which are never given again
+	OptOuts  map[string]OptOut // by host, as consent.HostOf returns it
 }
 
 // HiddenService is a service that is not published.
@@ -74,6 +76,9 @@ func readListed(ctx context.Context, tx pgx.Tx) (l Listed, err error) {
 	}
 	erased, err := rows.Column[string](ctx, tx, `SELECT slug FROM removed_services`)
 	if err != nil {
+		return l, err
+	}
+	if l.OptOuts, err = consent.Read(ctx, tx); err != nil {
 		return l, err
 	}
 	l.Erased = make(map[string]bool, len(erased))
@@ -143,7 +148,8 @@ func changeListing(ctx context.Context, tx pgx.Tx, c ListingChange, actor string
 		UPDATE services SET name = $2, description = $3, base_url = $4, website_url = $5, category = $6, source = $7,
 			verified_at = CASE WHEN $8 THEN NULL ELSE verified_at END, pruned = $9,
 			listing_state_at = CASE WHEN $10 IN ('', listing_state) THEN listing_state_at ELSE $11 END,
-			listing_state = coalesce(nullif($10, ''), listing_state)
+			listing_state = coalesce(nullif($10, ''), listing_state),
+			state_before_opt_out = CASE WHEN $10 = '' THEN state_before_opt_out END
 		WHERE id = $1`, c.ID, c.Name, c.Description, c.BaseURL, c.WebsiteURL, c.Category, c.Source, c.Unverify,
 		c.Pruned, c.State, now)
 	if violatedConstraint(err) != "" {
@@ -156,7 +162,7 @@ func changeListing(ctx context.Context, tx pgx.Tx, c ListingChange, actor string
 	// also ends the lease of a visit that runs, which would store what was asked before the change
 	batch.Queue(`
 		UPDATE service_states SET next_check_at = CASE WHEN listing_state = 'listed' THEN $2 ELSE $3::timestamptz END
-		FROM services WHERE id = $1 AND service_id = id`, c.ID, now, neverDue)
+		FROM services WHERE id = $1 AND service_id = id`, c.ID, now, consent.NeverDue)
 	batch.Queue(`UPDATE site_facts SET next_at = $2 WHERE service_id = $1`, c.ID, now)
 	batch.Queue(`DELETE FROM endpoints WHERE service_id = $1 AND id = ANY($2::uuid[])`, c.ID, c.RemoveEndpoints)
 	queueEndpoints(batch, c.ID, c.Slug, now, c.Endpoints)

@@ -12,20 +12,22 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
 )
 
 // ErrNotEmpty says that a database contains a directory already.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Directory is what people decided: listed services, facilitators, submissions with their decisions, and erased
-// services. Measurements are no part of it; a crawl and an index repeat them.
+// Directory is what people decided: listed services, facilitators, submissions with their decisions, erased services
+// and opt-outs. Measurements are no part of it; a crawl and an index repeat them.
 type Directory struct {
 	Facilitators []ledger.Facilitator
 	Tokens       []ledger.Token
 	Services     []DirectoryService
 	Submissions  []DirectorySubmission
 	Erased       []ErasedService // oldest first
+	OptOuts      []OptOut        // by host
 }
 
 // DirectoryService is a listed service.
@@ -98,6 +100,9 @@ func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 			if err != nil {
 				return err
 			}
+			if d.OptOuts, err = consent.ReadSorted(ctx, tx); err != nil {
+				return err
+			}
 			if err := d.readServices(ctx, tx); err != nil {
 				return err
 			}
@@ -130,7 +135,7 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	}, `
 		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
 			check_interval, ownership_token,
-			CASE WHEN listing_state = 'listed' THEN '' ELSE listing_state END, listing_state_at, pruned
+			replace(coalesce(state_before_opt_out, listing_state), 'listed', ''), listing_state_at, pruned
 		FROM services ORDER BY slug COLLATE "C"`)
 	if err != nil {
 		return err
@@ -204,20 +209,21 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 
 // Restore writes a directory into an empty database, in one transaction. Its services are due at once, and their
 // endpoints count as first seen now. It returns ErrNotEmpty if the database contains a service, a facilitator, a token,
-// a submission or an erased service.
+// a submission, an erased service or an opt-out.
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// keep others from listing, submitting or deciding until the commit
 		if _, err := tx.Exec(ctx,
 			`LOCK services, submissions, removed_services, facilitators, settlers,
-				tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+				tokens, opt_outs IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		var full bool
 		err := tx.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions)
 				OR EXISTS (SELECT FROM removed_services)
-				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)`).Scan(&full)
+				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)
+				OR EXISTS (SELECT FROM opt_outs)`).Scan(&full)
 		if err != nil {
 			return err
 		}
@@ -238,6 +244,9 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 			if err := restoreService(ctx, tx, s, now); err != nil {
 				return fmt.Errorf("service %s: %w", s.Slug, err)
 			}
+		}
+		if err := consent.Restore(ctx, tx, d.OptOuts, now); err != nil {
+			return err
 		}
 		for _, s := range d.Submissions {
 			if err := restoreSubmission(ctx, tx, s, now); err != nil {
@@ -290,7 +299,7 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	}
 	batch := &pgx.Batch{}
 	if s.State != "" {
-		batch.Queue(`UPDATE service_states SET next_check_at = $2 WHERE service_id = $1`, id, neverDue)
+		batch.Queue(`UPDATE service_states SET next_check_at = $2 WHERE service_id = $1`, id, consent.NeverDue)
 	}
 	for _, a := range s.Audit {
 		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,

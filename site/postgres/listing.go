@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/rows"
 )
 
@@ -26,7 +27,7 @@ var ErrSlugUsed = errors.New("an erased service had this slug, and a slug is nev
 // which is what visits change.
 const (
 	listedColumns = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
-		listing_state, listing_state_at, pruned, check_interval`
+		listing_state, listing_state_at, pruned, state_before_opt_out, check_interval`
 	stateColumns   = `next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
 	serviceColumns = listedColumns + `, ` + stateColumns
 	serviceRows    = `services JOIN service_states state ON state.service_id = services.id`
@@ -51,8 +52,11 @@ func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	})
 }
 
-// AddListing lists a service in a transaction and returns its id, or ErrListed or ErrSlugUsed.
+// AddListing lists a service in a transaction and returns its id, or ErrListed, ErrSlugUsed or an *OptOutError.
 func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error) {
+	if err := consent.Check(ctx, tx, l.BaseURL); err != nil {
+		return 0, err
+	}
 	interval := l.Interval
 	if interval == 0 {
 		interval = 15 * time.Minute
@@ -243,7 +247,7 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
 	if err := db.pool.QueryRow(ctx, `
 		SELECT min(next_check_at), clock_timestamp() FROM service_states WHERE next_check_at < $1`,
-		neverDue.AddDate(-1, 0, 0)).Scan(&next, &now); err != nil {
+		consent.NeverDue.AddDate(-1, 0, 0)).Scan(&next, &now); err != nil {
 		return nil, now, fmt.Errorf("read next due time: %w", err)
 	}
 	return next, now, nil

@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms checks, ledger and polls do not own. It must never judge: status, grades and shares
-// are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
+// It owns the tables that its rooms checks, consent, ledger and polls do not own. It must never judge: status, grades
+// and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
 package postgres
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/polls"
@@ -26,6 +27,7 @@ var ErrNotFound = ledger.ErrNotFound
 // DB is a migrated database.
 type DB struct {
 	*checks.Store
+	*consent.Permissions
 	*ledger.DB
 	*polls.Tables
 	pool *pgxpool.Pool
@@ -51,7 +53,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), ledger.New(pool), polls.New(pool), pool}, nil
+	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/polls"
 	"tollbook/site/postgres/rows"
@@ -22,6 +23,7 @@ type Facts struct {
 	Source   string           // "" for a real directory, else the notice that load.Sample stored
 	Services []ServiceFacts   // by slug, without hidden ones
 	Hidden   []HiddenService  // by slug
+	OptedOut int              // hosts
 	Damaged  []DamagedService // those of Services that have only an ID, a slug and a name
 	checks.DirectoryFacts
 
@@ -95,6 +97,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		return nil, fmt.Errorf("read source: %w", err)
 	}
 	if f.Hidden, err = r.readHidden(ctx); err != nil {
+		return nil, err
+	}
+	if f.OptedOut, err = consent.Count(ctx, r.tx); err != nil {
 		return nil, err
 	}
 	f.Services, err = r.readServices(ctx)

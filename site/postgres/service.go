@@ -22,6 +22,10 @@ type Service struct {
 	StateAt     *time.Time // when the state changed last; nil if it never did
 	Pruned      bool       // retired because a file no longer names it
 
+	// StateBeforeOptOut is the state that the service gets back when its host's opt-out ends; nil without an opt-out.
+	// Until then the service is hidden.
+	StateBeforeOptOut *string
+
 	CheckInterval       time.Duration
 	NextCheckAt         time.Time
 	LastCheckedAt       *time.Time // last visit, also an inconclusive one
@@ -38,9 +42,6 @@ const (
 	StateHidden  = "hidden"
 	StateRetired = "retired"
 )
-
-// neverDue is next_check_at of a service that is not visited.
-var neverDue = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Endpoint is a row of endpoints: a method and path of a service.
 type Endpoint struct {

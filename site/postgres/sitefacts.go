@@ -250,30 +250,6 @@ func (db *DB) RecordDomain(ctx context.Context, domain string, answer *DomainFac
 	return nil
 }
 
-// Robots is an origin's response to a request for robots.txt.
-type Robots struct {
-	Origin    string
-	FetchedAt time.Time
-	State     string // document, none, unknown
-	Body      []byte
-}
-
-// Robots reads the last robots.txt of an origin, nil if it was never requested.
-func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
-	rows, err := db.pool.Query(ctx, `SELECT origin, fetched_at, state, body FROM robots WHERE origin = $1`, origin)
-	if err != nil {
-		return nil, fmt.Errorf("read robots.txt of %s: %w", origin, err)
-	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByPos[Robots])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read robots.txt of %s: %w", origin, err)
-	}
-	return r, nil
-}
-
 // addRobots sets Robots for the services, sorted by id, whose origin has a robots.txt.
 func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 	ids, origins := serviceIDs(due), make([]string, len(due))
@@ -290,23 +266,6 @@ func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 	}
 	for _, id := range have {
 		findService(due, id).Robots = true
-	}
-	return nil
-}
-
-// StoreRobots stores an origin's robots.txt, and deletes those of other origins that are more than a week older.
-func (db *DB) StoreRobots(ctx context.Context, r Robots) error {
-	if r.Body == nil {
-		r.Body = []byte{}
-	}
-	_, err := db.pool.Exec(ctx, `
-		WITH old AS (DELETE FROM robots WHERE fetched_at < $2::timestamptz - interval '7 days' AND origin <> $1)
-		INSERT INTO robots (origin, fetched_at, state, body) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, state = excluded.state,
-			body = excluded.body`,
-		r.Origin, r.FetchedAt, r.State, r.Body)
-	if err != nil {
-		return fmt.Errorf("store robots.txt of %s: %w", r.Origin, err)
 	}
 	return nil
 }

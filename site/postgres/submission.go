@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/consent"
+	"tollbook/site/submission"
 )
 
 // Classes of advisory locks, in the order in which a transaction takes them, so that no two wait for each other. Two
@@ -46,9 +48,10 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 }
 
 // ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
-// key. Besides errors of the database it returns site.ErrNoDatabase, site.ErrKeyReused, *site.SubmissionLimitError and
-// *site.DuplicateError. Submissions of one client, and of one domain, are processed one after the other, and so are all
-// of them from the check of r.MaxPending to the commit. So parallel requests cannot exceed a limit.
+// key. Besides errors of the database it returns site.ErrNoDatabase, site.ErrKeyReused, *site.SubmissionLimitError,
+// *site.DuplicateError and, for a host that opted out, *submission.Error. Submissions of one client, and of one domain,
+// are processed one after the other, and so are all of them from the check of r.MaxPending to the commit. So parallel
+// requests cannot exceed a limit.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {
@@ -163,9 +166,14 @@ func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Ti
 	return err
 }
 
-// checkDuplicate refuses an address that is listed or waits for review, by http or https, and a domain with too many
-// pending submissions.
+// checkDuplicate refuses an address that is listed or waits for review, by http or https, a host that opted out, and a
+// domain with too many pending submissions.
 func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
+	if err := consent.Check(ctx, tx, r.URL); errors.As(err, new(*OptOutError)) {
+		return &submission.Error{Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + err.Error()}}}
+	} else if err != nil {
+		return err
+	}
 	var listed, pending bool
 	var waiting int
 	err := tx.QueryRow(ctx, `

@@ -1,6 +1,9 @@
 package postgres
 
-import "tollbook/site/postgres/checks"
+import (
+	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/consent"
+)
 
 // Package checks describes the types of visits and of their facts. Callers of DB and Reader find them here.
 type (
@@ -23,4 +26,11 @@ type (
 	PriceSpan      = checks.PriceSpan
 	Rollup         = checks.Rollup
 	Visit          = checks.Visit
+)
+
+// Package consent describes what hosts allow.
+type (
+	OptOut      = consent.OptOut
+	OptOutError = consent.Error
+	Robots      = consent.Robots
 )

@@ -250,6 +250,8 @@ var All = []Route{
 		About: "The formula of every judgment, so that anybody can repeat it."},
 	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html",
 		About: "How to check a snapshot's checksums and signature, and how to recompute a figure."},
+	{Name: "owners-page", Pattern: "/owners", Rule: RuleLiteral, Ext: ".html",
+		About: "How the owner of a service corrects what is shown, and has a host left out."},
 	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html",
 		About: "How to host a directory, and what each way costs."},
 	{Name: "operations-page", Pattern: "/operations", Rule: RuleLiteral, Ext: ".html",

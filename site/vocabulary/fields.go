@@ -371,6 +371,7 @@ var serviceFields = map[string]Field{
 	"total_services":          {About: "Number of listed services"},
 	"total_endpoints":         {About: "Number of active endpoints"},
 	"total_networks":          {About: "Number of main networks on which services accept payment"},
+	"opted_out":               {About: "Number of hosts that are left out because their owners want it"},
 	"total_testnets":          {About: "Number of test networks on which services accept payment"},
 	"avg_uptime_24h":          {About: "Mean of the services' 24-hour uptime, as a percentage", Max: 100},
 	"avg_uptime_7d":           {About: "Mean of the services' 7-day uptime, as a percentage", Max: 100},

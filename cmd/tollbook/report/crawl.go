@@ -17,6 +17,7 @@ func Crawl(w io.Writer, r crawl.Report, g crawl.GatherReport, s *crawl.Synthesis
 			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline,
 			"inconclusive": r.Inconclusive, "changes": r.Changes, "seconds": r.Took.Seconds(),
 			"sites": g.Sites, "sites_unseen": g.Unseen, "endpoints_added": g.Endpoints, "domains": g.Domains,
+			"opted_out": g.OptedOut,
 		}
 		if s != nil {
 			fields["synthesis"] = s
@@ -26,8 +27,17 @@ func Crawl(w io.Writer, r crawl.Report, g crawl.GatherReport, s *crawl.Synthesis
 	_, err := fmt.Fprintf(w, "%d services visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; "+
 		"%d changes\n%d sites read, %d failed: %d new endpoints; %d domains looked up\n%s",
 		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes,
-		g.Sites, g.Unseen, g.Endpoints, g.Domains, synthesisLine(s))
+		g.Sites, g.Unseen, g.Endpoints, g.Domains, optedOutLine(g)+synthesisLine(s))
 	return err
+}
+
+// optedOutLine returns a line on hosts that opted out, "" if none did.
+func optedOutLine(g crawl.GatherReport) string {
+	if g.OptedOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d readings found that an owner opted out; tollbook services opt-outs lists the hosts\n",
+		g.OptedOut)
 }
 
 // synthesisLine returns a line on the questions of a round, "" without a model.

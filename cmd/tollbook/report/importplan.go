@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tollbook/crawl"
 	"tollbook/site/invisible"
+	"tollbook/site/postgres"
 )
 
 // ImportPlan prints what an import of a catalogue would change.
@@ -21,6 +23,7 @@ func ImportPlan(w io.Writer, p crawl.ImportPlan, asJSON bool) error {
 	for _, s := range p.Added {
 		fmt.Fprintf(w, "+ %s gets %s\n", s.Slug, invisible.Drop(strings.Join(s.Endpoints, ", ")))
 	}
+	printRefused(w, p.OptedOut)
 	_, err := fmt.Fprintf(w, "%d services would be listed, %d would get endpoints, %d have an address that is never "+
 		"visited\n", len(p.New), len(p.Added), p.Refused)
 	return err
@@ -29,11 +32,20 @@ func ImportPlan(w io.Writer, p crawl.ImportPlan, asJSON bool) error {
 // Import prints what an import from a URL changed.
 func Import(w io.Writer, r crawl.ImportReport, asJSON bool) error {
 	if asJSON {
-		return JSON(w, map[string]int{
+		return JSON(w, map[string]any{
 			"listed": r.Listed, "known": r.Existing, "endpoints": r.Endpoints, "refused": r.Refused,
+			"opted_out": slices.Concat([]postgres.OptOut{}, r.OptedOut),
 		})
 	}
+	printRefused(w, r.OptedOut)
 	_, err := fmt.Fprintf(w, "%d services listed; %d were listed already and got %d new endpoints; %d have an address "+
 		"that is never visited. Next: tollbook crawl visits them\n", r.Listed, r.Existing, r.Endpoints, r.Refused)
 	return err
+}
+
+// printRefused prints why hosts that opted out are not listed.
+func printRefused(w io.Writer, list []postgres.OptOut) {
+	for _, o := range list {
+		fmt.Fprintf(w, "! %s is not listed, because %s\n", o.Host, invisible.Drop(o.String()))
+	}
 }

@@ -42,6 +42,9 @@ func Services(w io.Writer, services []postgres.Service, asJSON bool) error {
 		if s.State != postgres.StateListed {
 			shown = s.State
 		}
+		if s.StateBeforeOptOut != nil {
+			shown = "opted out"
+		}
 		t.Row(s.Slug, shown, s.Category, last, s.BaseURL)
 	}
 	return t.Flush()
@@ -56,6 +59,7 @@ type serviceLine struct {
 	LastCheckedAt *site.Time `json:"last_checked_at"`
 	NextCheckAt   *site.Time `json:"next_check_at"` // null unless it is visited
 	ListingState  string     `json:"listing_state"` // listed, paused, hidden or retired
+	OptedOut      bool       `json:"opted_out"`     // hidden, because the owner of its host opted out
 }
 
 func serviceLines(services []postgres.Service) []serviceLine {
@@ -65,6 +69,7 @@ func serviceLines(services []postgres.Service) []serviceLine {
 		lines[i] = serviceLine{
 			Slug: s.Slug, Name: s.Name, State: state(s), BaseURL: s.BaseURL, Category: s.Category,
 			LastCheckedAt: timeOrNull(s.LastCheckedAt), NextCheckAt: nextVisit(s), ListingState: s.State,
+			OptedOut: s.StateBeforeOptOut != nil,
 		}
 	}
 	return lines
@@ -85,6 +90,7 @@ type Service struct {
 	NextCheckAt         *site.Time `json:"next_check_at"` // null unless it is visited
 	ListingState        string     `json:"listing_state"` // listed, paused, hidden or retired
 	ListingStateAt      *site.Time `json:"listing_state_at"`
+	OptedOut            bool       `json:"opted_out"` // hidden, because the owner of its host opted out
 	LastCheckedAt       *site.Time `json:"last_checked_at"`
 	LastStatus          *string    `json:"last_status"`
 	LastSuccessAt       *site.Time `json:"last_success_at"`
@@ -131,6 +137,7 @@ func NewService(s *postgres.DueService, prices []postgres.Price) Service {
 		Category: s.Category, Source: s.Source, CreatedAt: site.NewTime(s.CreatedAt),
 		VerifiedAt: timeOrNull(s.VerifiedAt), CheckSeconds: int64(s.CheckInterval / time.Second),
 		NextCheckAt: nextVisit(&s.Service), ListingState: s.State, ListingStateAt: timeOrNull(s.StateAt),
+		OptedOut:      s.StateBeforeOptOut != nil,
 		LastCheckedAt: timeOrNull(s.LastCheckedAt),
 		LastStatus:    s.LastStatus, LastSuccessAt: timeOrNull(s.LastSuccessAt),
 		ConsecutiveFailures: s.ConsecutiveFailures, FailingSince: timeOrNull(s.FailingSince),
@@ -175,7 +182,10 @@ func (s *Service) Print(w io.Writer, asJSON bool) error {
 	t.Row("Verified", orNever(s.VerifiedAt))
 	t.Row("Last visit", orNever(s.LastCheckedAt)+", "+orDash(s.LastStatus))
 	t.Row("Last paid", orNever(s.LastSuccessAt))
-	if s.ListingState != postgres.StateListed {
+	if s.OptedOut {
+		t.Row("State", fmt.Sprintf("opted out by its owner since %s; tollbook services opt-outs says where",
+			orNever(s.ListingStateAt)))
+	} else if s.ListingState != postgres.StateListed {
 		t.Row("State", fmt.Sprintf("%s since %s; tollbook services resume %s lists it again", s.ListingState,
 			orNever(s.ListingStateAt), s.Slug))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -76,6 +77,9 @@ EXIT STATUS
 				e.Source = "imported:operator" // no file may retire it
 				return e, nil
 			}, func(p *servicelist.Plan) error {
+				if len(p.Notes) > 0 && p.Notes[0].OptOut != nil {
+					return errors.New(strings.TrimSpace(p.Notes[0].Slug + " " + p.Notes[0].Text))
+				}
 				if len(p.Add) == 0 {
 					return errors.New("the service is listed already; tollbook services list shows its slug, and " +
 						"tollbook services edit changes it")

@@ -26,7 +26,7 @@ func printPlan(w io.Writer, p *servicelist.Plan, l *List) error {
 		fmt.Fprintf(w, "- %s %s: retired, because %s lacks it\n", r.Slug, invisible.Drop(r.URL), l.Name)
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(w, "! %s %s\n", n.Slug, invisible.Drop(n.Text))
+		fmt.Fprintf(w, "! %s\n", strings.TrimSpace(n.Slug+" "+invisible.Drop(n.Text)))
 	}
 	if p.Missing > 0 {
 		fmt.Fprintf(w, "! %s listed that %s lacks; --prune retires what an earlier file listed\n",

@@ -43,7 +43,8 @@ func newServicesListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List all services with their state",
 		Long: `List prints the listed services: a table with the result of the last visit (online, degraded, offline or
-unknown), or JSON. The status that readers see is judged from many visits, by build.
+unknown) or the reason why there is none (paused, hidden, retired, opted out), or JSON. The status that readers see is
+judged from many visits, by build.
 
 EXIT STATUS
 

@@ -102,6 +102,7 @@ const (
 	submissionsEvery, submissionsLimit = 15 * time.Second, 5 * time.Minute
 	synthesisEvery, synthesisLimit     = time.Minute, 30 * time.Minute
 	ownersEvery, ownersLimit           = 24 * time.Hour, 6 * time.Hour
+	optOutsEvery, optOutsLimit         = 15 * time.Minute, time.Hour // asks the hosts that are due, each once a day
 	pollsLimit                         = 30 * time.Minute
 	indexLimit                         = 15 * time.Minute
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
@@ -121,6 +122,12 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 		Name: "owners", Every: ownersEvery, Limit: ownersLimit,
 		Do: func(ctx context.Context) error {
 			_, err := w.crawler.RecheckOwners(ctx, "schedule")
+			return err
+		},
+	}, {
+		Name: "opt-outs", Every: optOutsEvery, Limit: optOutsLimit,
+		Do: func(ctx context.Context) error {
+			_, err := w.crawler.RecheckOptOuts(ctx)
 			return err
 		},
 	}, {

@@ -7,8 +7,14 @@ CREATE TABLE opt_outs (
     host       text PRIMARY KEY,     -- lower case, with a port if it is not the scheme's own
     since      timestamptz NOT NULL, -- when the wish was first read
     read_at    timestamptz NOT NULL, -- when it was last read
-    document   text NOT NULL         -- path of the document that says so, as in "/robots.txt"
+    document   text NOT NULL,        -- URL of the document that says so
+    next_at    timestamptz NOT NULL  -- of the next reading; while a worker reads, the end of its lease
 );
+CREATE INDEX ON opt_outs (next_at);
+-- A service of such a host is hidden. This is the state that it had before, and gets back when the opt-out ends.
+ALTER TABLE services
+    ADD state_before_opt_out text CHECK (state_before_opt_out IS NULL
+        OR state_before_opt_out IN ('listed', 'paused', 'hidden', 'retired') AND listing_state = 'hidden');
 
 -- Answers of facilitators to GET /supported and GET /health at their facilitator_url. A row of the three tables below
 -- is deleted 90 days after it was last true.
@@ -66,4 +72,5 @@ ALTER TABLE settlers ADD accepted boolean NOT NULL DEFAULT false; -- by the oper
 ---- create above / drop below ----
 ALTER TABLE settlers DROP accepted;
 DROP TABLE facilitator_signers, facilitator_kinds, facilitator_poll_days, facilitator_polls;
+ALTER TABLE services DROP state_before_opt_out;
 DROP TABLE opt_outs;

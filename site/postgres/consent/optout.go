@@ -1,0 +1,215 @@
+package consent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
+)
+
+// OptOut says that the owner of a host wants it to be left out of the directory.
+type OptOut struct {
+	Host     string    `json:"host"`     // as HostOf returns it
+	Document string    `json:"document"` // URL of the document that says so
+	Since    time.Time `json:"since"`    // when the wish was first read
+	ReadAt   time.Time `json:"read_at"`  // when it was last read
+}
+
+// String says in words why nothing of the host is listed.
+func (o OptOut) String() string {
+	return fmt.Sprintf("the owner of %s opted out: %s has said so since %s; the host may be listed when that is gone, "+
+		"which is checked once a day", o.Host, o.Document, o.Since.UTC().Format("2006-01-02"))
+}
+
+// Error is the error of listing a service on a host that opted out.
+type Error struct{ OptOut OptOut }
+
+func (e *Error) Error() string { return e.OptOut.String() }
+
+// HostOf returns the host of a base URL in lower case, with its port unless that is the scheme's own.
+func HostOf(base string) string {
+	_, host, _ := strings.Cut(base, "://")
+	host, _, _ = strings.Cut(host, "/")
+	return strings.ToLower(host)
+}
+
+// hostOf is HostOf in SQL, of the column base_url.
+const hostOf = `lower(split_part(split_part(base_url, '://', 2), '/', 1))`
+
+const optOutColumns = `host, document, since, read_at`
+
+// Read returns all opt-outs by host.
+func Read(ctx context.Context, q rows.Querier) (map[string]OptOut, error) {
+	list, err := readList(ctx, q, ``)
+	byHost := make(map[string]OptOut, len(list))
+	for _, o := range list {
+		byHost[o.Host] = o
+	}
+	return byHost, err
+}
+
+// Check returns an *Error if the host of a base URL opted out.
+func Check(ctx context.Context, q rows.Querier, base string) error {
+	list, err := readList(ctx, q, `WHERE host = $1`, HostOf(base))
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return &Error{list[0]}
+}
+
+func readList(ctx context.Context, q rows.Querier, where string, args ...any) ([]OptOut, error) {
+	result, err := q.Query(ctx, `SELECT `+optOutColumns+` FROM opt_outs `+where+` ORDER BY host COLLATE "C"`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read opt-outs: %w", err)
+	}
+	list, err := pgx.CollectRows(result, pgx.RowToStructByPos[OptOut])
+	if err != nil {
+		return nil, fmt.Errorf("read opt-outs: %w", err)
+	}
+	return list, nil
+}
+
+// ReadSorted returns all opt-outs, sorted by host.
+func ReadSorted(ctx context.Context, q rows.Querier) ([]OptOut, error) { return readList(ctx, q, ``) }
+
+// OptOuts returns all opt-outs, sorted by host.
+func (p *Permissions) OptOuts(ctx context.Context) ([]OptOut, error) { return ReadSorted(ctx, p.pool) }
+
+// Count returns how many hosts opted out.
+func Count(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	if err := tx.QueryRow(ctx, `SELECT count(*) FROM opt_outs`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count opt-outs: %w", err)
+	}
+	return n, nil
+}
+
+// TakeOptOuts leases up to limit opt-outs whose document is due to be read again, the longest overdue first. If the
+// process dies, a document is due again when its lease ends.
+func (p *Permissions) TakeOptOuts(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]OptOut,
+	error) {
+	result, err := p.pool.Query(ctx, `
+		UPDATE opt_outs SET next_at = $1::timestamptz + $2::interval
+		WHERE host IN (
+			SELECT host FROM opt_outs WHERE next_at <= $1 ORDER BY next_at, host LIMIT $3 FOR UPDATE SKIP LOCKED
+		)
+		RETURNING `+optOutColumns, now, lease, limit)
+	if err != nil {
+		return nil, fmt.Errorf("take due opt-outs: %w", err)
+	}
+	due, err := pgx.CollectRows(result, pgx.RowToStructByPos[OptOut])
+	if err != nil {
+		return nil, fmt.Errorf("take due opt-outs: %w", err)
+	}
+	return due, nil
+}
+
+// PostponeOptOut stores when the document of an opt-out is to be read again.
+func (p *Permissions) PostponeOptOut(ctx context.Context, host string, next time.Time) error {
+	if _, err := p.pool.Exec(ctx, `UPDATE opt_outs SET next_at = $2 WHERE host = $1`, host, next); err != nil {
+		return fmt.Errorf("postpone the opt-out of %s: %w", host, err)
+	}
+	return nil
+}
+
+// RecordOptOut stores an opt-out that was read at o.ReadAt, hides the services of its host, and returns the slugs of
+// those that it hid. An opt-out that is stored already keeps its Since.
+func (p *Permissions) RecordOptOut(ctx context.Context, o OptOut, next time.Time) (hidden []string, err error) {
+	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		if err := lockHost(ctx, tx, o.Host); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO opt_outs (host, document, since, read_at, next_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (host) DO UPDATE SET document = excluded.document, read_at = excluded.read_at,
+				next_at = excluded.next_at`, o.Host, o.Document, o.Since, o.ReadAt, next)
+		if err != nil {
+			return err
+		}
+		if hidden, err = hide(ctx, tx, o); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO audit (at, actor, action, service_id, detail)
+			SELECT $2, 'owner', 'opt-out', id, $3 FROM services WHERE slug = ANY($1) ORDER BY id`,
+			hidden, o.ReadAt, o.Document)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store the opt-out of %s: %w", o.Host, err)
+	}
+	return hidden, nil
+}
+
+// lockHost locks the services of a host until the transaction ends, in the order of package postgres.
+func lockHost(ctx context.Context, tx pgx.Tx, host string) error {
+	_, err := tx.Exec(ctx, `
+		SELECT FROM service_states WHERE service_id IN (SELECT id FROM services WHERE `+hostOf+` = $1)
+		ORDER BY service_id FOR NO KEY UPDATE`, host)
+	return err
+}
+
+// hide hides the services of a host that opted out, and ends the leases of visits that run.
+func hide(ctx context.Context, tx pgx.Tx, o OptOut) ([]string, error) {
+	return rows.Column[string](ctx, tx, `
+		WITH hidden AS (
+			UPDATE services SET state_before_opt_out = listing_state, listing_state = 'hidden', listing_state_at = $2
+			WHERE `+hostOf+` = $1 AND state_before_opt_out IS NULL
+			RETURNING id, slug
+		), stopped AS (
+			UPDATE service_states SET next_check_at = $3 WHERE service_id IN (SELECT id FROM hidden)
+		)
+		SELECT slug FROM hidden ORDER BY slug COLLATE "C"`, o.Host, o.ReadAt, NeverDue)
+}
+
+// EndOptOut deletes the opt-out of a host. Its services get the states that they had before, and those that are listed
+// are due at once. It returns the slugs of these services.
+func (p *Permissions) EndOptOut(ctx context.Context, host string, now time.Time) (shown []string, err error) {
+	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		if err := lockHost(ctx, tx, host); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM opt_outs WHERE host = $1`, host); err != nil {
+			return err
+		}
+		shown, err = rows.Column[string](ctx, tx, `
+			WITH shown AS (
+				UPDATE services SET listing_state = state_before_opt_out, state_before_opt_out = NULL,
+					listing_state_at = $2
+				WHERE `+hostOf+` = $1 AND state_before_opt_out IS NOT NULL
+				RETURNING id, slug, listing_state
+			), due AS (
+				UPDATE service_states SET next_check_at = $2
+				WHERE service_id IN (SELECT id FROM shown WHERE listing_state = 'listed')
+			), audited AS (
+				INSERT INTO audit (at, actor, action, service_id, detail)
+				SELECT $2, 'owner', 'end of opt-out', id, '' FROM shown
+			)
+			SELECT slug FROM shown ORDER BY slug COLLATE "C"`, host, now)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("end the opt-out of %s: %w", host, err)
+	}
+	return shown, nil
+}
+
+// Restore inserts the opt-outs of an exported directory and hides the services of their hosts. Each document is due to
+// be read at once.
+func Restore(ctx context.Context, tx pgx.Tx, list []OptOut, now time.Time) error {
+	for _, o := range list {
+		_, err := tx.Exec(ctx,
+			`INSERT INTO opt_outs (host, document, since, read_at, next_at) VALUES ($1, $2, $3, $4, $5)`,
+			o.Host, o.Document, o.Since, o.ReadAt, now)
+		if err == nil {
+			_, err = hide(ctx, tx, o)
+		}
+		if err != nil {
+			return fmt.Errorf("opt-out of %s: %w", o.Host, err)
+		}
+	}
+	return nil
+}
