@@ -147,7 +147,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/tollbook/directory": {
 		ours: []string{"cmd/tollbook/redact", "cmd/tollbook/usage", "cmd/tollbook/version", "output", "site",
-			"site/display", "site/routes", "site/serve", "site/x402"},
+			"site/display", "site/routes", "site/serve", "site/serve/inprocess", "site/x402"},
 	},
 	"cmd/tollbook/reader": {
 		ours: []string{
@@ -300,6 +300,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/klauspost/compress"},
 	},
 	"site/serve/client":        {},
+	"site/serve/inprocess":     {},
 	"site/serve/connection":    {ours: []string{"site/serve/client"}, modules: []string{"golang.org/x/sys"}},
 	"site/serve/edge":          {ours: []string{"site", "site/best", "site/routes", "site/search", "site/serve"}},
 	"site/serve/edge/edgetest": {ours: []string{"site/testgate"}},
@@ -316,7 +317,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/invisible",
 			"site/listing",
 			"site/lookup",
-			"site/routes", "site/suggestion",
+			"site/routes", "site/serve/inprocess",
+			"site/suggestion",
 			"site/x402",
 		},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
@@ -593,6 +595,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	"output/objects": {
 		ours:    []string{"output/archive"},
 		modules: []string{"github.com/minio/minio-go/v7", "golang.org/x/sys", "golang.org/x/sync"},
+	},
+	"build/buildtest": {
+		ours: []string{"build", "crawl/sample", "output", "render", "site/postgres", "site/postgres/load",
+			"site/postgres/postgrestest", "site/serve"},
 	},
 	"output/outputtest": {ours: []string{"site/testgate"}, modules: []string{"github.com/minio/minio-go/v7"}},
 }

@@ -22,6 +22,7 @@ import (
 	"tollbook/output"
 	"tollbook/site/routes"
 	"tollbook/site/serve"
+	"tollbook/site/serve/inprocess"
 )
 
 const (
@@ -99,7 +100,7 @@ func openFolder(public string) (*Reader, error) {
 	snap.Release()
 	handler := serve.NewHandler(serve.Options{Source: source})
 	base := &url.URL{Scheme: "http", Host: "localhost"}
-	return newReader(base, public, handlerTransport{handler}, func() { source.Close() }), nil
+	return newReader(base, public, inprocess.Transport{Handler: handler}, func() { source.Close() }), nil
 }
 
 func newReader(base *url.URL, name string, transport http.RoundTripper, closer func()) *Reader {

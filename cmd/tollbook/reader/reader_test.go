@@ -45,6 +45,7 @@ func TestCommands(t *testing.T) {
 			checkTerminal(t, got)
 		})
 	}
+	t.Run("three users", func(t *testing.T) { testFindAsUsers(t, w) })
 	if *update {
 		if err := os.WriteFile(file, txtar.Format(golden), 0o644); err != nil {
 			t.Fatal(err)

@@ -94,7 +94,7 @@ func calls(t *testing.T, w *world) []toolCall {
 func (w *world) get(t *testing.T, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	w.reader.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, target, nil))
+	w.Handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, target, nil))
 	return recorder
 }
 
@@ -435,7 +435,7 @@ func testHealthAndSwap(t *testing.T, w *world) {
 		t.Errorf("%s\nlacks the bytes of /v1/stats", got.StructuredContent)
 	}
 	checkSchema(t, Health{}, got.StructuredContent)
-	second := w.build(t, moment.Add(15*time.Minute))
+	second := w.Build(t, moment.Add(15*time.Minute))
 	// a source checks for a new snapshot once a second
 	for deadline := time.Now().Add(3 * time.Minute); health().Ready.Snapshot != second; {
 		if time.Now().After(deadline) {

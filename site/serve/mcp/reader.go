@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/serve/inprocess"
 )
 
 // maxAnswer is the maximum size of a response in bytes. Agents cannot use larger ones.
@@ -21,31 +22,15 @@ type reader struct {
 	logger  *slog.Logger
 }
 
-// answer records a response of the handler.
+// answer is a response of the handler.
 type answer struct {
 	code   int
 	header http.Header
 	body   bytes.Buffer
-	over   bool // the response is larger than maxAnswer
-}
-
-// Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(code int) { a.code = code }
-
-// Write implements http.ResponseWriter.
-func (a *answer) Write(b []byte) (int, error) {
-	if a.over = a.over || a.body.Len()+len(b) > maxAnswer; a.over {
-		return 0, fmt.Errorf("answer of more than %d bytes", maxAnswer)
-	}
-	return a.body.Write(b)
 }
 
 // ask sends a GET request for an escaped path.
 func (r reader) ask(ctx context.Context, path, query string) *answer {
-	a := &answer{code: http.StatusOK, header: http.Header{}}
 	target := path
 	if query != "" {
 		target += "?" + query
@@ -55,14 +40,13 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 			Message: "this is not a valid request"})
 	}
-	req.RequestURI = target
-	r.handler.ServeHTTP(a, req)
-	if a.over {
+	w := inprocess.Ask(r.handler, req, maxAnswer)
+	if w.IsOver {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 			Message: fmt.Sprintf("the response has more than %d bytes; request fewer rows, or use GET %s of the API",
 				maxAnswer, target)})
 	}
-	return a
+	return &answer{code: w.Code, header: w.Header, body: w.Body}
 }
 
 // failed returns the response for an error.
