@@ -153,12 +153,12 @@ func readX402Scan(doc []byte) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	data, paging := top, top.child("pagination")
-	if paging == nil {
+	data, window := top, top.child("pagination")
+	if window == nil {
 		if data, err = resultOf(doc); err != nil {
 			return Page{}, err
 		}
-		paging = data
+		window = data
 	}
 	list, err := data.needList("items", "data")
 	if err != nil {
@@ -178,8 +178,8 @@ func readX402Scan(doc []byte) (Page, error) {
 			row.Tags = tagsOf(o)
 		}
 	})
-	p.Total = paging.number("total_count", "total")
-	more := cmp.Or(string(paging.get("hasNextPage")), string(paging.get("has_next_page")))
+	p.Total = window.number("total_count", "total")
+	more := cmp.Or(string(window.get("hasNextPage")), string(window.get("has_next_page")))
 	p.Last = more == "false"
 	return p, nil
 }

@@ -11,7 +11,8 @@ import (
 // pagesAbout are the hosts of pages about services: code, packages, posts, chats and explorers. Links to them name no
 // service.
 var pagesAbout = []string{
-	"github.com", "gitlab.com", "github.io", "githubusercontent.com", "npmjs.com", "pypi.org", "crates.io", "pkg.go.dev",
+	"github.com", "gitlab.com", "github.io", "githubusercontent.com", "npmjs.com", "pypi.org", "crates.io",
+	"pkg.go.dev",
 	"hub.docker.com", "huggingface.co", "x.com", "twitter.com", "t.me", "discord.gg", "discord.com", "youtube.com",
 	"youtu.be", "medium.com", "dev.to", "reddit.com", "linkedin.com", "arxiv.org", "wikipedia.org", "mozilla.org",
 	"ietf.org", "ethereum.org", "etherscan.io", "basescan.org", "solscan.io", "shields.io", "smithery.ai", "glama.ai",
@@ -24,7 +25,8 @@ func readMarkdownList(doc []byte) (Page, error) {
 	if !utf8.Valid(doc) || bytes.IndexByte(doc, 0) >= 0 {
 		return Page{}, fmt.Errorf("%w: it is no text", ErrShape)
 	}
-	if start := bytes.ToLower(bytes.TrimSpace(doc[:min(len(doc), 200)])); bytes.HasPrefix(start, []byte("<!doctype html")) ||
+	if start := bytes.ToLower(bytes.TrimSpace(doc[:min(len(doc), 200)])); bytes.HasPrefix(start,
+		[]byte("<!doctype html")) ||
 		bytes.HasPrefix(start, []byte("<html")) {
 		return Page{}, fmt.Errorf("%w: it is an HTML page", ErrShape)
 	}
@@ -74,6 +76,11 @@ func isListed(text string) bool {
 // addLink adds the service of a line. A line without a link is no entry.
 func addLink(p *Page, line []byte, text, heading string) {
 	e := entries{page: p, raw: line}
+	if len(p.Rows) == MaxRows {
+		e.skip(TooLarge, "")
+		p.Entries++
+		return
+	}
 	links := linksOf(text)
 	if len(links) == 0 {
 		return

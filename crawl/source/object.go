@@ -180,7 +180,8 @@ func webURL(s string) (address, reason string) {
 		return "", BadURL
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.User != nil || strings.Trim(u.Hostname(), ".") == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.User != nil || strings.Trim(u.Hostname(), ".") == "" ||
+		u.Scheme != "http" && u.Scheme != "https" {
 		return "", BadURL
 	}
 	for _, r := range s {
@@ -224,10 +225,12 @@ func join(base, path string) string {
 	return strings.TrimRight(base, "/") + "/" + strings.TrimLeft(path, "/")
 }
 
-// entries calls read with each entry of a list, until it is longer than any real source.
+// entries adds the entries of a list to a page.
 type entries struct {
-	page *Page
-	raw  json.RawMessage // the entry that is read
+	page   *Page
+	raw    json.RawMessage // the entry that is read
+	digest [32]byte        // of raw, once a row needs it
+	at     int             // entry that digest belongs to, plus one
 }
 
 // readList returns the page of a list's entries. read calls e.add for each resource of an entry, or e.skip.
@@ -269,7 +272,10 @@ func (e *entries) add(r Row) {
 		return
 	}
 	r.Site = r.Site || r.Type == HTTP && isRoot(address)
-	r.URL, r.Entry, r.Digest = address, e.page.Entries, sha256.Sum256(e.raw)
+	if e.at != e.page.Entries+1 { // an entry may have thousands of rows
+		e.digest, e.at = sha256.Sum256(e.raw), e.page.Entries+1
+	}
+	r.URL, r.Entry, r.Digest = address, e.page.Entries, e.digest
 	e.page.Rows = append(e.page.Rows, r)
 }
 

@@ -22,7 +22,7 @@ const (
 	MaxBytes   = 16 << 20  // of one answer
 	MaxEntry   = 1 << 20   // bytes of an entry of an answer
 	MaxTotal   = 1 << 30   // bytes of all answers of a walk
-	MaxKept    = 256 << 20 // bytes of all rows of a walk
+	MaxStored  = 256 << 20 // bytes of all rows of a walk
 	MaxRows    = 250_000   // rows that a walk returns, each resource once
 	MaxPages   = 3_000     // requests of a walk
 	MaxSkipped = 1_000     // skipped entries that a page or a walk describes; more are only counted
@@ -54,7 +54,7 @@ type Row struct {
 	Method      string // upper case; "" if the source does not say
 	Type        string // HTTP or MCP
 	Tool        string // name of the MCP tool, "" for none
-	Site        bool   // whether URL is a service's base URL or page and not an endpoint
+	Site        bool   // whether URL is a service's base URL or page; its endpoints are unknown
 	Template    string // route template of which URL is an instance; "" for none
 	Protocol    string // X402, MPP or L402; "" if the source does not say
 	Service     string // name of the service, "" for none

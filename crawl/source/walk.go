@@ -29,7 +29,7 @@ const (
 	Repeats      End = "repeats"        // the source sends the same entries or cursors again
 	TooManyRows  End = "too-many-rows"  // MaxRows or more
 	TooManyPages End = "too-many-pages" // more than MaxPages
-	TooManyBytes End = "too-many-bytes" // more than MaxTotal or MaxKept
+	TooManyBytes End = "too-many-bytes" // more than MaxTotal or MaxStored
 )
 
 // Walk reads a whole source, page by page:
@@ -47,6 +47,7 @@ type Walk struct {
 	kind    Kind
 	address *url.URL
 	check   func(*url.URL) error
+	limits  limits
 
 	at      Position
 	ended   End
@@ -82,10 +83,17 @@ type Result struct {
 // Complete reports whether the result has all that the source lists. Only then a missing row was dropped.
 func (r *Result) Complete() bool { return r.End == Finished }
 
+// limits are those of a walk.
+type limits struct {
+	rows, pages   int
+	total, stored int64
+}
+
 // NewWalk returns the walk of a source at an address. check returns an error for a URL that must not be visited, as
 // the guard's CheckURL does; nil accepts all.
 func NewWalk(kind Kind, address *url.URL, check func(*url.URL) error) *Walk {
-	return &Walk{kind: kind, address: address, check: check, seen: map[Identity]place{}, cursors: map[string]bool{}}
+	return &Walk{kind: kind, address: address, check: check, seen: map[Identity]place{}, cursors: map[string]bool{},
+		limits: limits{MaxRows, MaxPages, MaxTotal, MaxStored}}
 }
 
 // Next returns the next request, or nil at the end of the walk.
@@ -163,7 +171,7 @@ func (w *Walk) add(p Page) {
 			continue
 		}
 		w.stored += row.size()
-		if len(w.result.Rows) == MaxRows || w.stored > MaxKept {
+		if len(w.result.Rows) == w.limits.rows || w.stored > w.limits.stored {
 			return // end says so
 		}
 		w.seen[id] = place{len(w.result.Rows), w.result.Pages}
@@ -194,9 +202,9 @@ func (w *Walk) skip(s Skip) {
 // end returns why the walk ends after a page, or "" if it goes on.
 func (w *Walk) end(p Page) End {
 	switch {
-	case len(w.result.Rows) == MaxRows:
+	case len(w.result.Rows) == w.limits.rows:
 		return TooManyRows
-	case w.stored > MaxKept || w.bytes > MaxTotal:
+	case w.stored > w.limits.stored || w.bytes > w.limits.total:
 		return TooManyBytes
 	case !w.kind.IsPaged() || p.Last || p.Total != nil && w.at.Offset >= *p.Total:
 		return Finished
@@ -217,7 +225,7 @@ func (w *Walk) end(p Page) End {
 		return Finished // the source ignores where a page begins and sends everything in each answer
 	case w.stale == maxStale:
 		return Repeats
-	case w.result.Pages == MaxPages:
+	case w.result.Pages == w.limits.pages:
 		return TooManyPages
 	}
 	return ""
