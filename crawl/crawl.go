@@ -40,6 +40,9 @@ type Options struct {
 	Synthesis Synthesis
 	FreeHosts listing.FreeHosts // in addition to the built-in ones
 
+	// LookupTXT looks up TXT records of hosts, such as net.DefaultResolver.LookupTXT; nil for none.
+	LookupTXT func(ctx context.Context, name string) ([]string, error)
+
 	// NoContact forbids requests to hosts of others, and to registries, because the user agent names nobody who can be
 	// asked about them. Import ignores it: it is one person's request.
 	NoContact bool
@@ -89,7 +92,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		c.hosts)
 	c.fetcher = facts.New(facts.Options{
 		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db},
-		Now: o.Now,
+		Now: o.Now, LookupTXT: lookupPublic(o.LookupTXT),
 	})
 	return c
 }

@@ -14,12 +14,14 @@ func rankOrigin(origin string) int {
 	switch origin {
 	case facts.OriginCatalogue:
 		return 1
-	case facts.OriginWellKnown:
+	case facts.OriginLLMsTxt, facts.OriginAgentCard:
 		return 2
-	case facts.OriginOpenAPI:
+	case facts.OriginWellKnown:
 		return 3
+	case facts.OriginOpenAPI:
+		return 4
 	}
-	return 4
+	return 5
 }
 
 // discover returns what documents add to the endpoints of a service: new endpoints, up to facts.MaxEndpoints in all,

@@ -121,6 +121,10 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 				Status: a.Status, ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason})
 		}
 	}
+	seen.Endpoints = append(seen.Endpoints, c.confirm(limited, s, seen)...)
+	if ctx.Err() != nil {
+		return nil, false, nil
+	}
 	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, readTemplates)
 	if seen.OpenAPI != nil {
 		v.Declared = declaredPrices(s.Slug, s.Endpoints, v.Add, seen.Endpoints)

@@ -309,7 +309,8 @@ var contract = map[string]string{
 		checks_per_hour number
 		pricing AggregatePricing
 		networks NetworkStats[]
-		total_testnets integer`,
+		total_testnets integer
+		opted_out integer`,
 	"AggregatePricing": `
 		avg_price_usd number|null
 		min_price_usd number|null

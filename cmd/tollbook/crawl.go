@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"runtime/debug"
 	"time"
@@ -115,6 +116,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	options := crawl.Options{
 		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
 		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,
+		LookupTXT: net.DefaultResolver.LookupTXT,
 	}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.Set

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -123,6 +124,7 @@ func (o *directoryOptions) newWorker(
 		Crawl: crawl.Options{
 			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
 			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,
+			LookupTXT: net.DefaultResolver.LookupTXT,
 		},
 		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
 		Networks: list, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,

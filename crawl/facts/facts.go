@@ -21,6 +21,8 @@ const (
 	OriginOpenAPI   = "openapi"
 	OriginWellKnown = "well-known"
 	OriginCatalogue = "catalogue"
+	OriginAgentCard = "agent-card"
+	OriginLLMsTxt   = "llms-txt"
 )
 
 // MaxEndpoints is the most endpoints that are tracked for a service, and read from a document.

@@ -43,6 +43,9 @@ type Options struct {
 	// Enter waits until the host is free. The caller keeps the host until it calls leave. Nil means no waiting.
 	Enter func(ctx context.Context, host string) (leave func(), err error)
 
+	// LookupTXT looks up TXT records, such as net.DefaultResolver.LookupTXT. Nil means that none are looked up.
+	LookupTXT func(ctx context.Context, name string) ([]string, error)
+
 	Robots RobotsStore // stores robots.txt for all fetchers; in memory when nil
 	Now    func() time.Time
 }

@@ -20,6 +20,9 @@ type Site struct {
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Endpoints                                          []Endpoint // declared by documents, the most trusted first
 	Answers                                            []Answer   // behind the states, in the order of requests
+
+	// Candidates may be endpoints: documents name them, but do not say that they ask for payment.
+	Candidates []Endpoint
 }
 
 // Names of documents in Answer.
@@ -89,7 +92,12 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		s.Pricing = combine(s.Pricing, v.check(docPricing, origin+"/pricing", "text/html", v.isPage))
 		s.Terms = combine(s.Terms, v.check(docTerms, origin+"/terms", "text/html", v.isPage))
 		s.LLMsTxt = combine(s.LLMsTxt, v.check(docLLMsTxt, origin+"/llms.txt", "text/plain, text/markdown",
-			func(d document) (*bool, string) { return decide(isText(d), "text", "not plain text or Markdown") }))
+			func(d document) (*bool, string) {
+				if isText(d) {
+					v.add(ReadLLMsTxt(d.body, parse(origin+"/llms.txt")))
+				}
+				return decide(isText(d), "text", "not plain text or Markdown")
+			}))
 		s.OpenAPI = combine(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = combine(s.OpenAPI, v.openAPI(path+"/openapi.json"))
@@ -97,8 +105,14 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		v.wellKnown(origin+wellKnownX402, ReadWellKnown)
 		v.wellKnown(origin+wellKnownX402JSON, ReadWellKnown)
 		v.wellKnown(origin+wellKnownMPP, ReadMPP)
+		v.wellKnown(origin+wellKnownAgentCard, v.readAgentCard)
+		v.apiCatalog(origin + wellKnownAPICatalog)
+		if origin == api {
+			v.record402(origin)
+		}
 	}
 	s.Endpoints = FilterBelow(base, append(v.fromOpenAPI, v.fromWellKnown...))
+	s.Candidates = first(FilterBelow(base, v.candidates), maxCandidates)
 	s.Answers = v.answers
 	return s
 }
@@ -151,6 +165,7 @@ type visit struct {
 	front         []byte // the body of the homepage of this origin
 	fromOpenAPI   []Declared
 	fromWellKnown []Declared
+	candidates    []Declared
 	answers       []Answer
 }
 
@@ -261,6 +276,62 @@ func (v *visit) wellKnown(address string, read func([]byte, *url.URL) ([]Declare
 		}
 		return nil, ""
 	})
+}
+
+// add adds candidates.
+func (v *visit) add(list []Declared) { v.candidates = append(v.candidates, list...) }
+
+// readAgentCard adds the URLs of a paid agent to the candidates. The card declares no endpoint.
+func (v *visit) readAgentCard(doc []byte, address *url.URL) ([]Declared, error) {
+	list, err := ReadAgentCard(doc, address)
+	v.add(list)
+	return nil, err
+}
+
+// apiCatalog reads the OpenAPI documents that a catalogue of APIs names.
+func (v *visit) apiCatalog(address string) {
+	var descriptions []*url.URL
+	v.check("", address, "application/linkset+json, application/json", func(d document) (*bool, string) {
+		if !d.truncated {
+			descriptions, _ = ReadAPICatalog(d.body, parse(address)) // another kind of document names none
+		}
+		return nil, ""
+	})
+	for _, u := range descriptions {
+		v.check("", u.String(), "application/json", func(d document) (*bool, string) {
+			if !d.truncated {
+				list, _ := ReadOpenAPI(d.body, u)
+				v.fromOpenAPI = append(v.fromOpenAPI, list...)
+			}
+			return nil, ""
+		})
+	}
+}
+
+// record402 reads the list of paid resources that the TXT record _x402 of an origin's host names.
+func (v *visit) record402(origin string) {
+	u := parse(origin)
+	if v.f.o.LookupTXT == nil || net.ParseIP(u.Hostname()) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(v.ctx, connectLimit)
+	defer cancel()
+	records, err := v.f.o.LookupTXT(ctx, TXTLabel+strings.TrimSuffix(u.Hostname(), ".")+".")
+	if err != nil {
+		return // most hosts have no such record
+	}
+	if list := ReadTXT(records, u); list != nil {
+		v.wellKnown(list.String(), ReadWellKnown)
+	}
+}
+
+// parse parses a URL that was made of an origin.
+func parse(address string) *url.URL {
+	u, err := url.Parse(address)
+	if err != nil {
+		return &url.URL{}
+	}
+	return u
 }
 
 func isJSON(mediaType string) bool {

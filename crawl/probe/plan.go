@@ -79,6 +79,9 @@ func newPlan(t Target, u *url.URL) plan {
 	default:
 		pl.methods = []string{method}
 	}
+	if t.OnlyMethod {
+		pl.methods = pl.methods[:1]
+	}
 	return pl
 }
 

@@ -49,6 +49,7 @@ type Route struct {
 type Target struct {
 	URL         string // absolute; "{name}", ":name" and "[name]" in its path make it unprobeable
 	Method      string // as declared; "" for none. HEAD, OPTIONS and unknown methods count as ""
+	OnlyMethod  bool   // send no other method than Method
 	MethodHint  string // Result.Method of the last Paid or Broken probe; "" for none. Only GET and POST count
 	Body        []byte // declared sample body for POST, PUT and PATCH; "{}" when nil
 	ContentType string // of Body; "" means application/json
