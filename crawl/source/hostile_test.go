@@ -201,11 +201,11 @@ func TestHostileWalks(t *testing.T) {
 		}, Finished, 4},
 	} {
 		requests = 0
-		asked := 0
-		got, err := walk(t, "x402-discovery", nil, func(u *url.URL) []byte { asked++; return c.answer(u) })
-		if err != nil || got.End != c.end || asked > c.most || asked == 0 || len(got.Rows) > MaxRows ||
+		count := 0
+		got, err := walk(t, "x402-discovery", nil, func(u *url.URL) []byte { count++; return c.answer(u) })
+		if err != nil || got.End != c.end || count > c.most || count == 0 || len(got.Rows) > MaxRows ||
 			c.end != Finished && got.Complete() {
-			t.Errorf("%s: %s after %d requests with %d rows: %v", c.name, got.End, asked, len(got.Rows), err)
+			t.Errorf("%s: %s after %d requests with %d rows: %v", c.name, got.End, count, len(got.Rows), err)
 		}
 	}
 }

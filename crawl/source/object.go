@@ -190,13 +190,14 @@ func webURL(s string) (address, reason string) {
 		}
 	}
 	s, _, _ = strings.Cut(s, "#")
-	if host := u.Hostname(); strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		ascii, err := idna.Lookup.ToASCII(host)
-		if err != nil {
+	host := u.Hostname()
+	name := strings.TrimRight(host, ".") // the DNS allows a dot at the end
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if name, err = idna.Lookup.ToASCII(name); err != nil {
 			return "", BadURL
 		}
-		s = strings.Replace(s, host, ascii, 1)
 	}
+	s = strings.Replace(s, host, name, 1)
 	scheme, rest, _ := strings.Cut(s, "://")
 	end := strings.IndexAny(rest+"/", "/?")
 	origin, err := lookup.NormalURL(scheme + "://" + rest[:end])

@@ -11,7 +11,6 @@
 package source
 
 import (
-	"net/url"
 	"strings"
 
 	"tollbook/site/lookup"
@@ -86,19 +85,30 @@ type Identity struct {
 }
 
 // Identity returns the row's identity. It ignores the scheme, since sources write http for sites behind a proxy, and
-// the query.
+// the query. A placeholder {name} in the path is the same as the parameter :name of a route template.
 func (r *Row) Identity() Identity {
 	normal, err := lookup.NormalURL(r.URL)
 	if err != nil {
 		normal = r.URL // not reached: readers skip such rows
 	}
-	if r.Template != "" {
-		if u, err := url.Parse(normal); err == nil {
-			normal = u.Scheme + "://" + u.Host + r.Template
+	_, rest, _ := strings.Cut(normal, "://")
+	if host, path, _ := strings.Cut(rest, "/"); r.Template != "" {
+		rest = host + r.Template
+	} else if strings.Contains(path, "%7B") {
+		rest = host + "/" + parameters(path)
+	}
+	return Identity{URL: rest, Method: r.Method, Tool: r.Tool}
+}
+
+// parameters writes the segments {name} of a normal path as :name.
+func parameters(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if name, ok := strings.CutPrefix(s, "%7B"); ok && len(name) > 3 && strings.HasSuffix(name, "%7D") {
+			segments[i] = ":" + strings.TrimSuffix(name, "%7D")
 		}
 	}
-	_, rest, _ := strings.Cut(normal, "://")
-	return Identity{URL: rest, Method: r.Method, Tool: r.Tool}
+	return strings.Join(segments, "/")
 }
 
 // Page is what one answer of a source contains.
