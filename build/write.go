@@ -65,6 +65,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeCoverage(s, renderer, add); err != nil {
 		return fmt.Errorf("write coverage: %w", err)
 	}
+	if err := writeSources(s, renderer, add); err != nil {
+		return fmt.Errorf("write sources: %w", err)
+	}
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}
@@ -147,6 +150,18 @@ func writeAggregates(s *site.Snapshot, index routes.Index, add addFunc) error {
 		return err
 	}
 	return addLine(routes.IndexFile, index, add) // encoding/json sorts the keys of its maps
+}
+
+// writeSources writes the public sources and their page.
+func writeSources(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
+	if err := addJSON(bare("sources", "").Key(), append([]site.Source{}, s.Sources...), add); err != nil {
+		return err
+	}
+	page, err := renderer.SourcesPage()
+	if err != nil {
+		return err
+	}
+	return add(bare("sources-page", "").Key(), page)
 }
 
 // writeCoverage writes the coverage of measurements and its page.

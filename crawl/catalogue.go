@@ -106,7 +106,7 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 		if bases := hosts[consent.HostOf(s.BaseURL)]; len(bases) > 0 {
 			got.Existing++
 			for _, base := range bases {
-				added, err := c.addEndpoints(ctx, base, s, dry)
+				added, err := c.addEndpoints(ctx, base, bases, s, dry)
 				if err != nil {
 					return got, err
 				}
@@ -130,9 +130,10 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 	return got, nil
 }
 
-// addEndpoints adds the endpoints of a seller that are below the base URL of a listed service.
+// addEndpoints adds the endpoints of a seller that are below the base URL of a listed service, and not below a longer
+// base URL of another service on the same host.
 func (c *Crawler) addEndpoints(
-	ctx context.Context, base string, s facts.Seller, dry bool,
+	ctx context.Context, base string, bases []string, s facts.Seller, dry bool,
 ) (added AddedEndpoints, err error) {
 	service, err := c.db.ServiceByURL(ctx, base)
 	if err != nil || service == nil {
@@ -142,9 +143,14 @@ func (c *Crawler) addEndpoints(
 	if err != nil {
 		return added, err
 	}
-	declared := make([]facts.Declared, len(s.Endpoints))
-	for i, e := range s.Endpoints {
-		declared[i] = e.Declared
+	var declared []facts.Declared
+	for _, e := range s.Endpoints {
+		deeper := func(other string) bool {
+			return len(other) > len(base) && len(facts.FilterBelow(other, []facts.Declared{e.Declared})) > 0
+		}
+		if !slices.ContainsFunc(bases, deeper) {
+			declared = append(declared, e.Declared)
+		}
 	}
 	add, _ := discover(service.Endpoints, facts.FilterBelow(base, declared), templates)
 	added = AddedEndpoints{service.Slug, add}

@@ -59,7 +59,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 	for _, e := range v.Endpoints {
 		after.prices = append(after.prices, replaced[e.ID]...)
 	}
-	for _, kind := range site.ChangeTypes {
+	for _, kind := range site.OfferChangeTypes {
 		before := current
 		lastRecord, marked := s.Baselines[kind]
 		if marked {

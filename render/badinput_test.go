@@ -79,6 +79,7 @@ func injectedSnapshot(words string) *site.Snapshot {
 		s.Facilitators[i].Name, s.Facilitators[i].WebsiteURL = words, words
 	}
 	s.Coverage.Networks[0].Name = words
+	s.Sources = []site.Source{{Source: "a", Kind: words, Address: words}, {Source: "b", Address: words}}
 	s.Coverage.Operators.Groups[0].Services = []site.SharedWithItem{{Name: words, Slug: "said-a"}}
 	return s
 }

@@ -39,6 +39,8 @@ var changeLabels = map[string]string{
 	site.PriceChanged:  "Price",
 	site.PayToChanged:  "Recipient",
 	site.SchemaChanged: "Payment options",
+	site.SourceListed:  "Listed",
+	site.SourceDropped: "Dropped",
 }
 
 // change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because
@@ -55,6 +57,8 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 		c.Lines = e.recipientLines(r.Summary)
 	case site.SchemaChanged:
 		c.Lines = e.schemaLines(r.Summary)
+	case site.SourceListed, site.SourceDropped:
+		c.Lines = sourceLines(r)
 	}
 	return c
 }

@@ -89,7 +89,7 @@ func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
 	}
 	base := e.pages.site.BaseURL
 	return feed.Entry{
-		ID: changeID(r), Title: quote(name) + ": " + strings.ToLower(c.Label) + " changed", Time: r.ObservedAt.String(),
+		ID: changeID(r), Title: quote(name) + ": " + changeTitle(c), Time: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug),
 		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
 		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),

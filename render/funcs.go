@@ -74,7 +74,8 @@ func (p *Pages) funcs() template.FuncMap {
 	for name, route := range map[string]string{
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "methodology": methodologyRoute, "networks": networksRoute,
-		"reference": referenceRoute, "search": searchRoute, "status": statusRoute, "submit": submitRoute,
+		"reference": referenceRoute, "search": searchRoute, "sources": sourcesRoute, "status": statusRoute,
+		"submit": submitRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

@@ -144,6 +144,7 @@ func (e *Renderer) MarkdownPages() ([]Asset, error) {
 	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(),
 		e.facilitatorsMarkdown(),
 		e.coverageMarkdown(),
+		e.sourcesMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
 		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
 	for _, g := range e.Groups() {

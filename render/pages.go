@@ -101,7 +101,8 @@ func NewPages(s Site) (*Pages, error) {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
-		kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare,
+		kindFacilitators, kindFacilitator, kindCoverage, kindSources, kindSubmit, kindGroups, kindGroup, kindChanges,
+		kindCompare,
 		kindSearch,
 		kindFailure, kindNotFound} {
 		t, err := layout.Clone()

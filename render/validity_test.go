@@ -143,6 +143,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	}
 	page, err = e.CoveragePage()
 	put("coverage.html", page, err)
+	page, err = e.SourcesPage()
+	put("sources.html", page, err)
+	tree["v1/sources.json"] = nil
 	guides, err := e.GuidePages()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,10 @@ import (
 )
 
 // ChangeTypes are the types of change records. Records of one service and one moment have this order.
-var ChangeTypes = []string{SchemaChanged, PriceChanged, PayToChanged}
+var ChangeTypes = append(OfferChangeTypes, SourceListed, SourceDropped)
+
+// OfferChangeTypes are the types of changes of what a service asks for.
+var OfferChangeTypes = []string{SchemaChanged, PriceChanged, PayToChanged}
 
 // ChangeDays is the largest number of UTC days in a window of change records.
 const ChangeDays = 365
@@ -43,6 +46,10 @@ type TypeCounts struct {
 	Schema int64 `json:"schema_changed"`
 	Price  int64 `json:"price_changed"`
 	PayTo  int64 `json:"payto_changed"`
+
+	// beyond the contract
+	Listed  int64 `json:"listed"`
+	Dropped int64 `json:"dropped"`
 }
 
 // Since returns the log without the rows of the UTC days before day ("2026-11-20"). Days must reach back to it.

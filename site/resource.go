@@ -64,6 +64,7 @@ type ServiceDetail struct {
 	Provenance           Provenance    `json:"provenance"`
 	PausedAt             *Time         `json:"paused_at,omitempty"`   // beyond the contract, as the next one
 	DelistedAt           *Time         `json:"delisted_at,omitempty"` // the operator retired the service
+	ListedBy             []ListedBy    `json:"listed_by"`             // by public sources, by name; beyond the contract
 }
 
 // Item returns the row of the service in lists.
@@ -237,6 +238,8 @@ const (
 	SchemaChanged = "schema_changed"
 	PriceChanged  = "price_changed"
 	PayToChanged  = "payto_changed"
+	SourceListed  = "listed"  // a public source lists a resource of the service
+	SourceDropped = "dropped" // a public source no longer lists it
 )
 
 // ChangeRecord is a change of a service's payment schema, prices or recipients.
@@ -245,7 +248,7 @@ type ChangeRecord struct {
 	Name        string          `json:"name"`
 	Type        string          `json:"type"`
 	ObservedAt  Time            `json:"observed_at"`
-	Summary     json.RawMessage `json:"summary"` // SchemaSummary, PriceSummary or PayToSummary, by Type
+	Summary     json.RawMessage `json:"summary"` // a summary by Type, such as PriceSummary
 	OldSnapshot []SnapshotEntry `json:"old_snapshot"`
 	NewSnapshot []SnapshotEntry `json:"new_snapshot"`
 }
@@ -277,6 +280,22 @@ type PayToSummary struct {
 	PayToAdded   []string          `json:"payToAdded"`
 	PayToRemoved []string          `json:"payToRemoved"`
 	PayToChanges []RecipientChange `json:"payToChanges"`
+}
+
+// SourceSummary is the summary of a listed or dropped record.
+type SourceSummary struct {
+	Source   string       `json:"source"`   // name of the public source
+	Endpoint string       `json:"endpoint"` // "<METHOD> <path>", or the path if the source names no method
+	Since    Time         `json:"since"`    // when the directory first saw the resource in the source
+	Answer   SourceAnswer `json:"answer"`
+}
+
+// SourceAnswer is the evidence of a source's change: the whole answer of the source, which has the resource or lacks
+// it.
+type SourceAnswer struct {
+	ReceivedAt Time   `json:"received_at"`
+	Resources  int    `json:"resources"`
+	SHA256     string `json:"sha256"` // of the bytes of all its pages, in hex
 }
 
 // Abbreviate shortens an address for change records: the first six characters, an ellipsis and the last four.

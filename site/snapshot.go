@@ -20,6 +20,7 @@ type Snapshot struct {
 	Facilitators []FacilitatorDetail // by id, with all embedded members: v1/facilitators.json and v1/facilitators/…
 	Coverage     CoverageReport      // v1/coverage.json
 	Assets       AssetTables         // v1/assets.json
+	Sources      []Source            // v1/sources.json, by name
 }
 
 // Listing is one service in a snapshot.

@@ -104,6 +104,7 @@ func (d *Directory) Prepare() {
 	groupServices(s)
 	s.Facilitators = newFacilitators(f.Facilitators, now)
 	s.Coverage = newCoverage(f, d.revenue, now)
+	s.Sources = newSources(f)
 	d.aggregate = newAggregator(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil

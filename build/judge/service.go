@@ -45,6 +45,7 @@ func (d *Directory) input(i int) *serviceInput {
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
 	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
+	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
 	return b

@@ -18,6 +18,7 @@ import (
 	"tollbook/cmd/tollbook/worker"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
 	"tollbook/output"
 	"tollbook/output/objects"
 )
@@ -101,9 +102,10 @@ func (o *directoryOptions) connections(networks int) int32 { return int32(16 + n
 
 // workerOptions are what up and work set differently.
 type workerOptions struct {
-	builds bool // into <data>/public, and publishes
-	drain  time.Duration
-	logger *slog.Logger
+	builds  bool // into <data>/public, and publishes
+	sources []pull.Source
+	drain   time.Duration
+	logger  *slog.Logger
 }
 
 func (o *directoryOptions) newWorker(
@@ -127,7 +129,7 @@ func (o *directoryOptions) newWorker(
 			LookupTXT: net.DefaultResolver.LookupTXT,
 		},
 		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
-		Networks: list, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,
+		Networks: list, Sources: wo.sources, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,
 	}
 	if wo.builds {
 		if err := o.addBuilder(&options); err != nil {

@@ -27,6 +27,23 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
+	"cmd/tollbook/sources": {
+		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/report",
+			"cmd/tollbook/settings", "cmd/tollbook/sourcelist", "cmd/tollbook/usage", "crawl/pull", "site",
+			"site/postgres/sources",
+			"site/suggestion"},
+		modules: []string{"github.com/spf13/cobra"},
+	},
+	"cmd/tollbook/sourcelist": {
+		ours: []string{"cmd/tollbook/usage", "crawl/pull", "crawl/source", "site/postgres/sources", "site/suggestion"},
+	},
+	"crawl/pull": {
+		ours:    []string{"crawl/facts", "crawl/source", "site/postgres/sources"},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"site/postgres/sources": {ours: []string{"site", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"}},
+	"render/overlap": {ours: []string{"site", "site/display"}},
 	"cmd/tollbook/decisions": {
 		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/settings",
 			"cmd/tollbook/usage", "cmd/tollbook/version",
@@ -125,7 +142,10 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/sync"},
 	},
 	"cmd/tollbook/settings": {
-		ours: []string{"cmd/tollbook/networks", "cmd/tollbook/redact", "cmd/tollbook/usage", "site",
+		ours: []string{
+			"cmd/tollbook/sourcelist",
+			"crawl/pull",
+			"cmd/tollbook/networks", "cmd/tollbook/redact", "cmd/tollbook/usage", "site",
 			"site/suggestion"},
 		modules: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
@@ -133,6 +153,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook/version": {},
 	"cmd/tollbook/worker": {
 		ours: []string{
+			"crawl/pull",
 			"cmd/tollbook/database",
 			"cmd/tollbook/networks",
 			"cmd/tollbook/publication",
@@ -253,7 +274,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres": {
-		ours: []string{"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
+		ours: []string{
+			"site/postgres/sources",
+			"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
 			"site/postgres/ledger", "site/postgres/migration", "site/postgres/polls", "site/postgres/rows",
 			"site/postgres/statement"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
@@ -325,6 +348,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl": {
 		ours: []string{
+			"crawl/pull",
 			"crawl/chain",
 			"crawl/chain/evm",
 			"crawl/chain/solana",
@@ -502,6 +526,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"build/judge": {
 		ours: []string{
+			"site/postgres/sources",
 			"build/judge/price",
 			"site",
 			"site/display",
@@ -540,6 +565,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"render": {
 		ours: []string{
+			"render/overlap",
 			"render/amount",
 			"render/badge",
 			"render/card",

@@ -19,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/sources"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
 )
@@ -66,7 +67,7 @@ EXIT STATUS
 	},
 		newDemoCommand(c), services.NewCommand(newServicesImportCommand(), newServicesVerifyCommand(),
 			newServicesOptOutsCommand()),
-		decisions.NewSubmissions(), decisions.NewFacilitators(),
+		sources.NewCommand(c, newPullCommand(c)), decisions.NewSubmissions(), decisions.NewFacilitators(),
 		newCrawlCommand(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),

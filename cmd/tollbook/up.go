@@ -19,9 +19,11 @@ import (
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
 	"tollbook/output"
 	"tollbook/site/serve"
 )
@@ -94,7 +96,11 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			err = runUp(cmd.Context(), o, list, cmd.OutOrStdout())
+			sources, err := sourcelist.Read(c.Sources)
+			if err != nil {
+				return err
+			}
+			err = runUp(cmd.Context(), o, list, sources, cmd.OutOrStdout())
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // stopped during the start
 			}
@@ -105,7 +111,8 @@ EXIT STATUS
 	return cmd
 }
 
-func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.Writer) error {
+func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []pull.Source,
+	stdout io.Writer) error {
 	logger := cli.NewLogger(slog.LevelInfo)
 	l, err := o.listen() // first, because a used port must stop up before it starts anything
 	if err != nil {
@@ -132,7 +139,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, stdout io.
 			return err
 		}
 	}
-	w, err := o.newWorker(ctx, db, list, workerOptions{builds: true, drain: upDrain, logger: logger})
+	w, err := o.newWorker(ctx, db, list, workerOptions{builds: true, sources: sources, drain: upDrain, logger: logger})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,9 @@ import (
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/server"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/cmd/tollbook/usage"
+	"tollbook/crawl/pull"
 )
 
 // workOptions are the flags of work.
@@ -73,7 +75,11 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			err = runWork(cmd.Context(), o, list, cmd.OutOrStdout())
+			sources, err := sourcelist.Read(c.Sources)
+			if err != nil {
+				return err
+			}
+			err = runWork(cmd.Context(), o, list, sources, cmd.OutOrStdout())
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // stopped during the start
 			}
@@ -84,7 +90,8 @@ EXIT STATUS
 	return cmd
 }
 
-func runWork(ctx context.Context, o workOptions, list []networks.Network, stdout io.Writer) error {
+func runWork(ctx context.Context, o workOptions, list []networks.Network, sources []pull.Source,
+	stdout io.Writer) error {
 	logger := cli.NewLogger(slog.LevelInfo)
 	port, err := server.OpenMetrics("--serve-metrics", o.Metrics)
 	if err != nil {
@@ -96,7 +103,8 @@ func runWork(ctx context.Context, o workOptions, list []networks.Network, stdout
 		return err
 	}
 	defer db.Close()
-	w, err := o.newWorker(ctx, db, list, workerOptions{builds: o.Build, drain: o.Drain, logger: logger})
+	w, err := o.newWorker(ctx, db, list, workerOptions{builds: o.Build, sources: sources, drain: o.Drain,
+		logger: logger})
 	if err != nil {
 		return err
 	}

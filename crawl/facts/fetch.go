@@ -135,6 +135,9 @@ type request struct {
 	limit   int64 // most bytes of the body
 	polite  bool  // respects robots.txt
 	anySite bool  // allows redirects to another site, as a registry's do
+
+	timeout    time.Duration // the fetcher's when zero
+	validators Validators    // of the document that the caller has
 }
 
 // document is an answer of any status.
@@ -145,6 +148,7 @@ type document struct {
 	truncated  bool // the body is longer
 	retryAfter time.Duration
 	took       time.Duration // of all requests, without waiting for hosts
+	validators Validators
 }
 
 // get requests a URL and follows redirects. The guard checks each of them.
@@ -156,7 +160,7 @@ func (f *Fetcher) get(ctx context.Context, address string, r request) (document,
 	if err := f.o.Guard.CheckURL(u); err != nil {
 		return document{}, err
 	}
-	left := f.o.Timeout
+	left := cmp.Or(r.timeout, f.o.Timeout)
 	for hops := 0; ; hops++ {
 		if r.polite {
 			if err := f.checkRobots(ctx, u); err != nil {
@@ -214,12 +218,14 @@ func (f *Fetcher) send(
 		Method: http.MethodGet, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": {r.accept}, "User-Agent": {f.o.UserAgent}},
 	}).WithContext(ctx)
+	r.validators.set(req.Header)
 	resp, err := f.transport(u.Hostname()).RoundTrip(req)
 	if err != nil {
 		return document{}, "", fmt.Errorf("get %s: %w", u, err)
 	}
 	defer resp.Body.Close()
 	doc = document{status: resp.StatusCode, retryAfter: retryAfter(resp.Header.Get("Retry-After"), f.o.Now())}
+	doc.validators = Validators{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
 	doc.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,

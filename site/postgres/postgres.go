@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms checks, consent, ledger and polls do not own. It must never judge: status, grades
-// and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
+// It owns the tables that its rooms checks, consent, ledger, polls and sources do not own. It must never judge: status,
+// grades and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
 package postgres
 
 import (
@@ -19,6 +19,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/polls"
+	"tollbook/site/postgres/sources"
 )
 
 // ErrNotFound says that a row does not exist.
@@ -30,7 +31,8 @@ type DB struct {
 	*consent.Permissions
 	*ledger.DB
 	*polls.Tables
-	pool *pgxpool.Pool
+	Sources *sources.Store
+	pool    *pgxpool.Pool
 }
 
 // Options are the settings of Open.
@@ -53,7 +55,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), pool}, nil
+	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

@@ -15,6 +15,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/polls"
 	"tollbook/site/postgres/rows"
+	"tollbook/site/postgres/sources"
 	"tollbook/site/postgres/statement"
 )
 
@@ -32,6 +33,7 @@ type Facts struct {
 	Chains       []ledger.ChainFacts       // by network
 	Polls        polls.Facts               // what facilitators answered
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
+	Public       sources.Facts             // public sources, and what they list
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -125,7 +127,10 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if f.Tokens, err = r.ReadTokens(ctx); err != nil {
 		return nil, err
 	}
-	f.Polls, err = polls.Read(ctx, r.tx, now)
+	if f.Polls, err = polls.Read(ctx, r.tx, now); err != nil {
+		return nil, err
+	}
+	f.Public, err = sources.Read(ctx, r.tx)
 	return f, err
 }
 

@@ -23,7 +23,7 @@ func ChangeWindow(x site.LogIndex, q Query, now time.Time) (site.LogIndex, site.
 	return log, site.ChangesMeta{
 		PaginationMeta: site.NewPaginationMeta(int(log.Total()), q.Int("page"), q.Int("per_page")),
 		TypeCounts: site.TypeCounts{Schema: of(site.SchemaChanged), Price: of(site.PriceChanged),
-			PayTo: of(site.PayToChanged)},
+			PayTo: of(site.PayToChanged), Listed: of(site.SourceListed), Dropped: of(site.SourceDropped)},
 		WindowTotal: x.Since(from).Total(),
 	}
 }

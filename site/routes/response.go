@@ -32,6 +32,7 @@ var Responses = map[string]any{
 	"settlements":    site.One[site.Settlements]{},
 	"assets":         site.One[site.AssetTables]{},
 	"facilitator":    site.One[site.FacilitatorDetail]{},
+	"sources":        site.One[[]site.Source]{},
 	"coverage":       site.One[site.CoverageReport]{},
 	"lookup-url":     site.One[site.AddressLookup]{},
 	"lookup-pay-to":  site.One[site.RecipientLookup]{},

@@ -182,6 +182,9 @@ var All = []Route{
 	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
 		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
 			"listed, and the volume that may not be real trade."},
+	{Name: "sources", Pattern: "/v1/sources", Rule: RuleLiteral, Ext: ".json",
+		About: "Public directories and catalogues that are read: what each lists, when it was read last, and how " +
+			"many resources it has in common with each other."},
 	{Name: "assets", Pattern: "/v1/assets", Rule: RuleLiteral, Ext: ".json",
 		About: "The tables by which payment options are judged and settlements counted: networks, tokens, forms of " +
 			"addresses, burn addresses and domains of free hosting."},
@@ -240,6 +243,8 @@ var All = []Route{
 		About: "Facilitators by volume, as an HTML page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",
 		About: "One facilitator as an HTML page."},
+	{Name: "sources-page", Pattern: "/sources", Rule: RuleLiteral, Ext: ".html",
+		About: "Public directories and catalogues that are read, and what they have in common, as an HTML page."},
 	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html",
 		About: "What is measured on chain and what is not known, as an HTML page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",

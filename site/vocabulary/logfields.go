@@ -12,11 +12,11 @@ var logFields = map[string]Field{
 	// Changes
 	"type": {
 		About:  "Kind of change",
-		Values: []string{site.SchemaChanged, site.PriceChanged, site.PayToChanged},
+		Values: site.ChangeTypes,
 	},
 	"ChangeRecord.summary": {
 		About: "What changed; its form depends on the type",
-		OneOf: []any{site.SchemaSummary{}, site.PriceSummary{}, site.PayToSummary{}},
+		OneOf: []any{site.SchemaSummary{}, site.PriceSummary{}, site.PayToSummary{}, site.SourceSummary{}},
 	},
 	"old_snapshot": {About: "Payment options before the change"},
 	"new_snapshot": {About: "Payment options after the change"},

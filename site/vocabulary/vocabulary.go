@@ -19,6 +19,7 @@ var fields = func() map[string]Field {
 	maps.Copy(all, logFields)
 	maps.Copy(all, facilitatorFields)
 	maps.Copy(all, rankingFields)
+	maps.Copy(all, sourceFields)
 	return all
 }()
 
@@ -94,11 +95,16 @@ var types = map[string]string{
 	"ErrorBody":                 "The body of every error response.",
 	"Error":                     "What went wrong.",
 	"ErrorField":                "One invalid parameter or field.",
-	"ChangeRecord":              "A change of a service's payment schema, prices or recipients.",
+	"ChangeRecord":              "A change of a service's payment schema, prices or recipients, or of who lists it.",
 	"SchemaSummary":             "Payment options that were added and removed.",
 	"PriceSummary":              "Prices that changed.",
 	"PriceChange":               "One price that changed.",
 	"PayToSummary":              "Recipients that were added and removed.",
+	"SourceSummary":             "A resource that a public source began to list, or dropped.",
+	"SourceAnswer":              "A whole answer of a public source.",
+	"Source":                    "A public directory or catalogue that is read, and what it lists.",
+	"SourceOverlap":             "What two sources have in common.",
+	"ListedBy":                  "A public source that lists a service or did.",
 	"RecipientChange":           "One changed recipient of an endpoint on a network.",
 	"SnapshotEntry":             "One payment option of a service at the time of a change.",
 	"FacilitatorListItem":       "A facilitator, which settles payments, with the volume observed on chain.",

@@ -28,7 +28,7 @@ func TestVocabularyIsInUse(t *testing.T) {
 		}
 	}
 	use(used, reflect.TypeFor[site.ErrorBody]())
-	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields)+len(rankingFields) {
+	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields)+len(rankingFields)+len(sourceFields) {
 		t.Error("a field is described twice")
 	}
 	for name := range types {

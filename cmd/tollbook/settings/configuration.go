@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/networks"
+	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/suggestion"
 )
@@ -30,6 +31,7 @@ const maxFileBytes = 1 << 20
 type Configuration struct {
 	Path     string // "" without a file
 	Networks []networks.Table
+	Sources  []sourcelist.Table
 
 	values    map[string]any // by key, of the type of the setting's default
 	positions map[string]position
@@ -125,7 +127,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 func Read(path string, data []byte) (Configuration, error) {
 	c := Configuration{Path: path, values: map[string]any{}}
 	var file struct {
-		Networks []networks.Table `toml:"network"`
+		Networks []networks.Table   `toml:"network"`
+		Sources  []sourcelist.Table `toml:"source"`
 	}
 	var sections map[string]any
 	if err := toml.Unmarshal(data, &sections); err != nil {
@@ -146,7 +149,7 @@ func Read(path string, data []byte) (Configuration, error) {
 	if err := toml.Unmarshal(data, &file); err != nil {
 		return Configuration{}, decodeError(path, err)
 	}
-	c.Networks = file.Networks
+	c.Networks, c.Sources = file.Networks, file.Sources
 	for _, s := range Table {
 		if err := c.readSetting(s, sections); err != nil {
 			return Configuration{}, err
@@ -246,8 +249,8 @@ func (s Setting) kind() string {
 
 // keys returns all keys and sections of the file.
 func keys() []string {
-	list := []string{"network", "network.token"}
-	for _, s := range slices.Concat(Table, NetworkTable) {
+	list := []string{"network", "network.token", "source"}
+	for _, s := range slices.Concat(Table, NetworkTable, SourceTable) {
 		if section, _ := s.split(); section != "" && !slices.Contains(list, section) {
 			list = append(list, section)
 		}
@@ -265,7 +268,7 @@ func decodeError(path string, err error) error {
 	line, column := wrong.Position()
 	text := strings.TrimPrefix(wrong.Error(), "toml: ")
 	key := strings.Join(wrong.Key(), ".")
-	for _, s := range NetworkTable {
+	for _, s := range slices.Concat(NetworkTable, SourceTable) {
 		if s.Key == key && strings.Contains(text, "cannot") {
 			text = fmt.Sprintf("%s must be %s", key, s.kind())
 		}

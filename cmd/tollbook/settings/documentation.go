@@ -61,6 +61,12 @@ address  = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 symbol   = "USDC"
 decimals = 6
 usd      = true
+
+[[source]]
+name    = "acme-facilitator"
+kind    = "x402-discovery"
+address = "https://facilitator.acme.example/discovery/resources"
+take    = "all"
 `
 
 // introduction is the part of the page before the tables. A ´ stands for a backquote.
@@ -123,6 +129,13 @@ func Documentation() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", name, plainMeaning(row.Meaning))
 	}
+	b.WriteString(
+		"\n## [[source]]\n\nOne table for each public source of services, beside those that come with Tollbook: " +
+			"up, work, sources.\nThese keys exist in the file only. `tollbook sources list` prints all sources.\n\n" +
+			"| key | meaning |\n| --- | --- |\n")
+	for _, row := range SourceTable {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.TrimPrefix(row.Key, "source."), plainMeaning(row.Meaning))
+	}
 	b.WriteString("\n## Variables without a key\n\nSecrets, and variables that other programs share.\n\n" +
 		"| variable | meaning |\n| --- | --- |\n")
 	for _, v := range Variables {
@@ -148,15 +161,15 @@ func (s Setting) defaultText() string {
 		}
 		return fmt.Sprintf("`%q`", d)
 	case time.Duration:
-		return fmt.Sprintf("`%q`", shortDuration(d))
+		return fmt.Sprintf("`%q`", ShortDuration(d))
 	case []string:
 		return "none"
 	}
 	return fmt.Sprintf("`%v`", s.Default)
 }
 
-// shortDuration returns a duration without parts that are zero: 15m for 15m0s.
-func shortDuration(d time.Duration) string {
+// ShortDuration returns a duration without parts that are zero: 15m for 15m0s.
+func ShortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/site"
 )
 
@@ -151,6 +152,26 @@ var NetworkTable = []Setting{
 	{Key: "network.token.symbol", Default: "", Meaning: "name of the token, 1 to 32 characters"},
 	{Key: "network.token.decimals", Default: 0, Meaning: "one token is 10 to this power in atomic units"},
 	{Key: "network.token.usd", Default: false, Meaning: "one token counts as one US dollar in volumes"},
+}
+
+// SourceTable contains the keys of [[source]], which exist in the configuration file only.
+var SourceTable = []Setting{
+	{Key: "source.name", Default: "",
+		Meaning: "name of the source, in a-z, 0-9 and hyphens; the name of a source that comes with Tollbook " +
+			"changes that one"},
+	{Key: "source.kind", Default: "",
+		Meaning: "how its answers are read: " + strings.Join(sourcelist.KindNames(), ", ")},
+	{Key: "source.address", Default: "", Meaning: "URL of its first page"},
+	{Key: "source.period", Default: sourcelist.DefaultPeriod,
+		Meaning: "time from one pull to the next, at least 10m; 6h by default"},
+	{Key: "source.take", Default: sourcelist.DefaultTake,
+		Meaning: "which of its resources are listed as services: all; answering, only of hosts that ask to be paid " +
+			"when they are asked, which is the default; or none"},
+	{Key: "source.trust", Default: true,
+		Meaning: "whether its names and descriptions describe new services; " +
+			"if false, services are named by their host"},
+	{Key: "source.enabled", Default: true,
+		Meaning: "whether it is read; tollbook sources enable and disable win over it"},
 }
 
 // Variable is an environment variable that has no key and no flag.

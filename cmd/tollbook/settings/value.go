@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/redact"
+	"tollbook/cmd/tollbook/sourcelist"
+	"tollbook/crawl/pull"
 )
 
 // Origins of a value.
@@ -54,7 +56,11 @@ func (c *Configuration) Values(flags *pflag.FlagSet, getenv func(string) string)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(list, networks, variableValues(getenv)), nil
+	sources, err := c.sourceValues()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(list, networks, sources, variableValues(getenv)), nil
 }
 
 // origin returns where the value of a setting comes from.
@@ -149,6 +155,35 @@ func (c *Configuration) networkValues() ([]Value, error) {
 		}
 		if tokens != nil {
 			add("token", tokens, false)
+		}
+	}
+	return list, nil
+}
+
+// sourceValues returns the sources of the file.
+func (c *Configuration) sourceValues() ([]Value, error) {
+	if len(c.Sources) == 0 {
+		return nil, nil
+	}
+	all, err := sourcelist.Read(c.Sources)
+	if err != nil {
+		return nil, err
+	}
+	var list []Value
+	for i, t := range c.Sources {
+		s := all[slices.IndexFunc(all, func(s pull.Source) bool { return s.Name == *t.Name })]
+		for _, of := range []struct {
+			name  string
+			value any
+		}{
+			{"kind", s.Kind}, {"address", redact.URL(s.Address)}, {"period", ShortDuration(s.Period)},
+			{"take", s.Take}, {"trust", s.Trust}, {"enabled", s.Enabled},
+		} {
+			v := Value{Key: "source." + s.Name + "." + of.name, Value: of.value, Origin: fromDefault}
+			if key := fmt.Sprintf("source.%d.%s", i+1, of.name); c.positions[key].line > 0 {
+				c.setFile(&v, key)
+			}
+			list = append(list, v)
 		}
 	}
 	return list, nil

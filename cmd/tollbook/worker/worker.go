@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
 	"tollbook/crawl/schedule"
 	"tollbook/output"
 )
@@ -25,6 +26,7 @@ type Options struct {
 	Crawl    crawl.Options
 	Probe    probe.Options
 	Networks []networks.Network // whose settlements are read
+	Sources  []pull.Source      // that may be read
 	Schedule Schedule
 	Drain    time.Duration // time for running jobs to end after the context ends
 	Logger   *slog.Logger
@@ -108,6 +110,7 @@ const (
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
 	pruneEvery, pruneLimit             = time.Hour, time.Hour
 	retentionLimit                     = time.Hour
+	sourcesEvery, sourcesLimit         = time.Minute, 2 * time.Hour
 )
 
 // directorySteps returns the steps that any worker can do.
@@ -135,6 +138,8 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 		Do: func(ctx context.Context) error {
 			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
 		},
+	}, {
+		Name: "sources", Every: sourcesEvery, Limit: sourcesLimit, Do: w.newPuller(db, o).PullDue,
 	}}
 	if o.Schedule.Facilitators > 0 {
 		steps = append(steps, schedule.Step{
@@ -158,6 +163,11 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 			return err
 		},
 	})
+}
+
+// newPuller returns what reads sources.
+func (w *Worker) newPuller(db *database.DB, o Options) *pull.Puller {
+	return pull.New(db.Sources, w.crawler, pull.Options{Sources: o.Sources, Logger: o.Logger})
 }
 
 // indexSteps returns a step for each network.

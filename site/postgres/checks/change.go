@@ -57,7 +57,7 @@ func queueBaselines(b *pgx.Batch, v Visit) {
 			`INSERT INTO change_baselines (service_id, type, prices_at) SELECT $1, type, $3
 				FROM unnest($2::text[]) AS type
 				ON CONFLICT DO NOTHING`,
-			v.Check.ServiceID, site.ChangeTypes, *v.BaselineAt)
+			v.Check.ServiceID, site.OfferChangeTypes, *v.BaselineAt)
 	}
 }
 

@@ -1,6 +1,7 @@
 -- For operators:
 -- - Owners can have their hosts left out of the directory. Such hosts are remembered, and never imported again.
 -- - Facilitators are asked what they settle. Accounts that you accept for one stay when a list is imported again.
+-- - Public sources can be pulled on a schedule ([[source]], tollbook sources). Their listings are stored, with times.
 
 -- Hosts whose owners want to be left out. A row is deleted when the owner takes the wish back.
 CREATE TABLE opt_outs (
@@ -69,7 +70,80 @@ CREATE TABLE facilitator_signers (
 );
 
 ALTER TABLE settlers ADD accepted boolean NOT NULL DEFAULT false; -- by the operator; an import never removes it
+
+-- Public sources of services: catalogues and directories of others. A row comes with the first configuration that names
+-- the source. It stays, because resources and change records refer to it.
+CREATE TABLE sources (
+    id       integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name     text NOT NULL UNIQUE,
+    kind     text NOT NULL,          -- how its answers are read
+    address  text NOT NULL,          -- URL of the first request
+    enabled  boolean,                -- the operator's decision; null to follow the configuration
+    due_at   timestamptz NOT NULL DEFAULT '-infinity', -- of the next pull
+    failures integer NOT NULL DEFAULT 0, -- pulls that failed since the last one that succeeded
+    etag          text NOT NULL DEFAULT '', -- validators of the accepted answer, if it was one page
+    last_modified text NOT NULL DEFAULT '',
+    accepted_pull bigint,            -- whose answer is believed; null before the first
+    held_pull     bigint             -- whose answer is held back because it shrank; null without one
+);
+
+-- The newest pulls of each source. A pull without an outcome is running, or its process died.
+CREATE TABLE source_pulls (
+    source_id integer NOT NULL REFERENCES sources ON DELETE CASCADE,
+    number    bigint NOT NULL,       -- ascending, from 1
+    began_at  timestamptz NOT NULL,
+    ended_at  timestamptz,
+    outcome   text,                  -- accepted, unchanged, held, failed
+    error     text,                  -- why it failed
+    pages     integer NOT NULL DEFAULT 0,
+    bytes     bigint NOT NULL DEFAULT 0,
+    sha256    bytea,                 -- of the bytes of all pages, in order; null if it failed
+    resources integer,               -- different resources in the answer; null if it failed
+    skipped   integer NOT NULL DEFAULT 0, -- entries that name no resource that can be listed
+    PRIMARY KEY (source_id, number)
+);
+
+-- The resources of answers that are being read or are held back. Texts are those of the source, cleaned and cut.
+CREATE TABLE source_staged (
+    source_id integer NOT NULL REFERENCES sources ON DELETE CASCADE,
+    pull      bigint NOT NULL,
+    resource  text COLLATE "C" NOT NULL, -- host and path in normal form, without the scheme
+    method    text NOT NULL,         -- '' if the source does not say
+    tool      text NOT NULL,         -- name of an MCP tool, '' for none
+    url       text NOT NULL,
+    type      text NOT NULL,         -- http, mcp
+    is_site   boolean NOT NULL,      -- the URL is a site and no endpoint
+    template  text NOT NULL,
+    service   text NOT NULL,
+    description text NOT NULL,
+    mime_type text NOT NULL,
+    tags      text[] NOT NULL,       -- the category first
+    PRIMARY KEY (source_id, pull, resource, method, tool)
+);
+
+-- The resources that each source lists, from since to until; until is null while it lists the resource.
+CREATE TABLE source_resources (
+    source_id integer NOT NULL REFERENCES sources ON DELETE CASCADE,
+    resource  text COLLATE "C" NOT NULL, -- as in source_staged
+    method    text NOT NULL,
+    tool      text NOT NULL,
+    since     timestamptz NOT NULL,  -- of the first answer with it
+    until     timestamptz,           -- of the first answer without it
+    missed    boolean NOT NULL DEFAULT false, -- the newest answer lacked it, but its entries moved while it was read
+    PRIMARY KEY (source_id, resource, method, tool, since)
+);
+
+CREATE UNIQUE INDEX source_resources_listed ON source_resources (resource, source_id, method, tool)
+    WHERE until IS NULL;
+
+-- Hosts that only sources name and that were asked whether they answer.
+CREATE TABLE source_hosts (
+    host     text PRIMARY KEY,
+    asked_at timestamptz NOT NULL,
+    answers  boolean NOT NULL
+);
 ---- create above / drop below ----
+DROP TABLE source_hosts, source_resources, source_staged, source_pulls, sources;
 ALTER TABLE settlers DROP accepted;
 DROP TABLE facilitator_signers, facilitator_kinds, facilitator_poll_days, facilitator_polls;
 ALTER TABLE services DROP state_before_opt_out;

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/progress"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/sources"
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
+)
+
+// pullOptions are the flags of sources pull.
+type pullOptions struct {
+	cli.DataOptions
+	visitOptions
+	pace paceOptions
+	JSON bool
+}
+
+// AddFlags adds the flags of sources pull.
+func (o *pullOptions) AddFlags(f *pflag.FlagSet) {
+	o.DataOptions.AddFlags(f)
+	o.visitOptions.AddFlags(f)
+	settings.AddFlag(f, "crawl.host_gap", &o.pace.HostGap)
+	f.BoolVar(&o.JSON, "json", false, "print the results as a JSON list")
+}
+
+func newPullCommand(c *settings.Configuration) *cobra.Command {
+	var o pullOptions
+	cmd := &cobra.Command{
+		Use:   "pull [NAME]",
+		Short: "Read a source now, or all that are enabled",
+		Long: `Pull reads a source page by page, whether it is due and enabled or not; without a name it reads each that
+is enabled. It lists the services that the source names, adds endpoints that listed services lack, and stores which
+resources the source lists. Nothing else of a listed service changes, and nothing is removed.
+
+New counts the resources that no source listed before, merged those that another source lists too, and dropped those
+that this source no longer lists. A source that cannot be read to its end drops nothing. An answer that shrank by
+more than half is held back. Requests need --crawl-contact.
+
+EXIT STATUS
+
+0 if every source was read, 1 if not, 2 for an error in the command line or the configuration.`,
+		Example: "  tollbook sources pull cdp\n  tollbook sources pull --json",
+		Args:    cli.OptionalArgument("NAME"),
+		PreRunE: func(*cobra.Command, []string) error {
+			return cmp.Or(checkHostGap(o.pace.HostGap), o.contactOptions.validate())
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return runPull(cmd.Context(), o, c, name, cmd.OutOrStdout())
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name string, stdout io.Writer) error {
+	guard, err := o.guard()
+	if err != nil {
+		return err
+	}
+	logger := cli.NewLogger(slog.LevelWarn)
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.RefuseSample(ctx); err != nil {
+		return fmt.Errorf("no source was read: %w", err)
+	}
+	v := crawl.New(db.DB, crawl.Options{HostGap: o.pace.HostGap, Logger: logger, NoContact: !o.hasContact()},
+		probe.Options{Guard: guard, UserAgent: o.userAgent()})
+	defer v.Close()
+	bar := progress.NewCounter("read")
+	defer bar.Finish()
+	return sources.Run(ctx, db, c, v, name, pull.Options{
+		Page: func(_ string, rows int) { bar.Set(rows, rows) },
+	}, o.JSON, stdout)
+}

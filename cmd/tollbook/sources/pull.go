@@ -1,0 +1,109 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/redact"
+	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/crawl/pull"
+	"tollbook/site/postgres/sources"
+)
+
+// PrintPulls prints the results of pulls.
+func PrintPulls(w io.Writer, list []pull.Report, asJSON bool) error {
+	for i := range list {
+		list[i].Error = redact.Text(list[i].Error)
+	}
+	if asJSON {
+		return report.JSONList(w, list)
+	}
+	t := report.NewTable(w, "SOURCE", "OUTCOME", "RESOURCES", "NEW", "MERGED", "DROPPED", "SERVICES", "ENDPOINTS",
+		"ERROR")
+	for _, r := range list {
+		t.Row(r.Source, r.Outcome, r.Rows, r.New, r.Merged, r.Dropped, fmt.Sprintf("+%d", r.Services),
+			fmt.Sprintf("+%d", r.Endpoints), orDash(r.Error))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.Outcome == sources.Held {
+			fmt.Fprintf(w,
+				"The answer of %s is held back, because it shrank by more than half. Nothing is dropped. If it is "+
+					"right: tollbook sources accept %[1]s\n", r.Source)
+		}
+	}
+	return nil
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// errFailed is returned if a source could not be read.
+var errFailed = errors.New("a source could not be read; nothing that it listed was dropped")
+
+// Run pulls a source, or with "" all enabled ones, and prints the results.
+func Run(ctx context.Context, db *database.DB, c *settings.Configuration, v pull.Visitor, name string,
+	o pull.Options, asJSON bool, w io.Writer) error {
+	list, err := configured(ctx, db, c)
+	if err != nil {
+		return err
+	}
+	names := []string{name}
+	if name == "" {
+		if names, err = enabled(ctx, db, list); err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return usage.Errorf("no source is enabled: tollbook sources list shows those that come with Tollbook, " +
+				"tollbook sources enable NAME turns one on, and a [[source]] in tollbook.toml adds another")
+		}
+	}
+	o.Sources = list
+	p := pull.New(db.Sources, v, o)
+	reports := []pull.Report{}
+	failed := false
+	for _, name := range names {
+		r, err := p.Pull(ctx, name)
+		if errors.Is(err, sources.ErrUnknown) {
+			return ErrNoSource(name, list)
+		}
+		if err != nil {
+			return fmt.Errorf("pull %s: %w", name, err)
+		}
+		reports = append(reports, r)
+		failed = failed || r.Outcome == sources.Failed
+	}
+	if err := PrintPulls(w, reports, asJSON); err != nil {
+		return err
+	}
+	if failed {
+		return errFailed
+	}
+	return nil
+}
+
+func enabled(ctx context.Context, db *database.DB, list []pull.Source) (names []string, err error) {
+	states, err := db.Sources.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range states {
+		for _, of := range list {
+			if of.Name == s.Name && pull.IsEnabled(of, s) {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	return names, nil
+}

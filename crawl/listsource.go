@@ -1,0 +1,77 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"tollbook/crawl/facts"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
+	"tollbook/site/postgres"
+)
+
+// FetchSource requests a page of a public source, through the guard and at the pace of visits. Without a contact it
+// asks no host of others. See facts.Fetcher.FetchSource.
+func (c *Crawler) FetchSource(
+	ctx context.Context, address, accept string, v facts.Validators, limit int64,
+) (facts.SourceAnswer, error) {
+	if c.o.NoContact && c.guard.ReachesOthers(address) {
+		return facts.SourceAnswer{}, &NoContactError{Hosts: []string{host(address)}}
+	}
+	return c.fetcher.FetchSource(ctx, address, accept, v, limit)
+}
+
+// CheckURL returns an error for a URL that the guard refuses without asking for the host's addresses.
+func (c *Crawler) CheckURL(u *url.URL) error { return c.guard.CheckURL(u) }
+
+// listAttempts is how often a list of sellers is added again after another process listed one of them.
+const listAttempts = 3
+
+// ListItems lists the services of resources that a public source names, as Import does: new services are listed, and
+// listed ones get the endpoints that they lack. Nothing else of a listed service changes.
+func (c *Crawler) ListItems(ctx context.Context, items []facts.Item, source string) (pull.Listed, error) {
+	sellers := facts.GroupSellers(items)
+	var got ImportReport
+	var err error
+	for range listAttempts {
+		got, err = c.addSellers(ctx, sellers, source, false)
+		if !errors.Is(err, postgres.ErrListed) && !errors.Is(err, postgres.ErrSlugUsed) {
+			break
+		}
+	}
+	return pull.Listed{Services: got.Listed, Endpoints: got.Endpoints, Refused: got.Refused}, err
+}
+
+// askedEndpoints is how many endpoints of a host are asked whether they answer.
+const askedEndpoints = 3
+
+// AsksPayment reports whether one of a host's resources, of which it asks a few, answers that it must be paid. Without
+// a contact it asks no host of others, and no host answers.
+func (c *Crawler) AsksPayment(ctx context.Context, items []facts.Item) (bool, error) {
+	asked := 0
+	for _, i := range items {
+		if asked == askedEndpoints {
+			break
+		}
+		if c.o.NoContact && c.guard.ReachesOthers(i.URL) {
+			continue
+		}
+		leave, err := c.hosts.enter(ctx, host(i.URL))
+		if err != nil {
+			return false, err
+		}
+		r := c.prober.Probe(ctx, probe.Target{URL: i.URL, Method: i.Method})
+		leave()
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if r.Verdict == probe.Paid || r.Verdict == probe.Broken {
+			return true, nil
+		}
+		if r.Requests > 0 {
+			asked++
+		}
+	}
+	return false, nil
+}

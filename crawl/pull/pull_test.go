@@ -1,0 +1,348 @@
+package pull_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/postgres/sources"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }
+
+var template = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	db.Close()
+	return nil
+})
+
+// catalogues is a server of sources: /<name> answers as a facilitator's /discovery/resources, page by page.
+type catalogues struct {
+	mu     sync.Mutex
+	rows   map[string][]int // numbers of resources, by source
+	status map[string]int   // of a source that is down
+	page   func(name string, offset int)
+}
+
+// ServeHTTP implements http.Handler.
+func (c *catalogues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Path[1:]
+	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	c.mu.Lock()
+	rows, status, page := c.rows[name], c.status[name], c.page
+	c.mu.Unlock()
+	if page != nil {
+		page(name, offset)
+	}
+	if status != 0 {
+		w.WriteHeader(status)
+		return
+	}
+	items := []map[string]any{}
+	for _, n := range rows[min(offset, len(rows)):min(offset+limit, len(rows))] {
+		items = append(items, map[string]any{
+			"type": "http", "resource": resourceURL(n), "serviceName": fmt.Sprintf("Service %d of %s", n/10, name),
+			"description": "from " + name, "method": "GET",
+		})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"x402Version": 2, "items": items, "pagination": map[string]int{"limit": limit, "offset": offset,
+			"total": len(rows)},
+	})
+}
+
+// set replaces the resources of a source.
+func (c *catalogues) set(name string, rows []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows[name], c.status[name] = rows, 0
+}
+
+// resourceURL returns the URL of a resource; ten resources are on one host.
+func resourceURL(n int) string { return fmt.Sprintf("https://api%d.seller.dev/r%d", n/10, n) }
+
+// numbers returns the numbers from first to before end.
+func numbers(first, end int) []int {
+	list := make([]int, 0, end-first)
+	for n := first; n < end; n++ {
+		list = append(list, n)
+	}
+	return list
+}
+
+// world is a directory with sources.
+type world struct {
+	*catalogues
+	db     *postgres.DB
+	conn   *pgx.Conn
+	puller *pull.Puller
+	now    time.Time
+	new    func() *pull.Puller // another process
+}
+
+func newWorld(t *testing.T, rows map[string][]int, take string) *world {
+	t.Helper()
+	dsn := template.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	c := &catalogues{rows: rows, status: map[string]int{}}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{catalogues: c, db: db, conn: postgrestest.Connect(t, dsn),
+		now: time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return w.now }
+	w.new = func() *pull.Puller {
+		v := crawl.New(db, crawl.Options{HostGap: time.Nanosecond, Hourly: -1, Now: clock, NoContact: true},
+			probe.Options{Guard: &probe.Guard{AllowPrivate: []string{u.Host}}})
+		t.Cleanup(v.Close)
+		var list []pull.Source
+		for name := range rows {
+			list = append(list, pull.Source{
+				Source:  sources.Source{Name: name, Kind: "x402-discovery", Address: server.URL + "/" + name},
+				Enabled: true, Period: 6 * time.Hour, Take: take, Trust: true,
+			})
+		}
+		return pull.New(db.Sources, v, pull.Options{Sources: list, Now: clock,
+			Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	}
+	w.puller = w.new()
+	return w
+}
+
+// pull reads a source and compares the report.
+func (w *world) pull(t *testing.T, want pull.Report) {
+	t.Helper()
+	got, err := w.puller.Pull(t.Context(), want.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(time.Minute)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(pull.Report{}, "Bytes", "Pages")); diff != "" {
+		t.Errorf("report of %s (-want +got)\n%s", want.Source, diff)
+	}
+}
+
+// count returns the number of rows of a query.
+func (w *world) count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	if err := w.conn.QueryRow(t.Context(), "SELECT count(*) FROM "+sql, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// five are five sources: b shares 20 resources with a, c shares 10 with b, d is a part of a, e shares none.
+func five() map[string][]int {
+	return map[string][]int{"a": numbers(0, 60), "b": numbers(40, 100), "c": numbers(90, 130), "d": numbers(0, 10),
+		"e": numbers(200, 250)}
+}
+
+func accepted(name string, rows int, c sources.Counts, services, endpoints int) pull.Report {
+	c.Resources = rows
+	return pull.Report{Source: name, Outcome: sources.Accepted, Rows: rows, Counts: c, Services: services,
+		Endpoints: endpoints}
+}
+
+// pullFive reads the five sources for the first time.
+func pullFive(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, five(), pull.TakeAll)
+	w.pull(t, accepted("a", 60, sources.Counts{New: 60}, 6, 0))
+	w.pull(t, accepted("b", 60, sources.Counts{New: 40, Merged: 20}, 4, 0))
+	w.pull(t, accepted("c", 40, sources.Counts{New: 30, Merged: 10}, 3, 0))
+	w.pull(t, accepted("d", 10, sources.Counts{Merged: 10}, 0, 0))
+	w.pull(t, accepted("e", 50, sources.Counts{New: 50}, 5, 0))
+	return w
+}
+
+// TestUnionOfFiveSources checks the exact counts of what is new, merged and dropped.
+func TestUnionOfFiveSources(t *testing.T) {
+	t.Parallel()
+	w := pullFive(t)
+	if n := w.count(t, "endpoints"); n != 180 {
+		t.Errorf("%d endpoints, want 180", n)
+	}
+	if n := w.count(t, "services WHERE name LIKE 'Service % of a'"); n != 6 {
+		t.Errorf("%d services are named by the source that listed them first, want 6", n)
+	}
+	if n := w.count(t, "changes"); n != 0 {
+		t.Errorf("%d change records of first answers, want 0", n)
+	}
+
+	for name, rows := range five() { // the same again
+		w.pull(t, accepted(name, len(rows), sources.Counts{}, 0, 0))
+	}
+	if n := w.count(t, "source_resources"); n != 220 {
+		t.Errorf("%d listed resources after the second pull, want 220", n)
+	}
+
+	w.set("b", numbers(50, 100)) // 10 fewer
+	w.pull(t, accepted("b", 50, sources.Counts{Dropped: 10, Records: 10}, 0, 0))
+	if n := w.count(t, "changes WHERE type = 'dropped' AND summary->>'source' = 'b'"); n != 10 {
+		t.Errorf("%d dropped records, want 10", n)
+	}
+	w.set("b", append(numbers(40, 100), 300)) // they come back, with a new one
+	w.pull(t, accepted("b", 61, sources.Counts{New: 1, Merged: 10, Records: 11}, 1, 0))
+	var summary string
+	if err := w.conn.QueryRow(t.Context(), `SELECT summary - 'answer' FROM changes WHERE type = 'listed'
+		ORDER BY id DESC LIMIT 1`).Scan(&summary); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"since": "2026-11-01T10:11:00.000Z", "source": "b", "endpoint": "GET /r300"}`; summary != want {
+		t.Errorf("summary of the newest record %s, want %s", summary, want)
+	}
+	if n := w.count(t, "endpoints"); n != 181 {
+		t.Errorf("%d endpoints, want 181: a source removes none", n)
+	}
+}
+
+// TestSourceThatIsDown checks that it drops nothing, is asked again later and later, and goes on where it was.
+func TestSourceThatIsDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": numbers(0, 30)}, pull.TakeAll)
+	w.pull(t, accepted("a", 30, sources.Counts{New: 30}, 3, 0))
+	for i, pause := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute} {
+		w.status["a"] = []int{http.StatusInternalServerError, http.StatusNotFound, http.StatusOK + 4}[i]
+		began := w.now
+		w.pull(t, pull.Report{Source: "a", Outcome: sources.Failed, Counts: sources.Counts{Resources: 30},
+			Error: fmt.Sprintf("page 1: the answer is %d", w.status["a"])})
+		state, err := w.db.Sources.Find(t.Context(), "a")
+		if err != nil || !state.DueAt.Equal(began.Add(pause)) || state.Listed != 30 {
+			t.Errorf("after failure %d: due at %s, %d listed, error %v; want due at %s, 30 listed", i+1, state.DueAt,
+				state.Listed, err, began.Add(pause))
+		}
+	}
+	w.set("a", numbers(0, 29))
+	w.pull(t, accepted("a", 29, sources.Counts{Dropped: 1, Records: 1}, 0, 0))
+}
+
+// TestShrunkAnswerIsHeldBack checks that it counts only once the operator or a larger answer confirms it.
+func TestShrunkAnswerIsHeldBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": numbers(0, 50)}, pull.TakeAll)
+	w.pull(t, accepted("a", 50, sources.Counts{New: 50}, 5, 0))
+	held := pull.Report{Source: "a", Outcome: sources.Held, Rows: 24, Counts: sources.Counts{Resources: 50}}
+	w.set("a", numbers(0, 24))
+	w.pull(t, held)
+	w.pull(t, held)
+	if n := w.count(t, "source_resources WHERE until IS NOT NULL"); n != 0 {
+		t.Errorf("%d resources were dropped, want 0", n)
+	}
+	w.set("a", numbers(0, 25)) // half is believed
+	w.pull(t, accepted("a", 25, sources.Counts{Dropped: 25, Records: 25}, 0, 0))
+	state, err := w.db.Sources.Find(t.Context(), "a")
+	if err != nil || state.Held != nil {
+		t.Fatalf("held back %v, error %v; want nothing held back", state.Held, err)
+	}
+	if _, err := w.db.Sources.AcceptHeld(t.Context(), state, "ann", w.now); !errors.Is(err, sources.ErrNotHeld) {
+		t.Errorf("accept without an answer held back: %v, want ErrNotHeld", err)
+	}
+
+	w.set("a", []int{})
+	w.pull(t, pull.Report{Source: "a", Outcome: sources.Held, Counts: sources.Counts{Resources: 25}})
+	if state, err = w.db.Sources.Find(t.Context(), "a"); err != nil || state.Held == nil {
+		t.Fatalf("held back %v, error %v; want an answer held back", state.Held, err)
+	}
+	got, err := w.db.Sources.AcceptHeld(t.Context(), state, "ann", w.now)
+	if diff := cmp.Diff(sources.Counts{Dropped: 25, Records: 25}, got); err != nil || diff != "" {
+		t.Errorf("accept: error %v (-want +got)\n%s", err, diff)
+	}
+	if n := w.count(t, "source_staged"); n != 0 {
+		t.Errorf("%d staged resources, want 0", n)
+	}
+}
+
+// TestKillBetweenPages checks that a pull that died between two pages leaves nothing, and that the next one is whole.
+func TestKillBetweenPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": numbers(0, 350)}, pull.TakeAll)
+	ctx, kill := context.WithCancel(t.Context())
+	w.page = func(_ string, offset int) {
+		if offset == 200 {
+			kill()
+		}
+	}
+	if _, err := w.puller.Pull(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("killed pull: %v, want canceled", err)
+	}
+	if n := w.count(t, "source_resources") + w.count(t, "services"); n != 0 {
+		t.Errorf("%d resources and services after a killed pull, want 0", n)
+	}
+	w.mu.Lock()
+	w.page = nil
+	w.mu.Unlock()
+	if err := w.puller.PullDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(t, "source_resources"); n != 350 {
+		t.Errorf("%d resources, want 350", n)
+	}
+	if n := w.count(t, "source_pulls"); n != 1 {
+		t.Errorf("%d pulls, want 1: the killed one is no pull", n)
+	}
+}
+
+// TestTwoProcesses checks that one of two processes pulls a source, and that two sources that name the same new
+// services list each once.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": numbers(0, 200), "b": numbers(0, 200)}, pull.TakeAll)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.page = func(name string, _ int) {
+		if name == "a" {
+			once.Do(func() { close(began) })
+			<-goOn
+		}
+	}
+	first := make(chan error, 1)
+	go func() { first <- w.puller.PullDue(t.Context()) }()
+	<-began
+	other := w.new()
+	if _, err := other.Pull(t.Context(), "a"); !errors.Is(err, pull.ErrBusy) {
+		t.Errorf("second process: %v, want ErrBusy", err)
+	}
+	second := make(chan error, 1)
+	go func() { second <- other.PullDue(t.Context()) }()
+	close(goOn)
+	if err := errors.Join(<-first, <-second); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(t, "services"); n != 20 {
+		t.Errorf("%d services, want 20", n)
+	}
+	if n := w.count(t, "endpoints"); n != 200 {
+		t.Errorf("%d endpoints, want 200", n)
+	}
+	if n := w.count(t, "source_resources WHERE until IS NULL"); n != 400 {
+		t.Errorf("%d listed resources, want 400", n)
+	}
+}
