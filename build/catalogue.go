@@ -42,8 +42,11 @@ func (c *catalogue) count(place int, endpoints []site.Endpoint) {
 	}
 }
 
-// isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express.
-func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing, hasNetworkID) }
+// isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express, and is no tool of
+// an MCP server: all resources of the list are of type http.
+func isInCatalogue(e *site.Endpoint) bool {
+	return slices.ContainsFunc(e.Pricing, hasNetworkID) && !strings.Contains(e.Path, "#")
+}
 
 // hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
 func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }

@@ -16,7 +16,7 @@ func rankOrigin(origin string) int {
 		return 1
 	case facts.OriginLLMsTxt, facts.OriginAgentCard:
 		return 2
-	case facts.OriginWellKnown:
+	case facts.OriginWellKnown, facts.OriginMCP:
 		return 3
 	case facts.OriginOpenAPI:
 		return 4

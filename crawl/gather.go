@@ -122,6 +122,7 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 		}
 	}
 	seen.Endpoints = append(seen.Endpoints, c.confirm(limited, s, seen)...)
+	seen.Endpoints = append(seen.Endpoints, c.listTools(limited, s, seen)...)
 	if ctx.Err() != nil {
 		return nil, false, nil
 	}

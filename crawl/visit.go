@@ -51,6 +51,8 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		return envelopes
 	})
 	excluded := c.readExclusion(limited, s)
+	sessions := toolSessions{}
+	defer sessions.end(limited, c, host(s.BaseURL))
 	var answers []answer
 	for _, e := range pickEndpoints(s.Endpoints, began) {
 		if excluded(e.Path) {
@@ -63,7 +65,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		if err != nil {
 			break
 		}
-		r := c.prober.Probe(limited, newTarget(s.BaseURL, e, envelopes))
+		r := c.prober.Probe(limited, sessions.target(newTarget(s.BaseURL, e, envelopes), e))
 		leave()
 		if limited.Err() != nil {
 			break // our time limit ended the probe: its result says nothing about the service

@@ -25,13 +25,16 @@ type Seller struct {
 	Endpoints   []Endpoint // by path, then method, at most MaxEndpoints
 }
 
-// GroupSellers groups the HTTP resources that a source lists by origin and sorts the groups by base URL. The order of
+// GroupSellers groups the resources that a source lists by origin and sorts the groups by base URL. The order of
 // rows does not change the result.
 func GroupSellers(rows []source.Row) []Seller {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r source.Row) bool { return r.Type == source.MCP })
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r source.Row) bool {
+		return r.Type == source.MCP && r.Tool == ""
+	})
 	slices.SortFunc(rows, func(a, b source.Row) int {
-		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Method, b.Method),
-			strings.Compare(a.Service, b.Service), strings.Compare(a.Description, b.Description))
+		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Tool, b.Tool),
+			strings.Compare(a.Method, b.Method), strings.Compare(a.Service, b.Service),
+			strings.Compare(a.Description, b.Description))
 	})
 	sellers := map[string]*Seller{}
 	declared := map[string][]Declared{}
@@ -57,7 +60,7 @@ func GroupSellers(rows []source.Row) []Seller {
 		}
 		declared[host] = append(declared[host], Declared{
 			Method: i.Method, URL: i.URL, Description: i.Description, MimeType: i.MimeType, Origin: OriginCatalogue,
-			Template: i.Template,
+			Template: i.Template, Tool: i.Tool,
 		})
 	}
 	var out []Seller

@@ -9,6 +9,7 @@ package facts
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -23,6 +24,7 @@ const (
 	OriginCatalogue = "catalogue"
 	OriginAgentCard = "agent-card"
 	OriginLLMsTxt   = "llms-txt"
+	OriginMCP       = "mcp" // the list of tools of an MCP server
 )
 
 // MaxEndpoints is the most endpoints that are tracked for a service, and read from a document.
@@ -36,6 +38,7 @@ type Declared struct {
 	MimeType    string
 	Origin      string
 	Template    string // route template of which URL is an instance; "" for none
+	Tool        string // name of the MCP tool at URL; "" for none
 	Price       *Price // price in the document, nil for none
 }
 
@@ -53,6 +56,9 @@ type Endpoint struct {
 	Declared
 	Path string // with its query, if it has one
 }
+
+// toolName is the form of a name of an MCP tool that can be part of a path.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // maxPath is the longest path of an endpoint in bytes, the same as in a submission.
 const maxPath = 500
@@ -73,6 +79,13 @@ func FilterBelow(base string, declared []Declared) []Endpoint {
 		path, ok := pathBelow(b, d.URL)
 		if !ok {
 			continue
+		}
+		if d.Tool != "" {
+			if !toolName.MatchString(d.Tool) {
+				continue
+			}
+			path, _, _ = strings.Cut(path, "?")
+			path += "#" + d.Tool
 		}
 		cleanText, _, _ := strings.Cut(path, "?")
 		if k := (key{d.Method, cleanText}); seen[k] || d.Template != "" && templates[key{d.Method, d.Template}] {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -148,6 +149,7 @@ func (p *Prober) newRequest(ctx context.Context, c call) *http.Request {
 			idempotencyKey:    nil,
 		},
 	}).WithContext(ctx)
+	maps.Copy(req.Header, c.header)
 	if c.body != nil {
 		req.Header.Set("Content-Type", c.contentType)
 		req.ContentLength = int64(len(c.body))

@@ -22,7 +22,8 @@ type call struct {
 	url         *url.URL
 	body        []byte // nil for none
 	contentType string
-	resampled   bool // repeats the call before with a sample
+	header      http.Header // further headers, over the usual ones
+	resampled   bool        // repeats the call before with a sample
 }
 
 // A try is a call with its result.

@@ -58,6 +58,12 @@ type Target struct {
 	// sample query come from it if the fields above are empty. It is called at most once, and only if needed; it may
 	// be nil.
 	Discovery func() *x402.Discovery
+
+	// Session is that of the MCP server if URL names a tool, "https://acme.example/mcp#quote"; nil for any other
+	// endpoint. NamedPaid says that the
+	// server's earlier answers, or a catalogue, name the tool as paid.
+	Session   *Session
+	NamedPaid bool
 }
 
 // Result is the result of one probe.
@@ -173,7 +179,12 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 			StartedAt: started, FinalURL: u.String(),
 		}
 	}
-	result := p.runPlan(ctx, newPlan(t, u)).result()
+	var result Result
+	if tool := x402.ToolOf(t.URL); tool != "" && t.Session != nil {
+		result = p.probeTool(ctx, t, u, tool)
+	} else {
+		result = p.runPlan(ctx, newPlan(t, u)).result()
+	}
 	result.StartedAt = started
 	result.RetryAfter = retryAfter(result.Answer.Header, p.now())
 	return result

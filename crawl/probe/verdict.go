@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,7 +62,7 @@ func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string
 		return judgeFault(fault)
 	}
 	switch {
-	case a.Status == http.StatusPaymentRequired:
+	case a.Status == http.StatusPaymentRequired, c.Envelope != nil && c.Envelope.Channel == x402.ChannelMCP:
 		return judge402(c)
 	case a.Status == http.StatusPreconditionFailed && c.Envelope != nil:
 		return judge402(c) // permit2_allowance_required
@@ -104,7 +105,7 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 		return Open, ClassOpen, answered + " without asking for payment"
 	case s >= 300 && s < 400:
 		return Failed, ClassRedirect, answered + " without an address to go to"
-	case s == 400, s == 415, s == 422:
+	case s == 400, s == 415, s == 422, s == 406 && isRPC(a):
 		return Inconclusive, ClassNeedsInput, answered + ": it wants input that we do not have"
 	case s == 401, s == 403:
 		return Inconclusive, ClassAuth, answered + ": it wants credentials before payment"
@@ -122,6 +123,13 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 		return Failed, ClassServerError, answered
 	}
 	return Failed, ClassInvalidHTTP, answered + ", which is no answer to a request"
+}
+
+// isRPC reports whether an answer is a JSON-RPC error, as an MCP server answers a request that is none of MCP.
+func isRPC(a x402.Answer) bool {
+	messages := x402.Messages(a)
+	var m rpcMessage
+	return len(messages) > 0 && json.Unmarshal(messages[0], &m) == nil && m.JSONRPC == "2.0" && m.Error != nil
 }
 
 // challengeHeaders and challengeMarks identify the pages of bot filters. The headers count with any status but 402. The

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,7 +75,10 @@ type DeclaredPath struct{ Method, Path string }
 // String returns the form that ParsePaths reads: "/x" or "POST /x".
 func (d DeclaredPath) String() string { return strings.TrimSpace(d.Method + " " + d.Path) }
 
-// ParsePaths parses a list of endpoints, each "/x" or "POST /x".
+// toolName is the form of the name of an MCP tool: the endpoint of tool "quote" at /mcp is "POST /mcp#quote".
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// ParsePaths parses a list of endpoints, each "/x", "POST /x", or "POST /x#tool" for a tool of an MCP server.
 func ParsePaths(list []string) ([]DeclaredPath, error) {
 	if len(list) == 0 || len(list) > MaxEndpoints {
 		return nil, fmt.Errorf("must be a list of 1 to %d paths; got %d", MaxEndpoints, len(list))
@@ -91,7 +95,7 @@ func ParsePaths(list []string) ([]DeclaredPath, error) {
 		case declared && !strings.Contains(" GET POST PUT PATCH DELETE ", " "+method+" "):
 			return nil, fmt.Errorf("%.60q: the method must be GET, POST, PUT, PATCH or DELETE", s)
 		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" ||
-			u.Fragment != "":
+			u.Fragment != "" && !(method == "POST" && toolName.MatchString(u.Fragment)):
 			return nil, fmt.Errorf("%.60q: must be like \"/path\" or \"POST /path\"", s)
 		case len(path) > MaxPath || strings.ContainsFunc(path, func(r rune) bool {
 			return unicode.IsControl(r) || unicode.IsSpace(r)

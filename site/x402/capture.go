@@ -12,7 +12,8 @@ import (
 // everything that a strict client refuses. It never fails and never panics. For a response without payment terms it
 // returns an empty Captured.
 //
-// An envelope counts only with status 402 or 412. With any other status it is one of the Others.
+// An envelope counts only with status 402 or 412. With any other status it is one of the Others. An answer to the call
+// of an MCP tool, whose URL ends in #TOOL, has status 200 and its envelope in the result.
 func Capture(a Answer) Captured {
 	if len(a.Body) > MaxBody {
 		a.Body, a.Truncated = a.Body[:MaxBody], true
@@ -20,12 +21,14 @@ func Capture(a Answer) Captured {
 	a.Body = bytes.Clone(a.Body) // the result must not change with the caller's buffer
 	a.Header = canonicalHeader(a.Header)
 	var d defects
-	envelopes := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
-
+	envelopes, isTool := toolEnvelopes(a)
+	if !isTool {
+		envelopes = append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
+	}
 	c := Captured{}
 	c.Protocols = protocols(a, &d)
 	chosen := choose(envelopes)
-	if chosen >= 0 && a.Status != 402 && a.Status != 412 {
+	if chosen >= 0 && !isTool && a.Status != 402 && a.Status != 412 {
 		d.add(statusNot402)
 		chosen = -1
 	}

@@ -28,6 +28,7 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	}
 	e.Version = readVersion(top, objects, channel, &d)
 	switch inHeader := channel == ChannelHeader; {
+	case channel == ChannelMCP: // has one place for all versions
 	case e.Version >= 2 && !inHeader:
 		d.add(v2OutsideHeader)
 	case e.Version == 1 && inHeader:

@@ -368,6 +368,8 @@ func channelCoherent(e *exhibit) string {
 	switch {
 	case e.Captured.Divergent:
 		return meaning(channelsDiverge)
+	case env.Channel == ChannelMCP:
+		return "" // has one place for all versions
 	case env.Version >= 2 && env.Channel != ChannelHeader:
 		return fmt.Sprintf("version %d is in %s instead of the PAYMENT-REQUIRED header", env.Version, env.Channel)
 	case env.Version >= 2 && env.Decode != "std":

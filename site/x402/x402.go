@@ -38,6 +38,7 @@ const (
 	ChannelBody   Channel = "body"   // the body is the envelope
 	ChannelNested Channel = "nested" // the envelope is one level down in the body
 	ChannelHTML   Channel = "html"   // window.x402 in a paywall page
+	ChannelMCP    Channel = "mcp"    // the result of a tool, as x402 over MCP has it
 )
 
 // Defect is one deviation that parsing accepts and a strict client refuses.
