@@ -81,10 +81,16 @@ func addFacilitatorPage(q routes.Query, key string, lines [][]byte, add addFunc)
 		routes.WindowMeta(q, len(lines)), add)
 }
 
+// matrixID is the last segment of the paths of the matrix, which no facilitator may have as its id.
+const matrixID = "matrix"
+
 // writeFacilitatorDetails writes the file and the page of each facilitator, and the page that lists them.
 func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
+		if f.FacilitatorID == matrixID {
+			continue // imported before the id was reserved: its files would be those of the matrix
+		}
 		data, err := encode.JSON(f)
 		if err != nil {
 			return err

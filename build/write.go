@@ -62,6 +62,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeFacilitatorDetails(s, renderer, add); err != nil {
 		return fmt.Errorf("write facilitators: %w", err)
 	}
+	if err := writeMatrix(s, renderer, add); err != nil {
+		return fmt.Errorf("write matrix of facilitators: %w", err)
+	}
 	if err := writeCoverage(s, renderer, add); err != nil {
 		return fmt.Errorf("write coverage: %w", err)
 	}
@@ -178,4 +181,16 @@ func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) err
 		return err
 	}
 	return add(bare("coverage-page", "").Key(), page)
+}
+
+// writeMatrix writes which facilitator settles what where, and its page.
+func writeMatrix(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
+	if err := addJSON(bare("facilitator-matrix", "").Key(), s.Matrix, add); err != nil {
+		return err
+	}
+	page, err := renderer.MatrixPage()
+	if err != nil {
+		return err
+	}
+	return add(bare("facilitator-matrix-page", "").Key(), page)
 }

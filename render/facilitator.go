@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tollbook/render/chart"
+	"tollbook/render/facilitator"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -98,6 +99,7 @@ type facilitatorBody struct {
 	Accounts     []facilitatorSettler
 	MoreAccounts int
 	MoreServices int
+	Announced    facilitator.Supported
 }
 
 type facilitatorChain struct {
@@ -132,6 +134,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
 	}
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
+	body.Announced = facilitator.NewSupported(f.Supported, e.facilitatorNetwork)
 	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),

@@ -14,6 +14,7 @@ func (p *Pages) funcs() template.FuncMap {
 	funcs := template.FuncMap{
 		"none":      chart.None,
 		"value":     chart.Value,
+		"supported": display.Supported,
 		"answered":  chart.Answered,
 		"recipient": chart.Recipient,
 
@@ -73,9 +74,9 @@ func (p *Pages) funcs() template.FuncMap {
 	}
 	for name, route := range map[string]string{
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
-		"facilitators": facilitatorsRoute, "methodology": methodologyRoute, "networks": networksRoute,
-		"reference": referenceRoute, "search": searchRoute, "sources": sourcesRoute, "status": statusRoute,
-		"submit": submitRoute,
+		"facilitators": facilitatorsRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
+		"networks": networksRoute, "reference": referenceRoute, "search": searchRoute, "sources": sourcesRoute,
+		"status": statusRoute, "submit": submitRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

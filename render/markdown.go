@@ -142,7 +142,7 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 // The pages to compare and to submit services have none.
 func (e *Renderer) MarkdownPages() ([]Asset, error) {
 	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(),
-		e.facilitatorsMarkdown(),
+		e.facilitatorsMarkdown(), e.matrixMarkdown(),
 		e.coverageMarkdown(),
 		e.sourcesMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),

@@ -62,6 +62,7 @@ const (
 	kindFacilitators = "facilitators"
 	kindFacilitator  = "facilitator"
 	kindCoverage     = "coverage"
+	kindMatrix       = "matrix"
 
 	kindReference = "reference"
 )
@@ -101,7 +102,8 @@ func NewPages(s Site) (*Pages, error) {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
-		kindFacilitators, kindFacilitator, kindCoverage, kindSources, kindSubmit, kindGroups, kindGroup, kindChanges,
+		kindFacilitators, kindFacilitator, kindMatrix, kindCoverage, kindSources, kindSubmit, kindGroups, kindGroup,
+		kindChanges,
 		kindCompare,
 		kindSearch,
 		kindFailure, kindNotFound} {

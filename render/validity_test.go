@@ -141,6 +141,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		put("facilitators/"+s.Facilitators[i].FacilitatorID+".html", page, err)
 		tree["v1/facilitators/"+s.Facilitators[i].FacilitatorID+".json"] = nil
 	}
+	page, err = e.MatrixPage()
+	put("facilitators/matrix.html", page, err)
+	tree["v1/facilitators/matrix.json"] = nil
 	page, err = e.CoveragePage()
 	put("coverage.html", page, err)
 	page, err = e.SourcesPage()

@@ -45,18 +45,22 @@ type TokenCoverage struct {
 	UnattributedShare *float64 `json:"unattributed_share"` // null if there are none
 }
 
-// CandidateSettler is an account that sends payments to recipients of listed services but is not a known settler.
+// CandidateSettler is an account that is not a known settler, but sends payments to recipients of listed services, or
+// is announced by a facilitator as its own. Without a payment all that describes payments is null.
 type CandidateSettler struct {
 	Network        string   `json:"network"`
 	NetworkCAIP2   string   `json:"network_caip2"`
 	Address        string   `json:"address"`
-	TokenAddress   string   `json:"token_address"`
-	AssetName      string   `json:"asset_name"`
-	PaymentCount   int64    `json:"payment_count"`
+	TokenAddress   *string  `json:"token_address"`
+	AssetName      *string  `json:"asset_name"`
+	PaymentCount   *int64   `json:"payment_count"`
 	VolumeUSD      *Decimal `json:"volume_usd"`
-	RecipientCount int64    `json:"recipient_count"`
-	FirstDay       string   `json:"first_day"` // "2026-11-20"
-	LastDay        string   `json:"last_day"`
+	RecipientCount *int64   `json:"recipient_count"`
+	FirstDay       *string  `json:"first_day"` // "2026-11-20"
+	LastDay        *string  `json:"last_day"`
+
+	Evidence    string                  `json:"evidence"`     // announced_and_payments, announced, payments
+	AnnouncedBy []CandidateAnnouncement `json:"announced_by"` // by facilitator
 }
 
 // VolumeQuality is the volume of all measured facilitators in 30 UTC days, and the part of it that may not be real

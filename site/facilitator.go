@@ -89,7 +89,9 @@ type FacilitatorDetail struct {
 	Buyers       []FacilitatorBuyers  `json:"buyers"`        // in the order of chains
 	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
 	// the first FacilitatorServices of these services, largest volume first
-	Services []FacilitatorService `json:"services"`
+	Services       []FacilitatorService  `json:"services"`
+	FacilitatorURL *string               `json:"facilitator_url"` // base of its API; null if none is known
+	Supported      *FacilitatorSupported `json:"supported"`       // null if it was never asked what it settles
 }
 
 // FacilitatorServices is the maximum number of services in a FacilitatorDetail.

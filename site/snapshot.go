@@ -19,6 +19,7 @@ type Snapshot struct {
 
 	Facilitators []FacilitatorDetail // by id, with all embedded members: v1/facilitators.json and v1/facilitators/…
 	Coverage     CoverageReport      // v1/coverage.json
+	Matrix       FacilitatorMatrix   // v1/facilitators/matrix.json
 	Assets       AssetTables         // v1/assets.json
 	Sources      []Source            // v1/sources.json, by name
 }

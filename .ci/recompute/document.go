@@ -54,8 +54,8 @@ func recomputeDocuments(d *directory, r *snapshot.Report) {
 func figureFacilitators(d *directory, r *snapshot.Report, index snapshot.Node) {
 	ids := []string{}
 	for _, name := range d.snap.Files("v1/facilitators/", ".json") {
-		if id := strings.TrimSuffix(strings.TrimPrefix(name, "v1/facilitators/"), ".json"); !strings.ContainsAny(id,
-			"/=") {
+		id := strings.TrimSuffix(strings.TrimPrefix(name, "v1/facilitators/"), ".json")
+		if !strings.ContainsAny(id, "/=") && id != matrixID {
 			ids = append(ids, id)
 		}
 	}

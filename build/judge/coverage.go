@@ -6,15 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/build/judge/observatory"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
-
-// maxCandidates is how many candidate settlers are published, over all networks.
-const maxCandidates = 50
 
 const qualityRule = "The last 30 UTC days, including today, of all measured facilitators. Self-payment: payer and " +
 	"recipient are the same account. Single payer: the remaining volume of recipients with at least 50 settlements, " +
@@ -22,9 +19,10 @@ const qualityRule = "The last 30 UTC days, including today, of all measured faci
 	"payer with many accounts."
 
 // newCoverage returns what is measured on chain and what is not.
-func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.CoverageReport {
+func newCoverage(f *postgres.Facts, t *revenueIndex, o *observatory.Observatory, now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
-		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now), CandidateSettlers: listCandidates(f),
+		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now),
+		CandidateSettlers: o.ListCandidates(f.Chains, describeToken),
 		Volume30d: site.VolumeQuality{
 			Raw: site.VolumeSum{VolumeUSD: "0"}, SelfPayment: site.VolumeSum{VolumeUSD: "0"},
 			SinglePayer: site.VolumeSum{VolumeUSD: "0"},
@@ -144,39 +142,13 @@ func unattributedShare(s ledger.AuthorizationFacts) *float64 {
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }
 
-// listCandidates returns accounts that send payments to recipients of listed services and are no known settlers. The
-// accounts with the most payments come first.
-func listCandidates(f *postgres.Facts) []site.CandidateSettler {
-	settlers := map[recipient]bool{}
-	for i := range f.Facilitators {
-		for _, s := range f.Facilitators[i].Settlers {
-			settlers[recipient{s.Network, s.Address}] = true
+// describeToken returns the address, name and value of an amount of a token; see observatory.Describe.
+func describeToken(network, token, amount string, configured *ledger.Token) (a, name string, usd *site.Decimal) {
+	a, name = lookupAsset(network, token, configured)
+	if n, ok := new(big.Int).SetString(amount, 10); ok {
+		if unit, valued := unitsPerUSD(network, token, configured); valued {
+			usd = new((&settledSum{usd: new(big.Rat).SetFrac(n, unit)}).decimal())
 		}
 	}
-	list := []site.CandidateSettler{}
-	for _, chain := range f.Chains {
-		for _, c := range chain.Candidates {
-			if settlers[recipient{chain.Network, c.Sender}] {
-				continue // it became a settler after its payments were stored
-			}
-			token, name := lookupAsset(chain.Network, c.Token, c.Configured)
-			row := site.CandidateSettler{
-				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network,
-				Address: address.Spell(chain.Network, c.Sender), TokenAddress: token, AssetName: name,
-				PaymentCount: c.Payments, RecipientCount: c.Recipients,
-				FirstDay: c.FirstDay.UTC().Format(time.DateOnly), LastDay: c.LastDay.UTC().Format(time.DateOnly),
-			}
-			if amount, ok := new(big.Int).SetString(c.Amount, 10); ok {
-				if unit, valued := unitsPerUSD(chain.Network, c.Token, c.Configured); valued {
-					row.VolumeUSD = new((&settledSum{usd: new(big.Rat).SetFrac(amount, unit)}).decimal())
-				}
-			}
-			list = append(list, row)
-		}
-	}
-	slices.SortFunc(list, func(a, b site.CandidateSettler) int {
-		return cmp.Or(cmp.Compare(b.PaymentCount, a.PaymentCount), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2),
-			cmp.Compare(a.Address, b.Address), cmp.Compare(a.TokenAddress, b.TokenAddress))
-	})
-	return list[:min(len(list), maxCandidates)]
+	return a, name, usd
 }

@@ -9,11 +9,13 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/observatory"
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/polls"
 )
 
 // Options of a judgment.
@@ -102,14 +104,26 @@ func (d *Directory) Prepare() {
 		d.inFeed[r.Slug] = true
 	}
 	groupServices(s)
-	s.Facilitators = newFacilitators(f.Facilitators, now)
-	s.Coverage = newCoverage(f, d.revenue, now)
+	o := newObservatory(f, now)
+	s.Facilitators = newFacilitators(f.Facilitators, o, now)
+	s.Coverage = newCoverage(f, d.revenue, o, now)
 	s.Sources = newSources(f)
+	s.Matrix = o.Matrix(s.Facilitators)
 	d.aggregate = newAggregator(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil
 	}
 	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = postgres.LogFacts{}, nil, nil, nil, nil
+	f.Polls = polls.Facts{}
+}
+
+// newObservatory returns the judge of what facilitators answer.
+func newObservatory(f *postgres.Facts, now time.Time) *observatory.Observatory {
+	list := make([]ledger.Facilitator, len(f.Facilitators))
+	for i := range list {
+		list[i] = f.Facilitators[i].Facilitator
+	}
+	return observatory.New(&f.Polls, list, f.Tokens, now)
 }
 
 // Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at

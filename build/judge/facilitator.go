@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/build/judge/observatory"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
@@ -152,10 +153,12 @@ func isMeasured(f *ledger.FacilitatorFacts) bool {
 }
 
 // newFacilitators judges every facilitator, with every embed, sorted by ID.
-func newFacilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
+func newFacilitators(facts []ledger.FacilitatorFacts, o *observatory.Observatory,
+	now time.Time) []site.FacilitatorDetail {
 	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {
 		list[i] = newFacilitator(&facts[i], now)
+		list[i].FacilitatorURL, list[i].Supported = facts[i].FacilitatorURL, o.Supported(facts[i].ID)
 	}
 	slices.SortFunc(list, func(a, b site.FacilitatorDetail) int {
 		return cmp.Compare(a.FacilitatorID, b.FacilitatorID)

@@ -7,7 +7,82 @@ func init() {
 			settlers FacilitatorSettler[]
 			buyers FacilitatorBuyers[]
 			service_count integer
-			services FacilitatorService[]`,
+			services FacilitatorService[]
+			facilitator_url string|null
+			supported FacilitatorSupported|null`,
+		"FacilitatorSupported": `
+			state string
+			status_code integer|null
+			asked_at date-time
+			answered_at date-time|null
+			uptime_30d number|null
+			health_uptime_30d number|null
+			poll_count_30d integer
+			median_latency_ms_30d integer|null
+			p95_latency_ms_30d integer|null
+			days SupportedDay[]
+			extensions string[]
+			kinds SupportedKind[]
+			signers SupportedSigner[]`,
+		"SupportedDay": `
+			date string
+			poll_count integer
+			uptime number|null
+			median_latency_ms integer|null`,
+		"SupportedKind": `
+			x402_version integer
+			scheme string
+			network string
+			network_caip2 string
+			token_address string|null
+			asset_name string|null
+			since date-time`,
+		"SupportedSigner": `
+			networks string
+			address string
+			origin string
+			since date-time
+			last_seen_at date-time
+			current boolean
+			listing string
+			claimed_by string[]`,
+		"FacilitatorMatrix": `
+			as_of date-time
+			facilitators MatrixFacilitator[]
+			kinds MatrixKind[]
+			settled MatrixToken[]`,
+		"MatrixFacilitator": `
+			facilitator_id string
+			name string
+			state string
+			answered_at date-time|null
+			uptime_30d number|null
+			median_latency_ms_30d integer|null
+			kind_count integer
+			signer_count integer`,
+		"MatrixKind": `
+			network string
+			network_caip2 string
+			network_name string
+			is_mainnet boolean|null
+			scheme string
+			token_address string|null
+			asset_name string|null
+			x402_versions integer[]
+			facilitators string[]`,
+		"MatrixToken": `
+			network string
+			network_caip2 string
+			network_name string
+			token_address string
+			asset_name string
+			tx_count_30d integer
+			facilitators string[]`,
+		"CandidateAnnouncement": `
+			facilitator_id string
+			url string
+			since date-time
+			last_seen_at date-time`,
 		"FacilitatorSettler": `
 			network string
 			network_caip2 string
@@ -63,13 +138,15 @@ func init() {
 			network string
 			network_caip2 string
 			address string
-			token_address string
-			asset_name string
-			payment_count integer
+			token_address string|null
+			asset_name string|null
+			payment_count integer|null
 			volume_usd number|null
-			recipient_count integer
-			first_day string
-			last_day string`,
+			recipient_count integer|null
+			first_day string|null
+			last_day string|null
+			evidence string
+			announced_by CandidateAnnouncement[]`,
 		"VolumeQuality": `
 			raw VolumeSum
 			self_payment VolumeSum
@@ -95,5 +172,6 @@ func init() {
 	} {
 		contract[name] = fields
 	}
-	endpoints = append(endpoints, struct{ path, data, meta string }{"/v1/coverage", "Coverage on chain", ""})
+	endpoints = append(endpoints, struct{ path, data, meta string }{"/v1/coverage", "Coverage on chain", ""},
+		struct{ path, data, meta string }{"/v1/facilitators/matrix", "FacilitatorMatrix", ""})
 }

@@ -68,7 +68,7 @@ func checkSettled(t *testing.T, base string) {
 			"%d networks are measured, want 4, first Base with a share of authorisations that nobody known sent: %s",
 			measured, encoded(t, seen))
 	}
-	if len(report.CandidateSettlers) != 1 || report.CandidateSettlers[0].PaymentCount < 100 {
+	if len(report.CandidateSettlers) != 1 || *report.CandidateSettlers[0].PaymentCount < 100 {
 		t.Errorf("candidates %s, want the one account that no list names", encoded(t, report.CandidateSettlers))
 	}
 	if report.Volume30d.SelfPayment.TxCount == 0 || report.Volume30d.SinglePayer.TxCount == 0 {

@@ -82,6 +82,7 @@ func WriteFacilitator(b *bytes.Buffer, f *site.FacilitatorDetail, measured bool,
 				OrUnknown(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
 		}
 	}
+	writeSupported(b, f.Supported, links.Network)
 	if len(f.Settlers) > 0 {
 		fmt.Fprintf(b,
 			"\n## Settlement accounts\n\n%s; one on several networks is listed for each and counts once.\n\n",

@@ -114,3 +114,22 @@ func Status(s string) string {
 	}
 	return site.StatusUnknown
 }
+
+// Supported returns what became of the newest question to a facilitator, what it settles.
+func Supported(state string) string {
+	switch state {
+	case site.SupportedAnswered:
+		return "answered"
+	case site.SupportedUnreadable:
+		return "answer not readable"
+	case site.SupportedStatus:
+		return "refused with an error status"
+	case site.SupportedRedirected:
+		return "redirected elsewhere"
+	case site.SupportedUnreachable:
+		return "no response"
+	case site.SupportedRefused:
+		return "not asked: its URL is not public"
+	}
+	return "not known"
+}

@@ -34,9 +34,12 @@ var Responses = map[string]any{
 	"facilitator":    site.One[site.FacilitatorDetail]{},
 	"sources":        site.One[[]site.Source]{},
 	"coverage":       site.One[site.CoverageReport]{},
-	"lookup-url":     site.One[site.AddressLookup]{},
-	"lookup-pay-to":  site.One[site.RecipientLookup]{},
-	"discovery":      site.CatalogueList{},
+
+	"facilitator-matrix": site.One[site.FacilitatorMatrix]{},
+
+	"lookup-url":    site.One[site.AddressLookup]{},
+	"lookup-pay-to": site.One[site.RecipientLookup]{},
+	"discovery":     site.CatalogueList{},
 
 	"discovery-search": site.CatalogueSearchList{},
 }

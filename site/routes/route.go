@@ -176,6 +176,9 @@ var All = []Route{
 				Max: site.SeriesDays, About: "Length of the embedded timeseries in days"},
 			paramPerPage, paramPage,
 		}},
+	{Name: "facilitator-matrix", Pattern: "/v1/facilitators/matrix", Rule: RuleLiteral, Ext: ".json",
+		About: "Which facilitator settles what where: the schemes, networks and tokens that facilitators announce, " +
+			"their uptime and latency, and the tokens that they settled on chain."},
 	{Name: "facilitator", Pattern: "/v1/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".json",
 		About: "One facilitator: its networks, accounts and last 90 days, its payers, and the listed services " +
 			"whose payments it settles."},
@@ -241,6 +244,8 @@ var All = []Route{
 		About: "The newest changes of prices, recipients and payment options, as an HTML page."},
 	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html",
 		About: "Facilitators by volume, as an HTML page."},
+	{Name: "facilitator-matrix-page", Pattern: "/facilitators/matrix", Rule: RuleLiteral, Ext: ".html",
+		About: "Which facilitator settles what where, as an HTML page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",
 		About: "One facilitator as an HTML page."},
 	{Name: "sources-page", Pattern: "/sources", Rule: RuleLiteral, Ext: ".html",

@@ -28,7 +28,8 @@ func TestVocabularyIsInUse(t *testing.T) {
 		}
 	}
 	use(used, reflect.TypeFor[site.ErrorBody]())
-	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields)+len(rankingFields)+len(sourceFields) {
+	if len(fields) != len(serviceFields)+len(logFields)+len(facilitatorFields)+len(rankingFields)+len(sourceFields)+
+		len(matrixFields) {
 		t.Error("a field is described twice")
 	}
 	for name := range types {

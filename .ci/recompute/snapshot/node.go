@@ -192,6 +192,7 @@ var fileNames = []struct {
 	{regexp.MustCompile(`^(v1/|)services/[^/.{]+`), "${1}services/{slug}"},
 	{regexp.MustCompile(`^v1/facilitators/timeframe=[^/]*/(include=[^/]*)/.*`), "v1/facilitators/{list}/$1"},
 	{regexp.MustCompile(`^v1/facilitators/timeframe=.*`), "v1/facilitators/{list}"},
+	{regexp.MustCompile(`^(v1/|)facilitators/matrix\b`), "${1}facilitators/{matrix}"},
 	{regexp.MustCompile(`^(v1/|)facilitators/[^/.{]+`), "${1}facilitators/{id}"},
 	{regexp.MustCompile(`^discovery/resources/.*`), "discovery/resources/{list}"},
 	{regexp.MustCompile(`^v1/rows/.*`), "v1/rows/{n}"},

@@ -23,7 +23,8 @@ func NewFacilitators() *cobra.Command {
 		Long: `Facilitators changes and shows who settles payments, and which accounts on chain identify their
 settlements.` +
 			cli.GroupStatus,
-	}, newFacilitatorsImport(), newFacilitatorsList(), newFacilitatorsTrust())
+	}, newFacilitatorsImport(), newFacilitatorsList(), newFacilitatorsTrust(),
+		newFacilitatorsCandidates(), newFacilitatorsAccept())
 }
 
 func newFacilitatorsImport() *cobra.Command {
@@ -44,10 +45,11 @@ FILE it uses the list that comes with Tollbook, which was collected from public 
       }]
     }]}
 
-If website_url is missing, the origin of facilitator_url is used. Addresses and tokens must be valid on their
-network. An account that two facilitators claim is an error that names both. A facilitator that is stored already
-gets the names and accounts of the list. One that is not in the list is not changed, and settlements stay with their
-facilitator.
+If website_url is missing, the origin of facilitator_url is used. facilitator_url is the base URL of its API: up,
+work and crawl ask there what it settles (GET /supported), once in --schedule-facilitators. Addresses and tokens
+must be valid on their network. An account that two facilitators claim is an error that names both. A facilitator
+that is stored already gets the names and accounts of the list. One that is not in the list is not changed, and
+settlements stay with their facilitator. So do accounts that you accepted.
 
 Volumes count for facilitators whose upstream_status begins with "merged", and for those that you trust.
 

@@ -46,7 +46,8 @@ CREATE TABLE facilitator_poll_days (
     PRIMARY KEY (facilitator_id, day, document, outcome)
 );
 
--- The kinds of payment that a facilitator says it settles. A row whose last_seen is facilitator_polls.answered_at is current.
+-- The kinds of payment that a facilitator says it settles. A row whose last_seen is facilitator_polls.answered_at is
+-- current.
 CREATE TABLE facilitator_kinds (
     facilitator_id text NOT NULL REFERENCES facilitators ON DELETE CASCADE,
     version    smallint NOT NULL,        -- of x402

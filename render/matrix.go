@@ -1,0 +1,38 @@
+package render
+
+import (
+	"tollbook/render/facilitator"
+	"tollbook/render/markdown"
+)
+
+const matrixRoute = "facilitator-matrix-page"
+
+// facilitatorNetwork returns a network in the form of package facilitator.
+func (e *ServiceRenderer) facilitatorNetwork(id string) facilitator.Network {
+	return facilitator.Network(e.network(id))
+}
+
+// MatrixPage returns facilitators/matrix.html: which facilitator settles what where.
+func (e *Renderer) MatrixPage() ([]byte, error) {
+	return e.render(page{
+		Key: bareKey(matrixRoute, ""), Kind: kindMatrix, JSON: bareKey("facilitator-matrix", ""),
+		Title: "Which facilitator settles what where", HasMarkdown: true,
+		Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
+		Description: "Schemes, networks and tokens that x402 facilitators say they settle, with their uptime, and " +
+			"what they settled on chain.",
+		Body: facilitator.NewMatrix(&e.snapshot.Matrix, e.facilitatorNetwork, func(id string) string {
+			if d := e.facilitators[id]; d != nil {
+				return d.Name
+			}
+			return ""
+		}),
+	})
+}
+
+func (e *Renderer) matrixMarkdown() Asset {
+	key := bareKey(matrixRoute, "")
+	b := e.startMarkdown("Which facilitator settles what where", key)
+	markdown.WriteMatrix(b, &e.snapshot.Matrix, facilitator.SortKinds(e.snapshot.Matrix.Kinds),
+		e.address(bareKey("facilitator-matrix", "")), func(network string) string { return e.network(network).Label })
+	return Asset{markdown.Key(key), b.Bytes()}
+}
