@@ -58,6 +58,9 @@ func GroupSellers(rows []source.Row) []Seller {
 				s.Tags = append(s.Tags, tag)
 			}
 		}
+		if i.Tool != "" {
+			i.Method = "POST"
+		}
 		declared[host] = append(declared[host], Declared{
 			Method: i.Method, URL: i.URL, Description: i.Description, MimeType: i.MimeType, Origin: OriginCatalogue,
 			Template: i.Template, Tool: i.Tool,
