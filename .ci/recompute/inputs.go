@@ -22,6 +22,8 @@ func init() {
 	for _, series := range []string{"price", "scores", "volume", "buyers"} {
 		addInputs("v1/services/{slug}/"+series+"/period=all.json", "a text", "caveat")
 	}
+	addInputs(detail, "said by public sources", "data.listed_by*")
+	addInputs("v1/sources.json", "said by public sources", "data*")
 	addInputs("v1/stats.json", "said by owners", "data.opted_out")
 	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url")
 	addInputs("v1/assets.json", "tables", "*")

@@ -110,7 +110,7 @@ const (
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
 	pruneEvery, pruneLimit             = time.Hour, time.Hour
 	retentionLimit                     = time.Hour
-	sourcesEvery, sourcesLimit         = time.Minute, 2 * time.Hour
+	sourcesEvery, sourcesLimit         = time.Minute, 6 * time.Hour
 )
 
 // directorySteps returns the steps that any worker can do.
