@@ -11,7 +11,7 @@ import (
 // framed list of RowsPerBlock ServiceRows in the order of slugs. A column is {"data":[…]} with one value per service.
 
 // RowsPerBlock is the number of rows in each block but the last.
-const RowsPerBlock = 20
+const RowsPerBlock = 10
 
 // ServiceRow is a row of a block: the row of /v1/services with the members that search and recommendations read.
 type ServiceRow struct {

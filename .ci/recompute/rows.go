@@ -16,7 +16,7 @@ const rowsRule = "reference, rows and columns"
 // rowEndpoints is the number of endpoints in a row, rowsPerBlock the number of rows in a block.
 const (
 	rowEndpoints = 25
-	rowsPerBlock = 20
+	rowsPerBlock = 10
 )
 
 func init() {

@@ -498,7 +498,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/crowd",
 			"output",
 			"site",
-			"site/routes", "site/search",
+			"site/columns", "site/encode", "site/routes", "site/search", "site/search/results",
 			"site/postgres",
 			"site/postgres/private",
 		},

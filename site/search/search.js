@@ -51,7 +51,12 @@ const search = (() => {
 	// newText returns the functions that divide texts into terms by the tables.
 	const newText = (tables) => {
 		const stop = new Set(tables.stop), phrases = new Map();
-		for (const p of tables.phrases) phrases.set(p.stems[0], [...(phrases.get(p.stems[0]) ?? []), p]);
+		for (const { term, phrases: list } of tables.concepts)
+			for (const phrase of list) {
+				const stems = phrase.split("|");
+				phrases.set(stems[0], [...(phrases.get(stems[0]) ?? []), { stems, term }]);
+			}
+		for (const list of phrases.values()) list.sort((a, b) => b.stems.length - a.stems.length);
 
 		const apply = (word, rule) => {
 			let stem = word.slice(0, -rule.suffix.length);

@@ -302,7 +302,7 @@ func values(p *routes.Param) *rapid.Generator[string] {
 // empty list.
 func TestScanDamage(t *testing.T) {
 	t.Parallel()
-	whole := scanFiles(t, nasty(41, nameParts))
+	whole := scanFiles(t, nasty(2*site.RowsPerBlock+1, nameParts))
 	block := string(whole[routes.RowsKey(2)])
 	checkDamage(t, whole, []damagedFile{
 		{"whole", "v1/x.json", "", "/v1/services?verified=true", 200},

@@ -20,6 +20,7 @@ func TestSearchDamage(t *testing.T) {
 	}
 	terms := routes.TermShardKey("fo") // of forecast
 	fewer := strings.Replace(string(whole[site.TermsFile]), `"services":24`, `"services":23`, 1)
+	of, first := routes.RowsKey(23/site.RowsPerBlock), routes.RowsKey(0) // of the service that matches
 	const search, best = "/v1/search?q=forecasts", "/v1/best?q=forecasts"
 	checkDamage(t, whole, []damagedFile{
 		{"whole", "v1/x.json", "", search, 200},
@@ -36,9 +37,9 @@ func TestSearchDamage(t *testing.T) {
 		{"vocabulary missing", site.VocabularyFile, "", "/v1/search?q=forecxst", 500},
 		{"column missing", "v1/columns/status.json", "", search + "&status=online", 500},
 		{"short column", "v1/columns/status.json", `{"data":["online"]}`, search + "&status=online", 500},
-		{"block missing", routes.RowsKey(1), "", search, 500},
-		{"short block", routes.RowsKey(1), short(routes.RowsKey(1)), search, 500},
-		{"short block, the row is in it", routes.RowsKey(0), short(routes.RowsKey(0)), "/v1/search?per_page=3", 500},
-		{"block of others", routes.RowsKey(1), string(whole[routes.RowsKey(0)]), search, 500},
+		{"block missing", of, "", search, 500},
+		{"short block", of, short(of), search, 500},
+		{"short block, the row is in it", first, short(first), "/v1/search?per_page=3", 500},
+		{"block of others", of, string(whole[first]), search, 500},
 	})
 }

@@ -27,7 +27,10 @@ func (b *bench) generate(ctx context.Context) error {
 	}
 	b.public = filepath.Join(b.dir, "data", "public")
 	expand := [][]string{{"--expand", "all", "--gzip"}}
-	if b.swap {
+	switch {
+	case b.searches:
+		expand = [][]string{{"--expand", "none"}}
+	case b.swap:
 		expand = [][]string{{"--expand", "none"}, {"--expand", "none"}}
 	}
 	for i, flags := range expand {

@@ -15,6 +15,9 @@
 // files, and searches. The first windows are more than serve caches and repeat in the same order, so each is computed.
 // A few hundred others repeat. Likewise, a few hundred searches repeat, and as many different searches as windows
 // follow. With -swap, a new snapshot is published every two seconds during the load.
+//
+// With -searches, only /v1/search is measured, one request at a time and without wrk: after a start of serve, different
+// searches, and the same again. The bench also counts what a browser reads for each from a host of files.
 package read
 
 import (
@@ -31,7 +34,7 @@ import (
 // options are the flags.
 type options struct {
 	services, runs, seconds, connections int
-	swap                                 bool
+	swap, searches                       bool
 	public, program                      string
 }
 
@@ -46,6 +49,8 @@ var Command = harness.Command{Name: "read", Short: "measure serving readers, bes
 			"connections of a load, each of which asks as soon as it is answered")
 		flags.BoolVar(&o.swap, "swap", false,
 			"measure ours alone, under snapshots that replace each other, beside none that do")
+		flags.BoolVar(&o.searches, "searches", false,
+			"measure /v1/search alone, one request at a time, and what a browser reads for a search")
 		flags.StringVar(&o.public, "public", "", "`folder` that build --gzip published, instead of a generated one")
 		flags.StringVar(&o.program, "program", "", "`file` of the tollbook to serve by, instead of the one here")
 		return func(ctx context.Context) error { return run(ctx, o) }
@@ -61,9 +66,11 @@ type bench struct {
 }
 
 func run(ctx context.Context, o options) error {
-	if err := harness.Install(ctx, harness.Peer{Program: "nginx", Package: "nginx-light"},
-		harness.Peer{Program: "wrk", Package: "wrk"}); err != nil {
-		return err
+	if !o.searches {
+		if err := harness.Install(ctx, harness.Peer{Program: "nginx", Package: "nginx-light"},
+			harness.Peer{Program: "wrk", Package: "wrk"}); err != nil {
+			return err
+		}
 	}
 	dir, err := harness.Folder()
 	if err != nil {
@@ -74,12 +81,18 @@ func run(ctx context.Context, o options) error {
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
+	report := harness.NewReport(o.runs)
+	if o.searches {
+		if err := b.measureSearches(ctx, report); err != nil {
+			return err
+		}
+		return report.Print()
+	}
 	ours, err := b.startServe(ctx)
 	if err != nil {
 		return err
 	}
 	defer ours.end()
-	report := harness.NewReport(o.runs)
 	if o.swap {
 		err = b.swaps(ctx, report, ours)
 	} else {
@@ -108,6 +121,9 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if b.searches {
+		return nil
+	}
 	if b.mixes, err = newMixes(b.public, b.dir); err != nil {
 		return err
 	}
@@ -123,6 +139,8 @@ var (
 	windowBound  = harness.Bound{Target: 2000, Hoped: 10_000}
 	searchBound  = harness.Bound{Target: 20, Hoped: 10, Most: true}
 	memoryBound  = harness.Bound{Target: 512, Hoped: 256, Most: true}
+
+	transferBound = harness.Bound{Target: 150, Hoped: 100, Most: true} // kB of a first search in a browser
 )
 
 // compare runs the loads alternately: files of both servers, then the loads of ours alone.
