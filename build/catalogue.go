@@ -45,7 +45,7 @@ func (c *catalogue) count(place int, endpoints []site.Endpoint) {
 // isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express, and is no tool of
 // an MCP server: all resources of the list are of type http.
 func isInCatalogue(e *site.Endpoint) bool {
-	return slices.ContainsFunc(e.Pricing, hasNetworkID) && !strings.Contains(e.Path, "#")
+	return slices.ContainsFunc(e.X402Pricing(), hasNetworkID) && !strings.Contains(e.Path, "#")
 }
 
 // hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
@@ -145,7 +145,7 @@ func newCatalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Cat
 	if tag := catalogueText(l.Detail.Category); tag != "" {
 		item.Tags = append(item.Tags, tag)
 	}
-	for k, p := range e.Pricing {
+	for k, p := range e.X402Pricing() {
 		if !hasNetworkID(p) {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/rail"
 	"tollbook/site/routes"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
@@ -66,10 +67,12 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		e := got.Data
 		rows := readEvidence(t, e)
 		again := x402.Assess(rows)
+		if verdicts := rail.AssessAll(readOffers(e)); len(verdicts) > 0 && !slices.ContainsFunc(rows, hasTerms) {
+			again.Grade, again.GradeReason = rail.Best(verdicts).Grade, rail.Best(verdicts).Reason
+		}
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
-			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool {
-				return r.Captured.Envelope != nil
-			})), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints,
+			Checks:   judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, hasTerms)),
+			Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints,
 			WarningCount: len(again.Warnings), GradeReason: again.GradeReason,
 			Input: e.Input, SiteAnswers: e.SiteAnswers, Registration: e.Registration, VerifiedBy: e.VerifiedBy}
 		if diff := cmp.Diff(want, e); diff != "" {
@@ -94,7 +97,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 	if classes[""] != 0 {
 		t.Errorf("%d endpoints show nothing", classes[""])
 	}
-	for _, of := range []string{"paid_ok", "paid_broken", "paid_unreadable", "other_402", "host_disabled", "open",
+	for _, of := range []string{"paid_ok", "paid_broken", "paid_unreadable", "paid_other", "host_disabled", "open",
 		"gone", "server_error",
 		"unreachable", "challenge", "rate_limited"} {
 		if classes[of] == 0 {
@@ -189,6 +192,21 @@ func readEvidence(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 	return list
 }
 
+func hasTerms(r x402.Evidence) bool { return r.Captured.Envelope != nil }
+
+// readOffers reads the published answers of active endpoints for offers over other protocols than x402.
+func readOffers(e site.Evidence) (list []rail.Listed) {
+	for _, p := range e.Endpoints {
+		if a := p.Answer; p.IsActive && a != nil && a.Status != nil && *a.Status == 402 {
+			for _, o := range rail.Read(rail.Answer{Header: a.Headers, URL: p.URL, TLSVerified: a.TLSVerified,
+				ReceivedAt: a.ReceivedAt.Time}) {
+				list = append(list, rail.Listed{Endpoint: p.Method + " " + p.Path, Offer: o})
+			}
+		}
+	}
+	return list
+}
+
 // checkDetail checks that the compliance in a service's detail is that of its evidence.
 func checkDetail(t *testing.T, file string, e site.Evidence) {
 	t.Helper()
@@ -231,7 +249,8 @@ func checkEndpoint(t *testing.T, slug string, p site.EndpointEvidence) {
 		t.Errorf("%s %s: asked as %v", slug, p.Path, shown.Request.Headers)
 	case (shown.Status == nil) != (shown.ResponseTimeMS == nil):
 		t.Errorf("%s %s: status %v, response time %v", slug, p.Path, shown.Status, shown.ResponseTimeMS)
-	case p.Verdict != nil && *p.Verdict == "paid" && (p.Captured == nil || *shown.Status != 402):
+	case p.Verdict != nil && *p.Verdict == "paid" &&
+		(p.Captured == nil && *p.Class != "paid_other" || *shown.Status != 402):
 		t.Errorf("%s %s: paid without terms", slug, p.Path)
 	}
 }

@@ -85,7 +85,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 // first.
 func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 	seen := map[string]bool{}
-	for _, p := range e.Pricing {
+	for _, p := range e.X402Pricing() {
 		if p.NetworkCAIP2 == nil {
 			continue
 		}
@@ -189,7 +189,7 @@ func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.Add
 			reason := clip(t.Reason, lookupReasonBytes, &a.Clipped)
 			a.Signable, a.Reason = false, &reason
 		}
-		for k, price := range e.Pricing {
+		for k, price := range e.X402Pricing() {
 			a.Prices = append(a.Prices, site.LookupPrice{
 				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName,
 				AssetAddress: price.AssetAddress,

@@ -125,7 +125,16 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	short := shortNetworks(d)
 	for i := range d.Endpoints {
 		c.Methods = append(c.Methods, d.Endpoints[i].Method)
-		addLowest(c.PricesUSD, d.Endpoints[i].Pricing, short)
+		addLowest(c.PricesUSD, d.Endpoints[i].X402Pricing(), short)
+	}
+	others := map[string]string{}
+	for i := range d.Endpoints {
+		addLowest(others, d.Endpoints[i].Pricing, short)
+	}
+	for network, usd := range others {
+		if _, ok := c.PricesUSD[network]; !ok { // no price over x402
+			c.PricesUSD[network] = usd
+		}
 	}
 	c.Methods = sortSet(c.Methods)
 	if l.ServiceFiles != nil { // else the service is set aside
@@ -170,7 +179,11 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	lowest := string(*e.MinPriceUSD)
 	r.PriceUSD = &lowest
 	by := map[string]string{}
-	addLowest(by, e.Pricing, short)
+	if pricing := e.X402Pricing(); len(pricing) > 0 {
+		addLowest(by, pricing, short)
+	} else {
+		addLowest(by, e.Pricing, short)
+	}
 	for _, network := range e.Networks {
 		if by[network] != lowest { // another price, or none that counts
 			r.PricesUSD = by

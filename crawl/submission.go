@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -94,6 +96,7 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 	limited, cancel := context.WithTimeout(ctx, s.o.Limit)
 	defer cancel()
 	var graded []x402.Evidence
+	var offered []rail.Listed
 	for _, p := range paths {
 		var r probe.Result
 		leave, err := s.hosts.enter(limited, host(base))
@@ -106,6 +109,9 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 				Endpoint: p.String(), URL: base + p.Path, Hops: r.Redirects, TLSVerified: r.TLSVerified,
 				Captured: r.Captured,
 			})
+			for _, o := range r.Offers {
+				offered = append(offered, rail.Listed{Endpoint: p.String(), Offer: o})
+			}
 		}
 		if r.Verdict == probe.Paid {
 			result.EndpointsFound++
@@ -120,7 +126,10 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 		}
 		result.Errors = append(result.Errors, p.String()+": "+clean(reason, 300))
 	}
-	if len(graded) > 0 { // for the reviewer; the grade of a listed service is judged by each build
+	hasTerms := func(e x402.Evidence) bool { return e.Captured.Envelope != nil }
+	if len(offered) > 0 && !slices.ContainsFunc(graded, hasTerms) {
+		result.Grade = rail.Best(rail.AssessAll(offered)).Grade
+	} else if len(graded) > 0 { // for the reviewer; the grade of a listed service is judged by each build
 		result.Grade = x402.Assess(graded).Grade
 	}
 	return result

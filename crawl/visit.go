@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -292,11 +294,20 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 		e.ResponseTimeMS = &ms
 	}
 	envelope := r.Captured.Envelope
-	if envelope == nil {
+	if isConclusive(r.Verdict) && r.Status == http.StatusPaymentRequired {
+		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
+	}
+	switch {
+	case envelope == nil && r.Class != probe.ClassPaidOther:
 		e.Response = newAnswer(a)
 		return e
+	case envelope == nil: // it asks for payment, but over x402 no more
+		envelope = &x402.Envelope{}
 	}
 	e.Envelope = newEnvelope(a)
+	if r.Captured.Envelope == nil && a.endpoint.Fingerprint == nil {
+		return e
+	}
 	e.Description = textOrNull(envelope.Resource.Description, a.endpoint.Description)
 	e.MimeType = textOrNull(envelope.Resource.MimeType, a.endpoint.MimeType)
 	fingerprint := envelope.Fingerprint()
@@ -305,6 +316,16 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
 	}
 	return e
+}
+
+// newOffers returns the offers that can be paid, as they are stored.
+func newOffers(offers []rail.Offer) (list []postgres.Offer) {
+	for _, o := range offers {
+		if o.Usable() {
+			list = append(list, postgres.Offer(o.Terms))
+		}
+	}
+	return list
 }
 
 // textOrNull returns a service's text about itself, nil if it is empty or equal to the stored one.

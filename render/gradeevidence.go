@@ -26,6 +26,25 @@ type gradeEvidence struct {
 	MoreUnasked  int
 	JSON         string // address of the evidence
 	Limit        string // why the grade is lower than the share of passed checks; "" if it is not
+
+	Passed, Total int            // of the checks behind the grade
+	Protocol      string         // of these checks; "" for x402
+	Others        []railEvidence // other protocols, which the grade is not about
+}
+
+// railEvidence is the grade of a service over a protocol other than x402.
+type railEvidence struct {
+	*site.Rail
+	CheckRows template.HTML
+}
+
+// railChecks returns the checks of a protocol other than x402.
+func railChecks(r *site.Rail) (list []chart.ComplianceResult) {
+	for _, c := range r.Checks {
+		list = append(list, chart.ComplianceResult{Reason: c.Reason, Mend: c.Mend, Anchor: "other-protocols",
+			ComplianceCheck: site.ComplianceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass}})
+	}
+	return list
 }
 
 func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
@@ -34,7 +53,21 @@ func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
 	if _, why, _ := strings.Cut(compliance.GradeReason, ": "); !strings.HasSuffix(why, "checks pass") {
 		g.Limit = display.Reason(why)
 	}
+	g.Passed, g.Total = compliance.Passed, compliance.Total
+	methodology, graded := e.pages.href(bareKey(methodologyRoute, "")), l.Detail.GradedRail()
+	for i := range l.Detail.Rails {
+		if r := &l.Detail.Rails[i]; r != graded {
+			g.Others = append(g.Others, railEvidence{r, chart.ComplianceItems(railChecks(r), methodology)})
+		}
+	}
+	if graded != nil {
+		g.Checks, g.Passed, g.Total = railChecks(graded), graded.Passed, graded.Total
+		g.Protocol = graded.Protocol
+	}
 	for _, c := range compliance.Checks {
+		if graded != nil {
+			break
+		}
 		row := chart.ComplianceResult{ComplianceCheck: c}
 		at := slices.IndexFunc(l.Evidence.Checks, func(e site.EvidenceCheck) bool { return e.ID == c.ID })
 		if at >= 0 && !c.Pass {
@@ -42,7 +75,7 @@ func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
 		}
 		g.Checks = append(g.Checks, row)
 	}
-	g.CheckRows = chart.ComplianceItems(g.Checks, e.pages.href(bareKey(methodologyRoute, "")))
+	g.CheckRows = chart.ComplianceItems(g.Checks, methodology)
 	g.Warnings = l.Evidence.Warnings[:min(maxWarnings, len(l.Evidence.Warnings))]
 	g.MoreWarnings = len(l.Evidence.Warnings) - len(g.Warnings)
 	for _, p := range l.Evidence.Endpoints {

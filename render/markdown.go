@@ -51,7 +51,7 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 		markdown.OrUnknown(display.Percent(d.Uptime.D30)), markdown.OrUnknown(display.Percent(d.Uptime.D90)),
 		markdown.OrUnknown(display.Millis(d.AvgResponseTimeMS)),
 		markdown.OrUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
-		d.Assessment.Compliance.Passed, d.Assessment.Compliance.Total)
+		l.gradeEvidence.Passed, l.gradeEvidence.Total)
 	fmt.Fprintf(b, "- JSON: %s\n- Evidence: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
 	e.writeMarkdownEndpoints(b, d)
@@ -92,12 +92,21 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
 				display.Markdown(way.Network, display.MaxLine),
 				display.Markdown(display.Asset(entry.AssetName), display.MaxCode),
-				markdown.Quote(entry.Scheme, display.MaxCode), markdown.Quote(entry.PayTo, display.MaxLine))
+				schemeOf(entry), markdown.Quote(entry.PayTo, display.MaxLine))
 		}
 	}
 	if more := len(d.Endpoints) - markdownEndpoints; more > 0 {
 		fmt.Fprintf(b, "\nand %s in the JSON\n", display.Plural(int64(more), "more endpoint", "more endpoints"))
 	}
+}
+
+// schemeOf returns the scheme of a price, with its protocol if that is not x402.
+func schemeOf(p site.PricingEntry) string {
+	scheme := markdown.Quote(p.Scheme, display.MaxCode)
+	if p.Protocol != "" && p.Protocol != "x402" {
+		scheme += " over " + display.Markdown(p.Protocol, display.MaxCode)
+	}
+	return scheme
 }
 
 // writeMarkdownVerdicts writes which checks fail and why, and which flags are raised.

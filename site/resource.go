@@ -62,7 +62,8 @@ type ServiceDetail struct {
 	PayToChanges         []PayToChange `json:"pay_to_changes"`
 	Assessment           Assessment    `json:"assessment"`
 	Provenance           Provenance    `json:"provenance"`
-	PausedAt             *Time         `json:"paused_at,omitempty"`   // beyond the contract, as the next one
+	Rails                []Rail        `json:"rails"` // beyond the contract, as the next two
+	PausedAt             *Time         `json:"paused_at,omitempty"`
 	DelistedAt           *Time         `json:"delisted_at,omitempty"` // the operator retired the service
 	ListedBy             []ListedBy    `json:"listed_by"`             // by public sources, by name; beyond the contract
 }
@@ -130,6 +131,17 @@ type Endpoint struct {
 	Networks        []string         `json:"networks"`
 	Pricing         []PricingEntry   `json:"pricing"`
 	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
+	Protocol        *string          `json:"protocol"` // beyond the contract: of the first price; null without one
+}
+
+// X402Pricing returns the prices over x402, which come first. A price without a protocol is of an earlier version of
+// the directory, which knew x402 alone.
+func (e *Endpoint) X402Pricing() []PricingEntry {
+	n := slices.IndexFunc(e.Pricing, func(p PricingEntry) bool { return p.Protocol != "" && p.Protocol != "x402" })
+	if n < 0 {
+		n = len(e.Pricing)
+	}
+	return e.Pricing[:n]
 }
 
 // PricingEntry is the current price of an endpoint on one network.
@@ -146,6 +158,7 @@ type PricingEntry struct {
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
 
 	// beyond the contract
+	Protocol    string  `json:"protocol"`     // x402, mpp, l402 or crawler-price
 	Testnet     bool    `json:"testnet"`      // tokens of a test network have no value
 	PriceCaveat *string `json:"price_caveat"` // why the price is not counted in dollars; null if it is
 }
@@ -157,6 +170,36 @@ func (p *PricingEntry) CountedUSD() (Decimal, bool) {
 	}
 	usd, err := ParseDecimal(*p.PriceUSD)
 	return usd, err == nil
+}
+
+// Rail is how a service's offers over a protocol other than x402 meet that protocol's own specification.
+type Rail struct {
+	Protocol    string      `json:"protocol"` // mpp, l402 or crawler-price
+	Grade       string      `json:"grade"`
+	GradeReason string      `json:"grade_reason"`
+	Passed      int         `json:"passed"`
+	Total       int         `json:"total"`
+	Checks      []RailCheck `json:"checks"`
+}
+
+// GradedRail returns the protocol by whose checks the service is graded, nil if that is x402.
+func (d *ServiceDetail) GradedRail() *Rail {
+	for i := range d.Rails {
+		if d.Rails[i].GradeReason == d.Assessment.Compliance.GradeReason {
+			return &d.Rails[i]
+		}
+	}
+	return nil
+}
+
+// RailCheck is one requirement of a protocol's specification.
+type RailCheck struct {
+	ID       string  `json:"id"`
+	Label    string  `json:"label"`
+	Pass     bool    `json:"pass"`
+	Reason   *string `json:"reason"`   // the first problem found; null if the check passes, like the next two
+	Expected *string `json:"expected"` // what the check requires
+	Mend     *string `json:"mend"`     // how the owner can fix it
 }
 
 // PayToDivergence reports an endpoint that pays a different recipient than the other endpoints on the same network.

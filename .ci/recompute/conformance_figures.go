@@ -36,6 +36,9 @@ func recomputeConformance(d *directory, r *snapshot.Report) {
 		judged := conformance.Graded(all)
 		failed := conformance.Judge(judged)
 		grade, reason := gradeWith(s, judged, failed)
+		if of, why := conformance.RailGrade(s.detail); of != "" && !slices.ContainsFunc(judged, hasTerms) {
+			grade, reason = of, why
+		}
 		for _, published := range []snapshot.Node{s.detail.At("assessment", "compliance"), s.evidence} {
 			r.Figure("methodology, The grade", published.Get("grade"), grade)
 			r.Figure("methodology, The grade", published.Get("grade_reason"), reason)
@@ -55,6 +58,11 @@ func recomputeConformance(d *directory, r *snapshot.Report) {
 	}
 }
 
+func hasTerms(p *conformance.Probed) bool { return p.Terms.Envelope != nil }
+
+// isPaidOther reports whether the response made an offer over another protocol alone that can be paid.
+func isPaidOther(p *conformance.Probed) bool { return p.Published.Get("class").Text() == "paid_other" }
+
 // comparePlaces compares where the recipients are, and when the oldest of the graded responses was received.
 func comparePlaces(r *snapshot.Report, c snapshot.Node, judged []*conformance.Probed) {
 	source, place := recipientPlace(judged)
@@ -62,7 +70,7 @@ func comparePlaces(r *snapshot.Report, c snapshot.Node, judged []*conformance.Pr
 	r.Figure("methodology, payto_recoverable", c.Get("pay_to_location"), snapshot.TextOrNull(place))
 	var oldest time.Time
 	for _, p := range judged {
-		if p.Terms.Envelope != nil && (oldest.IsZero() || p.Graded.Received.Before(oldest)) {
+		if (hasTerms(p) || isPaidOther(p)) && (oldest.IsZero() || p.Graded.Received.Before(oldest)) {
 			oldest = p.Graded.Received
 		}
 	}
@@ -165,6 +173,9 @@ func compareProbed(r *snapshot.Report, s *service, p *conformance.Probed) {
 		verdict := "failed"
 		if p.Answer.Status > 0 {
 			verdict, class = conformance.VerdictOf(p.Answer, &t)
+			if class == "other_402" && isPaidOther(p) { // by the checks in rails, which are not repeated
+				verdict, class = "paid", "paid_other"
+			}
 			r.Figure("methodology, How a service is checked", n.Get("class"), class)
 		} else {
 			r.Input(n.Get("class")) // how the request failed

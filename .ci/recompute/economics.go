@@ -31,16 +31,20 @@ func (o *offer) price() *big.Rat { return o.lowest.Get("price_usd").Number() }
 
 func newOffer(s *service) offer {
 	o := offer{distinct: map[string]bool{}}
+	other := conformance.SpeaksOther(s.detail)
 	for _, e := range s.detail.Get("endpoints").Items() {
 		for _, p := range e.Get("pricing").Items() {
+			if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(o.networks, id) {
+				o.networks = append(o.networks, id)
+			}
+			if !other && p.Get("protocol").Text() != "x402" {
+				continue
+			}
 			if o.rows++; o.rows == 1 {
 				o.first = p
 			}
 			if isVariable(p) {
 				o.variable++
-			}
-			if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(o.networks, id) {
-				o.networks = append(o.networks, id)
 			}
 			usd := counted(p)
 			if usd == nil {
@@ -83,6 +87,9 @@ func (o *offer) caveat() any {
 // isVariable reports whether the amount of a payment option is a maximum.
 func isVariable(p snapshot.Node) bool {
 	scheme := p.Get("scheme").Text()
+	if _, intent, ok := strings.Cut(scheme, "/"); ok && p.Get("protocol").Text() == "mpp" {
+		return intent != "charge" && intent != "subscription"
+	}
 	return scheme == "upto" || scheme == "batch-settlement" &&
 		conformance.NamespaceOf(p.Get("network_caip2").Text()) == "eip155"
 }
@@ -100,8 +107,9 @@ func recomputeEconomics(d *directory, r *snapshot.Report) {
 		}
 		var lowest, highest []*big.Rat // of the category
 		for _, other := range d.services {
-			if p := offers[other]; p.price() != nil && other.detail.Get("category").Text() == s.detail.Get("category").
-				Text() {
+			if p := offers[other]; p.price() != nil && !conformance.SpeaksOther(other.detail) &&
+				other.detail.Get("category").Text() == s.detail.Get("category").
+					Text() {
 				lowest, highest = append(lowest, p.price()), append(highest, p.highest)
 			}
 		}
@@ -116,14 +124,14 @@ func recomputeEconomics(d *directory, r *snapshot.Report) {
 		r.Figure(economicsRule, e.Get("price_atomic"), snapshot.TextOrNull(shown.Get("price").Text()))
 		r.Figure(economicsRule, detail.Get("asset"), snapshot.TextOrNull(shown.Get("asset_name").Text()))
 		r.Figure(economicsRule, e.Get("model"), model(s, &o))
-		r.Figure(economicsRule, e.Get("category_percentile"), percentile(lowest, o.price()))
-		r.Figure(economicsRule, e.Get("category_percentile_max"), percentile(highest, o.highest))
+		r.Figure(economicsRule, e.Get("category_percentile"), rank(s, lowest, o.price()))
+		r.Figure(economicsRule, e.Get("category_percentile_max"), rank(s, highest, o.highest))
 		r.Figure(economicsRule, e.Get("distinct_price_count"), len(o.distinct))
 		r.Figure(economicsRule, e.Get("price_caveat"), o.caveat())
 		r.Figure(economicsRule, e.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
 		r.Figure(economicsRule, detail.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
 		var stable *big.Rat
-		if o.rows > 0 {
+		if o.rows > 0 && !conformance.SpeaksOther(detail) {
 			prices := d.snap.JSON(s.file("price/period=all.json")).Get("data").Items()
 			stable = cmp.Or(stability(prices, d.now.UTC().Format(time.DateOnly)), big.NewRat(1, 1))
 		}
@@ -158,13 +166,15 @@ func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Nod
 	var least *big.Rat
 	var ids []string
 	variable := 0
-	rows := e.Get("pricing").Items()
+	rows := conformance.Counted(e)
+	for _, p := range e.Get("pricing").Items() {
+		if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
 	for _, p := range rows {
 		if usd := counted(p); usd != nil && (least == nil || usd.Cmp(least) < 0) {
 			least = usd
-		}
-		if id := p.Get("network_caip2").Text(); id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
 		}
 		if isVariable(p) {
 			variable++
@@ -172,6 +182,11 @@ func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Nod
 	}
 	r.Figure(economicsRule, e.Get("min_price_usd"), least)
 	r.Figure(economicsRule, e.Get("variable_amount"), variable > 0)
+	protocol := ""
+	if items := e.Get("pricing").Items(); len(items) > 0 {
+		protocol = items[0].Get("protocol").Text()
+	}
+	r.Figure(economicsRule, e.Get("protocol"), snapshot.TextOrNull(protocol))
 	figureNetworks(r, e, ids)
 	for _, n := range s.evidence.Get("endpoints").Items() {
 		if n.Get("id").Text() == e.Get("id").Text() {
@@ -197,7 +212,18 @@ func figurePricing(r *snapshot.Report, e snapshot.Node, p *conformance.Probed) {
 			rows = append(rows, newPricing(&row))
 		}
 	}
-	r.Figure(economicsRule, pricing, rows)
+	list := pricing.Items()
+	if len(list) < len(rows) {
+		r.Figure(economicsRule, pricing, rows)
+		return
+	}
+	for i, p := range list {
+		if i < len(rows) {
+			r.Figure(economicsRule, p, rows[i])
+		} else {
+			p.Leaves(r.Input) // over another protocol
+		}
+	}
 }
 
 // newPricing returns a payment option as it is published.
@@ -207,7 +233,7 @@ func newPricing(row *conformance.Row) map[string]any {
 		"asset_address":      conformance.PublishedAddress(row.Network, row.Asset),
 		"asset_address_norm": row.AssetNorm(), "asset_name": "UNKNOWN", "price": row.Amount, "price_usd": nil,
 		"pay_to":              conformance.PublishedAddress(row.Network, row.PayTo),
-		"max_timeout_seconds": nil, "testnet": false, "price_caveat": nil,
+		"max_timeout_seconds": nil, "protocol": "x402", "testnet": false, "price_caveat": nil,
 	}
 	if asset, ok := conformance.LookupAsset(row); ok {
 		p["asset_name"] = asset.Symbol
@@ -258,6 +284,14 @@ func model(s *service, o *offer) string {
 	return "unknown"
 }
 
+// rank returns the percentile of a price, nil for a service without prices over x402.
+func rank(s *service, prices []*big.Rat, price *big.Rat) *big.Rat {
+	if conformance.SpeaksOther(s.detail) {
+		return nil
+	}
+	return percentile(prices, price)
+}
+
 // percentile returns 100 × the number of lower prices / the number of other prices, nil without any of them.
 func percentile(prices []*big.Rat, price *big.Rat) *big.Rat {
 	if price == nil || len(prices) < 2 {
@@ -299,6 +333,9 @@ func recomputePriceSeries(d *directory, r *snapshot.Report) {
 		points := d.snap.JSON(s.file("price/period=all.json")).Get("data")
 		points.Leaves(r.Input)
 		o := newOffer(s)
+		if conformance.SpeaksOther(s.detail) {
+			continue // the series is about x402
+		}
 		items := points.Items()
 		if n := len(items); n > 0 && items[n-1].Get("date").Text() < d.now.UTC().Format(time.DateOnly) {
 			r.Figure(economicsRule, items[n-1].Get("min_price_usd"), o.price())

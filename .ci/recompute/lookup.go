@@ -64,7 +64,7 @@ func recomputeLookups(d *directory, r *snapshot.Report) {
 				addresses[normal] = append(addresses[normal], p)
 			}
 			var own []string
-			for _, price := range e.Get("pricing").Items() {
+			for _, price := range conformance.X402(e) {
 				if recipient := recipientOf(price); !slices.Contains(own, recipient) && recipient != "" {
 					own = append(own, recipient)
 					recipients[recipient] = append(recipients[recipient], p)
@@ -161,7 +161,7 @@ func figureAddress(r *snapshot.Report, row snapshot.Node, normal string, places 
 		if seen := p.endpoint.Get("last_seen_at"); last.File == "" || seen.Time().After(last.Time()) {
 			last = seen
 		}
-		for _, price := range p.endpoint.Get("pricing").Items() {
+		for _, price := range conformance.X402(p.endpoint) {
 			option := map[string]any{"method": p.endpoint.Get("method").Value}
 			for _, name := range []string{"scheme", "network_caip2", "asset_name", "asset_address", "price",
 				"price_usd",
@@ -228,7 +228,7 @@ func figureRecipient(r *snapshot.Report, row snapshot.Node, normal string, place
 	r.Figure(lookupRule, row.Get("service_count"), len(services))
 	r.Figure(lookupRule, row.Get("clipped"), len(services) > 8)
 	network, account, _ := strings.Cut(normal, "/")
-	for _, price := range places[0].endpoint.Get("pricing").Items() {
+	for _, price := range conformance.X402(places[0].endpoint) {
 		if recipientOf(price) == normal {
 			network, account = price.Get("network_caip2").Text(), price.Get("pay_to").Text()
 			break
@@ -248,7 +248,7 @@ func figureRecipient(r *snapshot.Report, row snapshot.Node, normal string, place
 		least := snapshot.Node{Value: nil}
 		for _, p := range by[s] {
 			signable = signable && p.reason == ""
-			for _, price := range p.endpoint.Get("pricing").Items() {
+			for _, price := range conformance.X402(p.endpoint) {
 				usd := price.Get("price_usd")
 				if recipientOf(price) == normal && usd.HasValue() &&
 					(least.Value == nil || usd.Number().Cmp(least.Number()) < 0) {
@@ -298,7 +298,7 @@ func catalogueText(text string) string { return strings.TrimSpace(text[:min(len(
 // newAccepts returns the payment options of an endpoint for the catalogue, without extra.
 func newAccepts(e snapshot.Node) []any {
 	var accepts []any
-	for _, p := range e.Get("pricing").Items() {
+	for _, p := range conformance.X402(e) {
 		if !p.Get("network_caip2").HasValue() {
 			continue
 		}

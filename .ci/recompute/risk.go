@@ -175,7 +175,7 @@ func isOutlier(d *directory, s *service) bool {
 func isTestnetOnly(s *service) bool {
 	options := 0
 	for _, endpoint := range s.detail.Get("endpoints").Items() {
-		for _, p := range endpoint.Get("pricing").Items() {
+		for _, p := range conformance.Counted(endpoint) {
 			if n, ok := conformance.LookupNetwork(p.Get("network_caip2").Text()); !ok || n.Mainnet {
 				return false
 			}

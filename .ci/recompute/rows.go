@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -104,6 +105,7 @@ func (s *service) figureServiceRow(r *snapshot.Report, row snapshot.Node) {
 			}
 		}
 	}
+	addOtherPrices(prices, s)
 	slices.Sort(methods)
 	for name, want := range map[string]any{
 		"grade": assessment.At("compliance", "grade"), "failed_checks": failed,
@@ -184,6 +186,29 @@ func (s *service) isPayable(e snapshot.Node) bool {
 		s.riskLevel != "danger" && !failed && newPlace(s, e).reason == ""
 }
 
+// addOtherPrices adds the lowest prices over other protocols on networks without a price over x402.
+func addOtherPrices(prices map[string]any, s *service) {
+	for _, e := range s.detail.Get("endpoints").Items() {
+		if len(conformance.X402(e)) > 0 {
+			for _, p := range e.Get("pricing").Items() {
+				if p.Get("protocol").Text() != "x402" {
+					addOtherPrice(prices, s, p)
+				}
+			}
+		}
+	}
+}
+
+func addOtherPrice(prices map[string]any, s *service, p snapshot.Node) {
+	network := p.Get("network").Text()
+	if i := slices.Index(s.detail.Get("networks_caip2").Texts(), network); i >= 0 {
+		network = s.detail.Get("networks").Texts()[i]
+	}
+	if _, ok := prices[network]; !ok && counted(p) != nil {
+		prices[network] = p.Get("price_usd").Text()
+	}
+}
+
 // lowestPrices returns the lowest counted price of an endpoint by network.
 func (s *service) lowestPrices(e snapshot.Node) map[string]string {
 	short := map[string]string{}
@@ -192,7 +217,7 @@ func (s *service) lowestPrices(e snapshot.Node) map[string]string {
 		short[id] = names[i]
 	}
 	prices := map[string]string{}
-	for _, p := range e.Get("pricing").Items() {
+	for _, p := range conformance.Counted(e) {
 		usd, network := p.Get("price_usd"), cmp.Or(short[p.Get("network").Text()], p.Get("network").Text())
 		if !usd.HasValue() || p.Get("price_caveat").HasValue() {
 			continue

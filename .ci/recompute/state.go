@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"time"
 
+	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -113,7 +114,8 @@ func figureTimes(d *directory, r *snapshot.Report, s *service) {
 		ready = at.Add(7 * snapshot.Day)
 	}
 	r.Figure(logRule, detail.Get("payment_ready_until"), ready)
-	r.Figure(logRule, detail.Get("payment_ready"), ready.After(d.now) && canBePaid(d, s))
+	r.Figure(logRule, detail.Get("payment_ready"), ready.After(d.now) && canBePaid(d, s) &&
+		!conformance.SpeaksOther(detail))
 	r.Figure(logRule, detail.Get("verified"), detail.Get("verified_until").Time().After(d.now))
 
 	domain := assessment.Get("domain")

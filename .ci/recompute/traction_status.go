@@ -49,7 +49,7 @@ func recipientsOf(s *service) map[conformance.Account]bool {
 // recipientsIn returns the recipients that an endpoint names.
 func recipientsIn(endpoint snapshot.Node) map[conformance.Account]bool {
 	set := map[conformance.Account]bool{}
-	for _, p := range endpoint.Get("pricing").Items() {
+	for _, p := range conformance.X402(endpoint) {
 		network := p.Get("network_caip2").Text()
 		address := conformance.NormalAddress(network, p.Get("pay_to").Text())
 		set[conformance.Account{Network: network, Address: address}] = true

@@ -10,9 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tollbook/build/judge/rails"
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -77,6 +79,26 @@ func judgeCompliance(f *postgres.ServiceFacts, active []x402.Evidence) complianc
 	}
 	result.Compliance = x402.Assess(result.captures)
 	return result
+}
+
+// judgeRails checks the offers over other protocols than x402 that the judged endpoints make. The grade of a service
+// without terms of x402 is the best one by those checks.
+func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail {
+	var offers []rail.Listed
+	next := 0
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		name := methodOf(e) + " " + e.Path
+		if next < len(result.captures) && result.captures[next].Endpoint == name {
+			offers, next = append(offers, rails.ReadOffers(name, e)...), next+1
+		}
+	}
+	verdicts := rail.AssessAll(offers)
+	if len(verdicts) > 0 && !slices.ContainsFunc(result.captures, hasEnvelope) {
+		best := rail.Best(verdicts)
+		result.Grade, result.GradeReason = best.Grade, best.Reason
+	}
+	return rails.Publish(verdicts)
 }
 
 // newEvidence returns the published evidence behind a service's checks and grade.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tollbook/build/judge/price"
+	"tollbook/build/judge/rails"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402/address"
@@ -15,7 +16,8 @@ import (
 
 // offer is what a service sells now: its active endpoints and the ways to pay for them.
 type offer struct {
-	prices        price.Offer
+	prices        price.Offer // over x402
+	others        price.Offer // over other protocols
 	endpoints     []site.Endpoint
 	networks      []string // short names, sorted
 	networksCAIP2 []string // of the same networks, in the same order
@@ -38,6 +40,11 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 		out := newEndpoint(e)
 		o.prices.Add(&out, price.Current(e.Prices))
+		entries, variable := rails.Entries(e.Offers)
+		o.others.AddOther(&out, entries, variable)
+		if len(out.Pricing) > 0 {
+			out.Protocol = new(out.Pricing[0].Protocol)
+		}
 		for _, p := range out.Pricing {
 			if p.NetworkCAIP2 != nil {
 				out.Networks = insertSorted(out.Networks, shortNetwork(*p.NetworkCAIP2))
@@ -49,6 +56,17 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	}
 	return o
 }
+
+// figures returns the prices that the figures of the service are about: those over x402 if it has any.
+func (o *offer) figures() *price.Offer {
+	if o.speaksOther() {
+		return &o.others
+	}
+	return &o.prices
+}
+
+// speaksOther reports whether the service has prices over other protocols than x402 alone.
+func (o *offer) speaksOther() bool { return o.others.HasRows() && !o.prices.HasRows() }
 
 // addNetwork adds a network by its CAIP-2 ID, at the same place of both lists. Both are sorted by the short name, which
 // only one ID has.

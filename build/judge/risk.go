@@ -37,7 +37,7 @@ func newRisk(b *serviceInput, d *site.ServiceDetail, pay payability, now time.Ti
 		flagUnpayable(pay), flagUnstable(pay),
 		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints),
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
-		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(&b.Offer.prices), flagConcentrated(&b.Traction),
+		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer.figures()), flagConcentrated(&b.Traction),
 		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
 	} {
 		if flag != nil {

@@ -41,11 +41,14 @@ func (d *Directory) input(i int) *serviceInput {
 	o := newOffer(f, d.options.Now)
 	b := &serviceInput{
 		Source: d.facts.Source, BaseURL: d.options.BaseURL, Facts: f, Day: &d.hours.services[i], Offer: &o,
-		Rank: d.market.Rank(f.Category, &o.prices), FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
+		FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
 	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
+	if !o.speaksOther() { // prices over other protocols are not in the market
+		b.Rank = d.market.Rank(f.Category, &o.prices)
+	}
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
 	return b
@@ -58,6 +61,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
 	captures := activeCaptures(f, now)
 	result := judgeCompliance(f, captures)
+	d.Rails = judgeRails(f, &result)
 	input := modelInput(f, captures, now)
 	pay := newPayability(result.captures, d.PayToChanges, now)
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
@@ -91,10 +95,14 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 		ConsecutiveFailures:  f.ConsecutiveFailures,
 		CheckIntervalMinutes: max(1, int(f.CheckInterval/time.Minute)),
 		Endpoints:            o.endpoints, EndpointCount: len(o.endpoints),
-		MinPriceUSD: o.prices.Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2, Asset: o.prices.Asset,
+		MinPriceUSD: o.figures().Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2,
+		Asset: o.figures().Asset,
 	}
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)
+	if o.speaksOther() { // a client of x402 cannot pay it
+		d.PaymentReady = false
+	}
 	switch f.State {
 	case postgres.StatePaused:
 		d.PausedAt = timeOrNull(f.StateAt)
@@ -159,7 +167,7 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, input string, result 
 		Compliance: newCompliance(f, result, now),
 		Site:       newSiteFacts(f),
 		Domain:     newDomainFacts(f, b.FreeHost, now),
-		Economics:  price.NewEconomics(f, &b.Offer.prices, b.Rank, b.History, now),
+		Economics:  price.NewEconomics(f, b.Offer.figures(), b.Rank, b.History, now),
 		Traction:   b.Traction,
 	}
 	addSynthesis(f, &a, input)

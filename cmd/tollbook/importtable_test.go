@@ -208,7 +208,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"golang.org/x/sys"},
 	},
-	"cmd/tollbook/lint":   {ours: []string{"build/judge", "crawl/probe", "site", "site/x402"}},
+	"cmd/tollbook/lint": {ours: []string{"build/judge", "build/judge/rails", "crawl/probe", "site", "site/rail",
+		"site/x402"}},
 	"cmd/tollbook/manual": {modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"cmd/tollbook/notification": {
 		ours: []string{
@@ -233,6 +234,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/suggestion":     {},
 	"site/vocabulary":     {ours: []string{"site", "site/routes"}},
 	"site/challenge":      {},
+	"build/judge/rails": {ours: []string{"site", "site/invisible", "site/postgres", "site/rail",
+		"site/x402/address"}},
 	"site/rail": {ours: []string{"site/challenge", "site/invisible", "site/rail/bolt11", "site/x402",
 		"site/x402/address"}},
 	"site/rail/bolt11": {modules: []string{"github.com/btcsuite/btcd/btcutil",
@@ -351,6 +354,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl": {
 		ours: []string{
 			"crawl/pull",
+			"site/rail",
 			"crawl/chain",
 			"crawl/chain/evm",
 			"crawl/chain/solana",
@@ -399,14 +403,14 @@ var imports = map[string]struct{ ours, modules []string }{
 	}, modules: []string{"golang.org/x/net"}},
 	"crawl/model":           {modules: []string{"github.com/sashabaranov/go-openai"}},
 	"crawl/model/modeltest": {},
-	"crawl/probe":           {ours: []string{"site/x402"}, modules: []string{"golang.org/x/net"}},
+	"crawl/probe":           {ours: []string{"site/rail", "site/x402"}, modules: []string{"golang.org/x/net"}},
 	"crawl/schedule": {
 		ours:    []string{"site/postgres"},
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/change", "site/x402", "site/x402/address", "site/postgres", "site/postgres/checks",
-			"site/postgres/ledger", "site/postgres/load"},
+		ours: []string{"site", "site/change", "site/rail", "site/x402", "site/x402/address", "site/postgres",
+			"site/postgres/checks", "site/postgres/ledger", "site/postgres/load"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",
@@ -523,7 +527,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/harness": {},
 	"cmd/bench/usage":   {},
 	"build/judge/price": {
-		ours:    []string{"site", "site/postgres", "site/x402", "site/x402/address"},
+		ours:    []string{"site", "site/postgres", "site/rail", "site/x402", "site/x402/address"},
 		modules: []string{"github.com/google/uuid"},
 	},
 	"build/judge/observatory": {
@@ -535,7 +539,9 @@ var imports = map[string]struct{ ours, modules []string }{
 			"build/judge/observatory",
 			"site/postgres/sources",
 			"build/judge/price",
+			"build/judge/rails",
 			"site",
+			"site/rail",
 			"site/display",
 			"site/invisible",
 			"site/listing",

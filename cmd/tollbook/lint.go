@@ -129,7 +129,8 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	case report.Passed == nil:
 		return fmt.Errorf("%s %w: %s", address, errUnread, report.Reason)
 	case failed > 0:
-		return fmt.Errorf("%s fails %d of %d checks", address, failed, report.Total)
+		_, total := report.Counts()
+		return fmt.Errorf("%s fails %d of %d checks", address, failed, total)
 	}
 	return nil
 }

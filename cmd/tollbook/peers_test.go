@@ -26,19 +26,13 @@ import (
 //	            POST /chat    2        13, as above: upto signs permit2        C      14                       A
 //	            GET /users/42 2        13, as above: play money is a warning   C      14                       A
 //	x402-express GET /weather 1        12, transport_https and version_current C      13: 13/14 = 0.928, no cap A
-//	mppx        GET /pay      none     1: only eip712_domain_extra, which has  F      2: and transport_https   F
-//	                                   no row to fail on
+//	mppx        GET /pay      none     by MPP, 9 of 10: transport_https        C      10 of 10                 A
 //
 // Behind the proxy, version 2 servers return the URL that they see, with http. That is the warning
 // resource_url_mismatch, which one of forty real services has. Express answers HEAD without payment: head_free.
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
-	noTerms := []string{"payload_captured", "accepts_present", "payto_recoverable", "payto_conformant", "payto_shape",
-		"price_present",
-		"price_sane", "asset_declared", "network_caip2", "scheme_declared", "x402_version_current",
-		"version_channel_coherent"}
-	withTransport := append(append([]string{}, noTerms[:10]...), "transport_https", noTerms[10], noTerms[11])
 	cases := []peerCase{
 		{"hono", "", "/quote", false, "paid", "C", []string{"transport_https"}, nil,
 			[]string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
@@ -60,8 +54,9 @@ func TestPeers(t *testing.T) {
 			[]string{"head_free"}, []string{"exact base 0.01"}},
 		{"express-v1", "", "/weather", true, "paid", "A", []string{"x402_version_current"},
 			[]string{"head_free", "resource_url_mismatch"}, []string{"exact base 0.01"}},
-		{"mppx", "", "/pay", false, "broken", "F", withTransport, nil, nil},
-		{"mppx", "", "/pay", true, "broken", "F", noTerms, nil, nil},
+		{"mppx", "", "/pay", false, "paid", "C", []string{"transport_https"}, nil,
+			[]string{"tempo/charge eip155:4217 0.01"}},
+		{"mppx", "", "/pay", true, "paid", "A", nil, nil, []string{"tempo/charge eip155:4217 0.01"}},
 	}
 	for _, name := range []string{"hono", "express-v1", "mppx"} {
 		t.Run(name, func(t *testing.T) {

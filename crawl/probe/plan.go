@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -31,6 +32,7 @@ type try struct {
 	call
 	reply
 	captured x402.Captured
+	offers   []rail.Offer // of a 402
 	verdict  Verdict
 	class    string
 	reason   string
@@ -253,7 +255,7 @@ func sampleText(v any) string {
 // most; a 405 or 404 only says that another method is needed.
 var ranks = []string{
 	ClassInterrupted, ClassRefused, // the probe has no other result
-	ClassPaidOK, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassHostDisabled,
+	ClassPaidOK, ClassPaidOther, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassHostDisabled,
 	ClassOpen,
 	ClassNeedsInput, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
 	ClassServerError, ClassClientError, ClassRedirect,
@@ -283,7 +285,7 @@ func (t tries) result() Result {
 	r := Result{
 		Verdict: x.verdict, Class: x.class, Reason: x.reason,
 		Method: x.method, Status: x.answer.Status,
-		Sent: x.sent, Answer: x.answer, Captured: x.captured,
+		Sent: x.sent, Answer: x.answer, Captured: x.captured, Offers: x.offers,
 		Phases: x.phases, ResponseTime: x.responseTime,
 		FinalURL: x.sent.URL, Redirects: x.redirects, TLSVerified: x.tlsVerified,
 		Attempts: len(t),

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -79,6 +80,7 @@ type Result struct {
 	Sent     Request       // the request that was answered, after redirects
 	Answer   x402.Answer   // as received; zero without one
 	Captured x402.Captured // payment terms in the answer
+	Offers   []rail.Offer  // of a 402, over other protocols than x402
 
 	Phases Phases // of the last request of the attempt
 	// ResponseTime is the time from the attempt's start to the response headers, with redirects; 0 without an answer.
@@ -169,7 +171,7 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 		u, err = p.guard.canonical(u)
 	}
 	if err != nil {
-		verdict, class, reason := judge(x402.Answer{}, x402.Captured{}, err)
+		verdict, class, reason := judge(x402.Answer{}, x402.Captured{}, nil, err)
 		return Result{Verdict: verdict, Class: class, Reason: reason, StartedAt: started, FinalURL: t.URL}
 	}
 	if name := findPlaceholder(u); name != "" {
@@ -203,7 +205,11 @@ func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 		if r.answer.Status != 0 {
 			t.captured = x402.Capture(r.answer)
 		}
-		t.verdict, t.class, t.reason = judge(r.answer, t.captured, r.err)
+		if r.answer.Status == http.StatusPaymentRequired {
+			t.offers = rail.Read(rail.Answer{Header: r.answer.Header, URL: r.answer.URL, TLSVerified: r.tlsVerified,
+				ReceivedAt: p.now()})
+		}
+		t.verdict, t.class, t.reason = judge(r.answer, t.captured, t.offers, r.err)
 		tried = append(tried, t)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -18,7 +19,7 @@ import (
 type Verdict string
 
 const (
-	Paid         Verdict = "paid"         // 402 or 412 with a requirement that can be paid
+	Paid         Verdict = "paid"         // 402 or 412 with a requirement or an offer that can be paid
 	Broken       Verdict = "broken"       // 402 that can't be paid
 	Open         Verdict = "open"         // 2xx without payment
 	Inconclusive Verdict = "inconclusive" // says nothing about the endpoint and does not count
@@ -30,8 +31,9 @@ const (
 // follow.
 const (
 	ClassPaidOK       = "paid_ok"         // paid
+	ClassPaidOther    = "paid_other"      // paid: over another protocol alone
 	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable requirement
-	ClassOther402     = "other_402"       // broken: another payment protocol
+	ClassOther402     = "other_402"       // broken: another payment protocol, without an offer that can be paid
 	ClassUnreadable   = "paid_unreadable" // broken: a 402 without an envelope, or only within an HTML paywall
 	ClassHostDisabled = "host_disabled"   // failed: the hosting platform's own 402 page
 	ClassOpen         = "open"            // open
@@ -52,9 +54,9 @@ const (
 	ClassRefused      = "refused"         // refused
 )
 
-// judge is the table of verdicts. It takes an answer (zero for none), the payment terms in it, and the fault that ended
-// the exchange, if any. It returns the verdict, its class and one sentence for people.
-func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string) {
+// judge is the table of verdicts. It takes an answer (zero for none), the payment terms and offers in it, and the fault
+// that ended the exchange, if any. It returns the verdict, its class and one sentence for people.
+func judge(a x402.Answer, c x402.Captured, offers []rail.Offer, fault error) (Verdict, string, string) {
 	if fault != nil && !(errors.Is(fault, errBody) && c.Envelope != nil) {
 		if errors.Is(fault, errBody) && a.Status != http.StatusPaymentRequired {
 			return judgeStatus(a) // the status is enough
@@ -63,21 +65,26 @@ func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string
 	}
 	switch {
 	case a.Status == http.StatusPaymentRequired, c.Envelope != nil && c.Envelope.Channel == x402.ChannelMCP:
-		return judge402(c)
+		return judge402(c, offers)
 	case a.Status == http.StatusPreconditionFailed && c.Envelope != nil:
-		return judge402(c) // permit2_allowance_required
+		return judge402(c, nil) // permit2_allowance_required
 	}
 	return judgeStatus(a)
 }
 
-func judge402(c x402.Captured) (Verdict, string, string) {
+// judge402 judges a 402. Payment terms of x402 decide alone if there are any.
+func judge402(c x402.Captured, offers []rail.Offer) (Verdict, string, string) {
 	switch {
 	case c.Platform:
 		return Failed, ClassHostDisabled,
 			"the hosting platform answers 402 in the service's place: the deployment is disabled"
+	case c.Envelope == nil && slices.ContainsFunc(offers, rail.Offer.Usable):
+		return Paid, ClassPaidOther, "asks for payment over " + strings.Join(c.Protocols, ", ")
+	case c.Envelope == nil && len(offers) > 0:
+		return Broken, ClassOther402, "asks for payment over " + strings.Join(c.Protocols, ", ") +
+			", but no offer can be paid: " + offers[0].Fault()
 	case c.Envelope == nil && len(c.Protocols) > 0:
-		return Broken, ClassOther402, "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") +
-			"), not x402"
+		return Broken, ClassOther402, "asks for payment over " + strings.Join(c.Protocols, ", ") + " without an offer"
 	case c.Envelope == nil:
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:

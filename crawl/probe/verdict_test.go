@@ -141,7 +141,7 @@ func TestJudge(t *testing.T) {
 		{"500, body broke off", answer(500), none, brokenOff, Failed, ClassServerError},
 	}
 	for _, tt := range tests {
-		verdict, class, reason := judge(tt.answer, tt.captured, tt.fault)
+		verdict, class, reason := judge(tt.answer, tt.captured, nil, tt.fault)
 		if verdict != tt.verdict || class != tt.class {
 			t.Errorf("%s: %s %s, want %s %s", tt.name, verdict, class, tt.verdict, tt.class)
 		}
@@ -165,7 +165,7 @@ func TestEveryClassHasARank(t *testing.T) {
 	for status := 100; status < 1000; status++ {
 		for _, c := range []x402.Captured{{}, {Platform: true}, {Protocols: []string{"l402"}},
 			payable(x402.ChannelBody), unpayable()} {
-			if _, class, _ := judge(answer(status), c, nil); !ranked[class] {
+			if _, class, _ := judge(answer(status), c, nil, nil); !ranked[class] {
 				t.Fatalf("%d: class %q has no rank", status, class)
 			}
 		}

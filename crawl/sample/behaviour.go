@@ -194,6 +194,7 @@ func mppChallenge(c scene) string {
 // mppOnly asks to be paid by another protocol.
 func mppOnly(c scene) reply {
 	return reply{status: http.StatusPaymentRequired, header: http.Header{
+		"Cache-Control":    {"no-store"},
 		"Content-Type":     {"application/problem+json"},
 		"Www-Authenticate": {mppChallenge(c)},
 	},

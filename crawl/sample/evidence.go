@@ -87,7 +87,10 @@ func (ev *evidence) visit(e endpoint, f finding, at time.Time) checks.EndpointVi
 		v.Response.EndpointID, v.Response.Conclusive = v.ID, v.Verdict != nil
 		return v
 	}
-	v.Fingerprint = new(f.envelope.Fingerprint())
+	v.AsksPayment, v.Offers = true, f.offers
+	if f.envelope != noTerms {
+		v.Fingerprint = new(f.envelope.Fingerprint())
+	}
 	v.Envelope = &checks.Envelope{
 		EndpointID: v.ID, ReceivedAt: at, Method: e.method, URL: ev.s.baseURL() + e.path, StatusCode: f.status,
 		Header: f.header(at), Body: f.answer.body, TLSVerified: !ev.s.Plain, SHA256: f.sum(), Exchange: f.exchange(e),

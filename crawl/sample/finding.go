@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	offered "tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -29,10 +30,14 @@ type finding struct {
 	class    string // of package probe
 	status   int    // 0 without an answer
 	reason   string
-	delay    time.Duration  // to the response headers
-	envelope *x402.Envelope // the payment terms, payable or not; nil for none
-	answer   reply          // zero without one
+	delay    time.Duration    // to the response headers
+	envelope *x402.Envelope   // the payment terms, payable or not; nil for none
+	offers   []postgres.Offer // over other protocols than x402, payable
+	answer   reply            // zero without one
 }
+
+// noTerms stands for the terms of an answer that asks for payment over other protocols alone.
+var noTerms = &x402.Envelope{}
 
 // slowLimit is the median response time above which a service is degraded.
 const slowLimit = 5 * time.Second
@@ -56,7 +61,7 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 		reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
 	switch {
 	case a.status == http.StatusPaymentRequired:
-		f.read402(s, e, a)
+		f.read402(s, e, a, t)
 	case a.status < 300:
 		f.verdict, f.class, f.reason = open, "open", f.reason+" without asking for payment"
 	case a.status == http.StatusForbidden:
@@ -77,15 +82,21 @@ func unreachable(reason string) finding {
 	return finding{verdict: failed, class: "unreachable", reason: reason}
 }
 
-func (f *finding) read402(s *service, e endpoint, a reply) {
+func (f *finding) read402(s *service, e endpoint, a reply, t time.Time) {
 	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
+	for _, o := range offered.Read(offered.Answer{Header: a.header, URL: s.baseURL() + e.path, ReceivedAt: t}) {
+		if o.Usable() {
+			f.offers = append(f.offers, postgres.Offer(o.Terms))
+		}
+	}
 	switch {
 	case c.Platform:
 		f.verdict, f.class, f.reason = failed, "host_disabled",
 			"the hosting platform answers 402 in the service's place: the deployment is disabled"
-	case c.Envelope == nil && len(c.Protocols) > 0:
-		f.verdict, f.class = broken, "other_402"
-		f.reason = "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") + "), not x402"
+	case c.Envelope == nil && len(f.offers) > 0:
+		f.verdict, f.class, f.reason = paid, "paid_other", "asks for payment over "+strings.Join(c.Protocols, ", ")
+		f.envelope = noTerms
+		return
 	case c.Envelope == nil:
 		f.verdict, f.class, f.reason = broken, "paid_unreadable", "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:

@@ -92,6 +92,9 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 	if f.verdict == paid {
 		a.paid = &at
 	}
+	if f.envelope == noTerms && a.fingerprint == "" {
+		return
+	}
 	if a.envelope == f.envelope {
 		return // the same answer as before
 	}
@@ -202,7 +205,10 @@ func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.C
 	for _, e := range t.s.endpoints {
 		h := load.EndpointHistory{Method: e.declared, Path: e.path, FirstSeenAt: t.created}
 		if a := t.byEndpoint[e.key()]; a != nil {
-			h.FirstSeenAt, h.LastPaidAt, h.Fingerprint = a.first, a.paid, &a.fingerprint
+			h.FirstSeenAt, h.LastPaidAt = a.first, a.paid
+			if a.fingerprint != "" {
+				h.Fingerprint = &a.fingerprint
+			}
 			prices = append(append(prices, a.closed...), a.current...)
 		}
 		endpoints = append(endpoints, h)

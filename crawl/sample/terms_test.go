@@ -52,6 +52,9 @@ func TestPricesAreContinuous(t *testing.T) {
 		}
 		for id, set := range sets {
 			current := 0
+			if h.Slug == "scholium-feeds" { // it left x402
+				continue
+			}
 			for since, until := range set {
 				if until == nil {
 					current++

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"html/template"
 	"net/url"
 	"strconv"
@@ -56,7 +57,11 @@ func PaymentRows(payments []Payment) template.HTML {
 		m.raw(`</bdi></td><td data-label="Asset" title="`).text(display.Line(p.AssetAddress, display.MaxLine))
 		m.raw(`"><bdi>`).text(display.Asset(p.AssetName))
 		m.raw(`</bdi></td><td data-label="Scheme"><bdi>`).text(display.Line(p.Scheme, display.MaxCode))
-		m.raw(`</bdi></td><td data-label="Price" class="num price" title="`).text(p.Exact).raw(`">`)
+		m.raw(`</bdi>`)
+		if p.Protocol != "" && p.Protocol != "x402" {
+			m.raw(` <small>over `).text(display.Line(p.Protocol, display.MaxCode)).raw(`</small>`)
+		}
+		m.raw(`</td><td data-label="Price" class="num price" title="`).text(p.Exact).raw(`">`)
 		if p.Maximum {
 			m.raw(`<small>up to</small> `)
 		}
@@ -74,6 +79,7 @@ func PaymentRows(payments []Payment) template.HTML {
 type ComplianceResult struct {
 	site.ComplianceCheck
 	Reason, Mend *string
+	Anchor       string // of the rule; the ID if empty
 }
 
 // ComplianceItems returns results as items of a list. A check that fails links to its rule on the page at methodology.
@@ -86,7 +92,7 @@ func ComplianceItems(results []ComplianceResult, methodology string) template.HT
 		if r.Pass {
 			m.raw(passHTML).raw(` <div><span>`).text(label).raw(`</span>`)
 		} else {
-			m.raw(failHTML).raw(` <div><a href="`).text(methodology + "#" + url.PathEscape(r.ID))
+			m.raw(failHTML).raw(` <div><a href="`).text(methodology + "#" + url.PathEscape(cmp.Or(r.Anchor, r.ID)))
 			m.raw(`">`).text(label).raw(`</a>`)
 		}
 		if r.Reason != nil {

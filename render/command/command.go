@@ -66,7 +66,7 @@ console.log(answer.status, await answer.text());`
 
 // IsPayable returns whether Pay can pay an endpoint: its client knows the scheme exact on EVM networks.
 func IsPayable(e *site.Endpoint) bool {
-	for _, p := range e.Pricing {
+	for _, p := range e.X402Pricing() {
 		if p.Scheme == "exact" && p.NetworkCAIP2 != nil && strings.HasPrefix(*p.NetworkCAIP2, "eip155:") {
 			return true
 		}

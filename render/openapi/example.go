@@ -51,12 +51,13 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 	x.Segments["number"], x.Segments["column"] = "0", "grade"
 	for _, p := range endpoints(index) {
 		address, err := lookup.NormalURL(chosen.BaseURL + p.Path)
-		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
+		prices := p.X402Pricing()
+		if err != nil || len(prices) == 0 || prices[0].NetworkCAIP2 == nil {
 			continue
 		}
 		hash := site.Hash(address)
 		x.Segments["sha256"], x.Segments["shard"] = hash, hash[:2]
-		x.Segments["caip2"], x.Segments["address"] = *p.Pricing[0].NetworkCAIP2, p.Pricing[0].PayTo
+		x.Segments["caip2"], x.Segments["address"] = *prices[0].NetworkCAIP2, prices[0].PayTo
 		break
 	}
 	return x

@@ -20,6 +20,7 @@ type (
 	LogBlock       = checks.LogBlock
 	LogFacts       = checks.LogFacts
 	PackBlock      = checks.PackBlock
+	Offer          = checks.Offer
 	Phases         = checks.Phases
 	Price          = checks.Price
 	PriceDay       = checks.PriceDay

@@ -1,6 +1,7 @@
 package rail
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -95,6 +96,23 @@ type Compliance struct {
 	Results  []Result
 }
 
+// AssessAll applies the checks of each protocol over which a service makes an offer. The protocols are in the order of
+// Protocols.
+func AssessAll(offers []Listed) []Compliance {
+	var list []Compliance
+	for _, protocol := range Protocols {
+		if slices.ContainsFunc(offers, func(o Listed) bool { return o.Protocol == protocol }) {
+			list = append(list, Assess(protocol, offers))
+		}
+	}
+	return list
+}
+
+// Best returns the best grade of a list that is not empty; the first of equal ones.
+func Best(list []Compliance) Compliance {
+	return slices.MinFunc(list, func(a, b Compliance) int { return cmp.Compare(a.Grade, b.Grade) })
+}
+
 // Listed is an offer with the endpoint that made it, such as "GET /x".
 type Listed struct {
 	Endpoint string
@@ -144,6 +162,6 @@ func Assess(protocol string, offers []Listed) Compliance {
 	default:
 		c.Grade = "F"
 	}
-	c.Reason = fmt.Sprintf("%s: %d of %d checks of %s pass", c.Grade, c.Passed, len(c.Results), protocol)
+	c.Reason = fmt.Sprintf("%s: %d of %d %s checks pass", c.Grade, c.Passed, len(c.Results), protocol)
 	return c
 }

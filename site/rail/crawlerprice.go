@@ -20,12 +20,9 @@ func readCrawlerPrice(values []string) Offer {
 		o.fail("price_form", "crawler-price %q is not a currency code and a number", clip(values[0]))
 		return o
 	}
-	o.Asset, o.AssetName, o.Amount = m[1], m[1], plainDecimal(m[2])
+	o.Asset, o.Amount = m[1], plainDecimal(m[2])
 	if o.Amount == "0" {
 		o.fail("price_positive", "the price is zero")
-	}
-	if o.Asset == "USD" {
-		o.PriceUSD = o.Amount
 	}
 	return o
 }

@@ -13,7 +13,7 @@ import (
 // readL402 reads one challenge L402, or LSAT as it was named before.
 func readL402(a Answer, c challenge.Challenge) Offer {
 	o := newOffer(L402)
-	o.Scheme, o.Asset, o.AssetName, o.Network = "bolt11", "BTC", "BTC", "lightning"
+	o.Scheme, o.Asset, o.Network = "bolt11", "BTC", "lightning"
 	if strings.EqualFold(c.Scheme, "lsat") {
 		o.fail("scheme_current", "the challenge is named %s", c.Scheme)
 	}
@@ -37,7 +37,6 @@ func readL402(a Answer, c challenge.Challenge) Offer {
 		return o
 	}
 	o.setNetwork(v.Network)
-	o.Testnet = !v.Mainnet
 	o.Amount, o.PayTo, o.MaxTimeoutSeconds = v.Amount, v.Payee, new(int(v.Expiry/time.Second))
 	if v.Amount == "" {
 		o.fail("amount_declared", "the invoice has no amount")

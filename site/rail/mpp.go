@@ -115,7 +115,7 @@ func scalar(raw json.RawMessage) (text string, isText bool) {
 	}
 	var number json.Number
 	if json.Unmarshal(raw, &number) == nil {
-		return number.String(), false
+		return clip(number.String()), false
 	}
 	return "", false
 }
@@ -141,15 +141,7 @@ func (o *Offer) readTerms(method string, r request) {
 	case method == "lightning":
 		o.readInvoice(r)
 	case o.NetworkCAIP2 != "":
-		o.readToken(r)
-	default:
-		o.AssetName = strings.ToUpper(o.Asset)
-		if strings.EqualFold(o.Asset, "usd") && o.Amount != "" { // in cents, as an asset of that rail
-			o.PriceUSD, _ = x402.Requirement{NetworkCAIP2: "cloudflare:402", AssetNorm: "USD",
-				Amount: o.Amount}.PriceUSD()
-		} else if !currencyForm.MatchString(o.Asset) {
-			o.AssetName = x402.UnknownAsset
-		}
+		o.checkRecipient(r)
 	}
 }
 
@@ -178,14 +170,8 @@ func networkOf(method string, r request) string {
 	return ""
 }
 
-// readToken reads the asset of an offer on a network with addresses, and checks its recipient.
-func (o *Offer) readToken(r request) {
-	t := x402.Requirement{NetworkCAIP2: o.NetworkCAIP2, AssetNorm: address.Normalize(o.NetworkCAIP2, o.Asset),
-		Amount: o.Amount}
-	o.AssetName = t.Symbol()
-	if !o.Testnet {
-		o.PriceUSD, _ = t.PriceUSD()
-	}
+// checkRecipient checks the recipient of an offer on a network with addresses.
+func (o *Offer) checkRecipient(r request) {
 	if r.recipient == "" {
 		o.fail("recipient_valid", "the request has no recipient")
 	} else if err := address.Check(o.NetworkCAIP2, r.recipient); err != nil {
@@ -195,14 +181,12 @@ func (o *Offer) readToken(r request) {
 
 // readInvoice reads the invoice of the method lightning, whose amount is in satoshis.
 func (o *Offer) readInvoice(r request) {
-	o.AssetName = "BTC"
 	v, err := bolt11.Read(r.invoice)
 	if err != nil {
 		o.fail("request_readable", "%s", err)
 		return
 	}
 	o.setNetwork(v.Network)
-	o.Testnet = !v.Mainnet
 	o.PayTo, o.MaxTimeoutSeconds = v.Payee, new(int(v.Expiry/time.Second))
 	if v.Amount != "" && o.Amount != "" && v.Amount != o.Amount+"000" {
 		o.fail("amount_positive", "the amount %s differs from that of the invoice, %s millisatoshis", o.Amount,

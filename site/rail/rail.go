@@ -44,32 +44,32 @@ type Answer struct {
 	ReceivedAt  time.Time // offers that end before it are expired
 }
 
-// Offer is one way to pay, in the form of a row of an endpoint's prices.
-type Offer struct {
+// Terms is one way to pay, as it is stored.
+type Terms struct {
 	Protocol     string
 	Scheme       string // MPP: method and intent, as in "tempo/charge"; L402: "bolt11"; crawler-price: "crawl"
 	Network      string // CAIP-2 id, or the name of a network that has none, such as "stripe"
 	NetworkCAIP2 string // "" if the network has none
-	Testnet      bool
 	Asset        string // token address or currency, as received; "BTC" for L402
-	AssetName    string // symbol of the asset, x402.UnknownAsset for a token that is not in the table
 	// in the smallest unit of the asset (millisatoshis for L402); for crawler-price the value as a decimal; "" if there
 	// is none
-	Amount   string
-	PriceUSD string // decimal dollars; "" on test networks and for an asset without a known value in dollars
-	PayTo    string // "" if the offer names nobody
-	// the seconds that an invoice is valid; nil without an invoice
-	MaxTimeoutSeconds *int
-	Variable          bool // the amount is the price of a unit or a limit, not that of a call
+	Amount            string
+	PayTo             string // "" if the offer names nobody
+	MaxTimeoutSeconds *int   // how long an invoice is valid; nil without an invoice
+	Variable          bool   // the amount is the price of a unit or a limit, not that of a call
+}
 
+// Offer is one way to pay, with the checks that it fails.
+type Offer struct {
+	Terms
 	failed map[string]string // reasons, by the id of the check
 }
 
 // Usable reports whether the offer can be paid.
-func (o *Offer) Usable() bool { return o.Fault() == "" }
+func (o Offer) Usable() bool { return o.Fault() == "" }
 
 // Fault returns why the offer cannot be paid, "" if it can.
-func (o *Offer) Fault() string {
+func (o Offer) Fault() string {
 	for _, c := range checks[o.Protocol] {
 		if reason := o.failed[c.ID]; reason != "" && c.Fatal {
 			return reason
@@ -118,13 +118,13 @@ func Read(a Answer) []Offer {
 	return list
 }
 
-func newOffer(protocol string) Offer { return Offer{Protocol: protocol, failed: map[string]string{}} }
+func newOffer(protocol string) Offer { return Offer{Terms{Protocol: protocol}, map[string]string{}} }
 
 // setNetwork sets the network of an offer by its CAIP-2 id.
 func (o *Offer) setNetwork(id string) {
 	o.Network, o.NetworkCAIP2 = id, id
 	if n, ok := x402.NetworkByID(id); ok {
-		o.Network, o.NetworkCAIP2, o.Testnet = n.ID, n.ID, !n.Mainnet
+		o.Network, o.NetworkCAIP2 = n.ID, n.ID
 	}
 }
 

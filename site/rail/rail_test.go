@@ -37,9 +37,10 @@ func payment(method, intent, request string, more ...string) string {
 
 // line describes an offer: its terms, and the checks that it fails.
 func line(o Offer) string {
-	text := fmt.Sprintf("%s %s on %s: %s %s", o.Protocol, o.Scheme, o.Network, o.Amount, o.AssetName)
-	if o.PriceUSD != "" {
-		text += " $" + o.PriceUSD
+	v := o.Value()
+	text := fmt.Sprintf("%s %s on %s: %s %s", o.Protocol, o.Scheme, o.Network, o.Amount, v.AssetName)
+	if v.PriceUSD != "" {
+		text += " $" + v.PriceUSD
 	}
 	if o.PayTo != "" {
 		text += " to " + o.PayTo[:6]
@@ -50,7 +51,7 @@ func line(o Offer) string {
 	for _, word := range []struct {
 		is   bool
 		text string
-	}{{o.Testnet, " testnet"}, {o.Variable, " variable"}, {!o.Usable(), " unusable"}} {
+	}{{v.Testnet, " testnet"}, {o.Variable, " variable"}, {!o.Usable(), " unusable"}} {
 		if word.is {
 			text += word.text
 		}
@@ -145,9 +146,9 @@ func TestOffers(t *testing.T) {
 			[]string{"mpp tempo/charge on eip155:4217: " +
 				" UNKNOWN unusable -amount_positive -currency_declared -recipient_valid"}},
 		{"no object", answer(payment("tempo", "charge", `[1]`), noStore),
-			[]string{"mpp tempo/charge on tempo:   unusable -request_readable"}},
+			[]string{"mpp tempo/charge on tempo:  UNKNOWN unusable -request_readable"}},
 		{"no base64", answer(`WWW-Authenticate: Payment id="a", method="tempo", request="!"`, noStore), []string{
-			"mpp tempo/ on tempo:   variable unusable -challenge_complete -challenge_form -request_readable " +
+			"mpp tempo/ on tempo:  UNKNOWN variable unusable -challenge_complete -challenge_form -request_readable " +
 				"-request_encoding"}},
 
 		{"l402", answer(l402("bc1500n", 0)),
@@ -178,9 +179,9 @@ func TestOffers(t *testing.T) {
 		{"zero", answer("crawler-price: USD 0.00"),
 			[]string{"crawler-price crawl on cloudflare: 0 USD $0 unusable -price_positive"}},
 		{"negative", answer("crawler-price: USD -1"),
-			[]string{"crawler-price crawl on cloudflare:   unusable -price_form"}},
+			[]string{"crawler-price crawl on cloudflare:  UNKNOWN unusable -price_form"}},
 		{"in words", answer("crawler-price: a cent"),
-			[]string{"crawler-price crawl on cloudflare:   unusable -price_form"}},
+			[]string{"crawler-price crawl on cloudflare:  UNKNOWN unusable -price_form"}},
 
 		{"all at once", answer("crawler-price: USD 1", l402("bc2u", 0), payment("tempo", "charge", tempo), noStore),
 			[]string{"mpp tempo/charge on eip155:4217: 10000 pathUSD $0.01 to 0x742d",
@@ -209,13 +210,13 @@ func TestGrades(t *testing.T) {
 		headers  []string
 		want     string
 	}{
-		{MPP, []string{payment("tempo", "charge", tempo), noStore}, "A: 10 of 10 checks of mpp pass"},
-		{MPP, []string{payment("tempo", "charge", tempo)}, "A: 9 of 10 checks of mpp pass"},
-		{MPP, []string{payment("TEMPO", "charge", tempo)}, "B: 8 of 10 checks of mpp pass"},
+		{MPP, []string{payment("tempo", "charge", tempo), noStore}, "A: 10 of 10 mpp checks pass"},
+		{MPP, []string{payment("tempo", "charge", tempo)}, "A: 9 of 10 mpp checks pass"},
+		{MPP, []string{payment("TEMPO", "charge", tempo)}, "B: 8 of 10 mpp checks pass"},
 		{MPP, []string{payment("tempo", "charge", `{}`)}, "F: GET /x: the request has no amount"},
-		{L402, []string{l402("bc2u", 0)}, "A: 7 of 7 checks of l402 pass"},
-		{L402, []string{strings.Replace(l402("bc2u", 0), "L402", "LSAT", 1)}, "B: 6 of 7 checks of l402 pass"},
-		{CrawlerPrice, []string{"crawler-price: USD 1"}, "A: 4 of 4 checks of crawler-price pass"},
+		{L402, []string{l402("bc2u", 0)}, "A: 7 of 7 l402 checks pass"},
+		{L402, []string{strings.Replace(l402("bc2u", 0), "L402", "LSAT", 1)}, "B: 6 of 7 l402 checks pass"},
+		{CrawlerPrice, []string{"crawler-price: USD 1"}, "A: 4 of 4 crawler-price checks pass"},
 	} {
 		var listed []Listed
 		for _, o := range Read(answer(test.headers...)) {
@@ -268,7 +269,8 @@ func TestHostileHeaders(t *testing.T) {
 // checkBounds checks what is published of an offer.
 func checkBounds(t *testing.T, o Offer) {
 	t.Helper()
-	for _, text := range []string{o.Scheme, o.Network, o.Asset, o.AssetName, o.Amount, o.PriceUSD, o.PayTo} {
+	for _, text := range []string{o.Scheme, o.Network, o.Asset, o.Value().AssetName, o.Amount, o.Value().PriceUSD,
+		o.PayTo} {
 		if len(text) > 3*maxText || strings.ContainsAny(text, "\u202e\x00") {
 			t.Errorf("%s: text of %d bytes: %.80q", o.Protocol, len(text), text)
 		}

@@ -4,6 +4,7 @@ import "tollbook/site"
 
 var (
 	states    = []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline, site.StatusUnknown}
+	protocols = []string{"x402", "mpp", "l402", "crawler-price"}
 	riskTexts = []string{site.RiskClean, site.RiskWarning, site.RiskDanger}
 )
 
@@ -105,15 +106,18 @@ var serviceFields = map[string]Field{
 	"pay_to_divergence": {
 		About: "Set if the endpoint pays a different recipient than the other endpoints of the service",
 	},
-	"scheme": {About: "Payment scheme, such as exact"},
+	"scheme": {About: "Payment scheme, such as exact; over mpp the method and intent, such as tempo/charge"},
 	"network": {
 		About: "Network: the CAIP-2 id if the network is recognised, otherwise as the service writes it",
 	},
-	"network_caip2":        {About: "CAIP-2 id; null if the network is not recognised"},
-	"asset_address":        {About: "Address of the token; on EVM networks with its EIP-55 checksum"},
-	"asset_address_norm":   {About: "The same address in normal form: lower case if it is hexadecimal"},
-	"asset_name":           {About: "Name of the token, such as USDC; UNKNOWN if the token is not recognised"},
-	"price":                {About: "Price in atomic units of the asset, as a decimal string"},
+	"network_caip2":      {About: "CAIP-2 id; null if the network is not recognised"},
+	"asset_address":      {About: "Address of the token; on EVM networks with its EIP-55 checksum"},
+	"asset_address_norm": {About: "The same address in normal form: lower case if it is hexadecimal"},
+	"asset_name":         {About: "Name of the token, such as USDC; UNKNOWN if the token is not recognised"},
+	"price": {
+		About: "Price in atomic units of the asset, as a decimal string; millisatoshis over l402, the value over " +
+			"crawler-price",
+	},
 	"price_usd":            {About: "Price in US dollars; null on test networks and if the asset has no known value"},
 	"testnet":              {About: "Whether it is a test network, whose tokens have no value"},
 	"pay_to":               {About: "Address of the recipient; on EVM networks with its EIP-55 checksum"},
@@ -254,6 +258,26 @@ var serviceFields = map[string]Field{
 	"price_atomic": {
 		About: "The same price in atomic units of its asset; if no price counts, the price of the first row",
 	},
+	"PricingEntry.protocol": {About: "Payment protocol of the price", Values: protocols},
+	"Endpoint.protocol": {
+		About: "Payment protocol of the first price, x402 before others; null without a price", Values: protocols,
+	},
+	"rails": {
+		About: "Payment protocols other than x402 over which the service makes offers, with the checks of their own " +
+			"specifications",
+	},
+	"Rail.protocol":      {About: "Payment protocol", Values: protocols[1:]},
+	"Rail.grade":         {About: "Grade by the checks of the protocol", Values: []string{"A", "B", "C", "D", "F"}},
+	"Rail.grade_reason":  {About: "The grade and its reason"},
+	"Rail.passed":        {About: "Number of checks that pass"},
+	"Rail.total":         {About: "Number of checks"},
+	"Rail.checks":        {About: "The checks in the order of the methodology"},
+	"RailCheck.id":       {About: "Id of the check"},
+	"RailCheck.label":    {About: "Name of the check"},
+	"RailCheck.pass":     {About: "Whether every offer passes"},
+	"RailCheck.reason":   {About: "The first problem found; null if the check passes"},
+	"RailCheck.expected": {About: "What the check requires; null if it passes"},
+	"RailCheck.mend":     {About: "How the owner can fix the problem; null if the check passes"},
 	"PricingEntry.price_caveat": {
 		About: "Why the price is not counted in dollars: a test network, no known value, an amount of 0, or too " +
 			"high; null if it is counted",

@@ -44,6 +44,8 @@ var types = map[string]string{
 	"ServiceDetail":     "A service with endpoints, prices, uptime and assessment.",
 	"Endpoint":          "One paid endpoint of a service.",
 	"PricingEntry":      "The current price of an endpoint for one payment option.",
+	"Rail":              "How offers over a protocol other than x402 meet its specification.",
+	"RailCheck":         "The result of one check of a protocol other than x402.",
 	"PayToDivergence": "An endpoint that pays a different recipient than the service's other endpoints on the " +
 		"same network.",
 	"PayToChange":       "One change of a payment recipient.",

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
@@ -27,6 +28,7 @@ type Offer struct {
 
 	distinct             map[site.Decimal]bool // counted prices
 	rows, variable, test int
+	other                bool           // over other protocols than x402
 	caveats              map[string]int // rows by the reason why they are not counted
 }
 
@@ -36,35 +38,59 @@ func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
 	e.Pricing = make([]site.PricingEntry, 0, len(prices))
 	for i := range prices {
 		r := Requirement(&prices[i])
-		entry := newEntry(r)
-		e.Pricing = append(e.Pricing, entry)
-		o.rows++
-		if r.Variable() {
-			o.variable++
-			e.VariableAmount = true
-		}
-		if entry.Testnet {
-			o.test++
-		}
-		if o.rows == 1 {
-			o.Asset, o.Atomic = new(entry.AssetName), new(entry.Price)
-		}
-		usd, ok := entry.CountedUSD()
-		if !ok {
-			o.addCaveat(*entry.PriceCaveat)
-			continue
-		}
-		if o.distinct == nil {
-			o.distinct = map[site.Decimal]bool{}
-		}
-		o.distinct[usd] = true
-		e.MinPriceUSD = minDecimal(e.MinPriceUSD, usd)
-		if o.Lowest == nil || usd.Compare(*o.Lowest) < 0 {
-			o.Lowest, o.Atomic, o.Asset = &usd, new(entry.Price), new(entry.AssetName)
-		}
-		if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
-			o.Highest = &usd
-		}
+		o.add(e, newEntry(r), r.Variable())
+	}
+}
+
+// AddOther adds the prices of an active endpoint over other protocols than x402. Such prices have no history and no
+// rank. If the endpoint has prices over x402, its own figures stay those of x402.
+func (o *Offer) AddOther(e *site.Endpoint, entries []site.PricingEntry, variable bool) {
+	o.Endpoints, o.other = o.Endpoints+1, true
+	to := e
+	if len(e.Pricing) > 0 {
+		to = &site.Endpoint{}
+	}
+	for _, entry := range entries {
+		entry.PriceCaveat = newValue(entry.PriceUSD, entry.Testnet).caveat
+		o.add(to, entry, variable)
+	}
+	if to != e {
+		e.Pricing = append(e.Pricing, to.Pricing...)
+	}
+}
+
+// HasRows reports whether any price was added.
+func (o *Offer) HasRows() bool { return o.rows > 0 }
+
+// add adds one price of an endpoint.
+func (o *Offer) add(e *site.Endpoint, entry site.PricingEntry, variable bool) {
+	e.Pricing = append(e.Pricing, entry)
+	o.rows++
+	if variable {
+		o.variable++
+		e.VariableAmount = true
+	}
+	if entry.Testnet {
+		o.test++
+	}
+	if o.rows == 1 {
+		o.Asset, o.Atomic = new(entry.AssetName), new(entry.Price)
+	}
+	usd, ok := entry.CountedUSD()
+	if !ok {
+		o.addCaveat(*entry.PriceCaveat)
+		return
+	}
+	if o.distinct == nil {
+		o.distinct = map[site.Decimal]bool{}
+	}
+	o.distinct[usd] = true
+	e.MinPriceUSD = minDecimal(e.MinPriceUSD, usd)
+	if o.Lowest == nil || usd.Compare(*o.Lowest) < 0 {
+		o.Lowest, o.Atomic, o.Asset = &usd, new(entry.Price), new(entry.AssetName)
+	}
+	if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
+		o.Highest = &usd
 	}
 }
 
@@ -102,7 +128,7 @@ func newEntry(r x402.Requirement) site.PricingEntry {
 		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
 		AssetName: r.AssetName,
 		Price:     r.Amount, PriceUSD: v.usd, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
-		Testnet: v.testnet, PriceCaveat: v.caveat,
+		Testnet: v.testnet, PriceCaveat: v.caveat, Protocol: rail.X402,
 	}
 	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
 		p.AssetAddress, p.PayTo = address.Spell(id, r.Asset), address.Spell(id, r.PayTo)

@@ -28,14 +28,25 @@ var mostUSD = site.Decimal(x402.MaxSaneUSD)
 // price_sane demands of values. A number in place of text fails that check too, but its value is known and counts.
 func valueOf(r *x402.Requirement) value {
 	if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
-		return value{caveat: onTestnet, testnet: true}
+		return newValue(nil, true)
 	}
 	text, ok := r.PriceUSD()
 	if !ok {
+		return newValue(nil, false)
+	}
+	return newValue(&text, false)
+}
+
+// newValue returns the value of a row from its price in decimal dollars, nil if that is not known.
+func newValue(text *string, testnet bool) value {
+	switch {
+	case testnet:
+		return value{caveat: onTestnet, testnet: true}
+	case text == nil:
 		return value{caveat: unknownValue}
 	}
-	usd, err := site.ParseDecimal(text)
-	v := value{usd: &text}
+	usd, err := site.ParseDecimal(*text)
+	v := value{usd: text}
 	switch {
 	case err != nil:
 		v.caveat = unknownValue // impossible: PriceUSD returns plain decimals

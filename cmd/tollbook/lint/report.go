@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"tollbook/build/judge"
+	"tollbook/build/judge/rails"
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -33,10 +35,14 @@ type Report struct {
 	Protocols []string               `json:"protocols"` // other payment protocols that the answer hints at
 	// the grade and why; null when there was nothing to check
 	GradeReason *string `json:"grade_reason"`
+	// protocols other than x402 over which the response makes offers, with the checks of each. If there are no terms of
+	// x402, the grade is the best of theirs.
+	Rails []site.Rail `json:"rails"`
 }
 
 // Ask is one way to pay, in the order of accepts.
 type Ask struct {
+	Protocol          string  `json:"protocol"`
 	Scheme            string  `json:"scheme"`
 	Network           string  `json:"network"`       // as received
 	NetworkCAIP2      *string `json:"network_caip2"` // null when it does not resolve
@@ -57,7 +63,8 @@ func New(address string, r probe.Result, headFree bool) Report {
 	out := Report{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
-		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Checks: []site.EvidenceCheck{},
+		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{},
+		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
@@ -81,16 +88,51 @@ func New(address string, r probe.Result, headFree bool) Report {
 			out.Asks = append(out.Asks, newAsk(row))
 		}
 	}
+	var offers []rail.Listed
+	for _, o := range r.Offers {
+		out.Asks = append(out.Asks, newOffer(o))
+		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
+	}
+	verdicts := rail.AssessAll(offers)
+	out.Rails = rails.Publish(verdicts)
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
 	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil),
 		judge.EvidenceWarnings(got.Warnings)
+	if len(verdicts) > 0 && r.Captured.Envelope == nil {
+		best := rail.Best(verdicts)
+		out.Grade, out.GradeReason = best.Grade, &best.Reason
+	}
 	return out
+}
+
+// newOffer returns an offer over another protocol than x402.
+func newOffer(o rail.Offer) Ask {
+	v := o.Value()
+	a := Ask{
+		Protocol: o.Protocol, Scheme: o.Scheme, Network: o.Network, Asset: o.Asset, AssetName: v.AssetName,
+		Amount: o.Amount, Variable: o.Variable, PayTo: o.PayTo, MaxTimeoutSeconds: o.MaxTimeoutSeconds,
+		Usable: o.Usable(),
+	}
+	if o.NetworkCAIP2 != "" {
+		a.NetworkCAIP2 = &o.NetworkCAIP2
+		if n, ok := x402.NetworkByID(o.NetworkCAIP2); ok {
+			a.NetworkName = &n.Name
+		}
+	}
+	if v.PriceUSD != "" {
+		a.PriceUSD = &v.PriceUSD
+	}
+	if fault := o.Fault(); fault != "" {
+		a.UnusableReason = &fault
+	}
+	return a
 }
 
 func newAsk(r x402.Requirement) Ask {
 	a := Ask{
-		Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName, Amount: r.AmountRaw,
+		Protocol: rail.X402, Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName,
+		Amount:   r.AmountRaw,
 		Variable: r.Variable(),
 		PayTo:    r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
 	}
@@ -119,8 +161,37 @@ func pathOf(address string) string {
 	return u.EscapedPath()
 }
 
-// Failed returns the checks that fail.
+// graded returns the protocol by whose checks the URL is graded, nil if that is x402.
+func (r Report) graded() *site.Rail {
+	for i := range r.Rails {
+		if r.GradeReason != nil && r.Rails[i].GradeReason == *r.GradeReason {
+			return &r.Rails[i]
+		}
+	}
+	return nil
+}
+
+// Counts returns the number of checks behind the grade that pass, and of all of them.
+func (r Report) Counts() (passed, total int) {
+	if of := r.graded(); of != nil {
+		return of.Passed, of.Total
+	}
+	if r.Passed != nil {
+		passed = *r.Passed
+	}
+	return passed, r.Total
+}
+
+// Failed returns the checks behind the grade that fail.
 func (r Report) Failed() (list []site.EvidenceCheck) {
+	if of := r.graded(); of != nil {
+		for _, c := range of.Checks {
+			if !c.Pass {
+				list = append(list, site.EvidenceCheck(c))
+			}
+		}
+		return list
+	}
 	for _, c := range r.Checks {
 		if !c.Pass {
 			list = append(list, c)
@@ -147,7 +218,8 @@ func (r Report) Text() string {
 			line("To check a URL on your own private network, use --crawl-allow-private HOST[:PORT].")
 		}
 	} else {
-		line("%s%s. %d of %d checks pass.", method, r.Reason, *r.Passed, r.Total)
+		passed, total := r.Counts()
+		line("%s%s. %d of %d checks pass.", method, r.Reason, passed, total)
 		line("Grade %s.", *r.GradeReason)
 	}
 	for i, a := range r.Asks {
@@ -170,6 +242,20 @@ func (r Report) Text() string {
 		line("    expected  %s", *c.Expected)
 		line("    fix       %s", *c.Mend)
 	}
+	for i, of := range r.Rails {
+		if r.graded() == &r.Rails[i] {
+			continue // its checks are above
+		}
+		line("\nChecks of %s: grade %s", of.Protocol, of.GradeReason)
+		for _, c := range of.Checks {
+			if !c.Pass {
+				line("  %s (%s)", c.Label, c.ID)
+				line("    found     %s", *c.Reason)
+				line("    expected  %s", *c.Expected)
+				line("    fix       %s", *c.Mend)
+			}
+		}
+	}
 	if len(withoutTerms) > 0 {
 		line("  failed because the response has no payment terms: %s", strings.Join(withoutTerms, ", "))
 	}
@@ -185,7 +271,7 @@ func (r Report) Text() string {
 		}
 		line("  %s%s (%s%s)", d.Meaning, foundIn(d.Detail), d.Code, row(d.Row))
 	}
-	if r.Verdict == string(probe.Paid) && len(r.Protocols) > 0 {
+	if r.Verdict == string(probe.Paid) && r.Class != probe.ClassPaidOther && len(r.Protocols) > 0 {
 		line("\nIt also supports %s.", strings.Join(r.Protocols, ", "))
 	}
 	return b.String()
@@ -224,6 +310,9 @@ func (a Ask) String() string {
 		on = *a.NetworkName + " (" + *a.NetworkCAIP2 + ")"
 	}
 	text := fmt.Sprintf("%s on %s by %s, to %s", price, on, orNone(a.Scheme), orNone(a.PayTo))
+	if a.Protocol != rail.X402 {
+		text += ", over " + a.Protocol
+	}
 	if a.PriceUSD != nil {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
 	}

@@ -255,7 +255,7 @@ func (o *record) addOptions() {
 		if o.first == nil || e.FirstSeenAt.Before(o.first.Time) {
 			o.first = &e.FirstSeenAt
 		}
-		for _, p := range e.Pricing {
+		for _, p := range e.X402Pricing() {
 			q := option{Method: e.Method, Scheme: p.Scheme, Network: p.Network, Asset: p.AssetAddress,
 				AssetName: p.AssetName, Amount: p.Price, PriceUSD: p.PriceUSD, PayTo: p.PayTo}
 			if p.NetworkCAIP2 != nil {

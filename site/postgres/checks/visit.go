@@ -40,6 +40,8 @@ type EndpointVisit struct {
 	Fingerprint    *string   // of the requirement set; nil leaves the stored one
 	PricesChanged  bool      // the current prices end at ProbedAt, and Prices replace them
 	Prices         []Price
+	AsksPayment    bool       // the response is a 402, so Offers replace the stored ones
+	Offers         []Offer    // that can be paid
 	HeadAt         *time.Time // nil when none was sent
 	HeadFree       *bool      // nil leaves the stored one
 	HeadURL        *string    // of the HEAD that decided HeadFree; nil leaves the stored one

@@ -22,7 +22,7 @@ const (
 		"last_success_at consecutive_failures failing_since"
 	endpointColumns = "id service_id method method_declared path description mime_type origin " +
 		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
-		"fingerprint head_at head_free declared_price"
+		"fingerprint head_at head_free declared_price offers"
 	dayColumns   = "service_id day checks counted up timed response_ms histogram"
 	checkColumns = "service_id checked_at id counted status is_up status_code " +
 		"response_time_ms endpoints_found error_message consecutive_failures uncounted_reason"
@@ -86,7 +86,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType,
 					e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
 					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree,
-					e.DeclaredPrice)
+					e.DeclaredPrice, e.Offers)
 			})
 		},
 		func() error {

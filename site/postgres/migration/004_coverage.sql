@@ -1,5 +1,6 @@
 -- For operators:
 -- - Owners can have their hosts left out of the directory. Such hosts are remembered, and never imported again.
+-- - Endpoints get the prices that they ask over MPP, L402 and crawler-price.
 -- - Facilitators are asked what they settle. Accounts that you accept for one stay when a list is imported again.
 -- - Public sources can be pulled on a schedule ([[source]], tollbook sources). Their listings are stored, with times.
 
@@ -145,6 +146,11 @@ CREATE TABLE source_hosts (
 );
 ---- create above / drop below ----
 DROP TABLE source_hosts, source_resources, source_staged, source_pulls, sources;
+-- Ways to pay an endpoint over other protocols than x402, in its newest 402; null without any. Adding the column
+-- rewrites nothing.
+ALTER TABLE endpoints ADD offers jsonb;
+---- create above / drop below ----
+ALTER TABLE endpoints DROP offers;
 ALTER TABLE settlers DROP accepted;
 DROP TABLE facilitator_signers, facilitator_kinds, facilitator_poll_days, facilitator_polls;
 ALTER TABLE services DROP state_before_opt_out;

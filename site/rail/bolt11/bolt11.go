@@ -24,7 +24,6 @@ const MaxInvoice = 8 << 10
 // Invoice is a valid invoice.
 type Invoice struct {
 	Network     string // CAIP-2: the first 32 hexadecimal digits of the chain's genesis block (BIP 122)
-	Mainnet     bool
 	Amount      string // millisatoshis in decimal digits; "" if the payer chooses the amount
 	Created     time.Time
 	Expiry      time.Duration
@@ -37,15 +36,15 @@ func (v Invoice) Expires() time.Time { return v.Created.Add(v.Expiry) }
 
 // networks are the prefixes of currencies with the chains that they stand for. A prefix comes after those that begin
 // with it.
-var networks = []struct {
-	prefix, network string
-	mainnet         bool
-}{
-	{"bcrt", "bip122:0f9188f13cb7b2c71f2a335e3a4fc328", false}, // regtest
-	{"bc", "bip122:000000000019d6689c085ae165831e93", true},
-	{"tbs", "bip122:00000008819873e925422c1ff0f99f7c", false}, // signet
-	{"tb", "bip122:000000000933ea01ad0ee984209779ba", false},  // testnet 3
+var networks = []struct{ prefix, network string }{
+	{"bcrt", "bip122:0f9188f13cb7b2c71f2a335e3a4fc328"}, // regtest
+	{"bc", Mainnet},
+	{"tbs", "bip122:00000008819873e925422c1ff0f99f7c"}, // signet
+	{"tb", "bip122:000000000933ea01ad0ee984209779ba"},  // testnet 3
 }
+
+// Mainnet is the network on which bitcoins have a value.
+const Mainnet = "bip122:000000000019d6689c085ae165831e93"
 
 // Number of 5-bit groups of the parts that every invoice has.
 const (
@@ -98,7 +97,7 @@ func (v *Invoice) readPrefix(hrp string) error {
 		if !ok {
 			continue
 		}
-		v.Network, v.Mainnet = n.network, n.mainnet
+		v.Network = n.network
 		return v.readAmount(amount)
 	}
 	return fmt.Errorf("the invoice is for an unknown network, %.20q", rest)

@@ -25,13 +25,12 @@ const (
 
 func TestSpecifiedInvoices(t *testing.T) {
 	t.Parallel()
-	const mainnet = "bip122:000000000019d6689c085ae165831e93"
 	got, err := bolt11.Read(coffee)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := bolt11.Invoice{
-		Network: mainnet, Mainnet: true, Amount: "250000000", Created: time.Unix(1496314658, 0).UTC(),
+		Network: bolt11.Mainnet, Amount: "250000000", Created: time.Unix(1496314658, 0).UTC(),
 		Expiry:      time.Minute,
 		PaymentHash: "0001020304050607080900010203040506070809000102030405060708090102",
 		Payee:       "03e7156ae33b0a208d0744199163177e909e80176e55d97a2f221ede0f934dd9ad",
@@ -72,9 +71,9 @@ func TestAmountsAndNetworks(t *testing.T) {
 				}
 				continue
 			}
-			want := bolt11.Invoice{Network: test.network, Mainnet: strings.HasSuffix(test.network, "831e93"),
-				Amount: test.amount, Created: created, Expiry: time.Hour, PaymentHash: v.PaymentHash,
-				Payee: hex.EncodeToString(railtest.Payee())}
+			want := bolt11.Invoice{Network: test.network, Amount: test.amount, Created: created, Expiry: time.Hour,
+				PaymentHash: v.PaymentHash,
+				Payee:       hex.EncodeToString(railtest.Payee())}
 			if diff := cmp.Diff(want, v); err != nil || diff != "" {
 				t.Errorf("%s: %v (-want +got):\n%s", test.prefix, err, diff)
 			}

@@ -7,6 +7,7 @@ package railtest
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"time"
 
@@ -29,6 +30,9 @@ var key = secp256k1.PrivKeyFromBytes([]byte("a key of a node for tests alone!"))
 
 // Payee returns the public key of the node that signs, compressed.
 func Payee() []byte { return key.PubKey().SerializeCompressed() }
+
+// PayeeText returns the same key in hexadecimal.
+func PayeeText() string { return hex.EncodeToString(Payee()) }
 
 // Text returns the invoice.
 func (v Invoice) Text() string {
