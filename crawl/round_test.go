@@ -68,7 +68,7 @@ var troubled = map[string]string{
 	"millstone-grain": "offline", silent: "offline", "windlass-transcode": "offline", "hourglass-cron": "offline",
 	"attic-archive": "offline", "oldgate-sanctions": "offline",
 	"pennyfarthing-tax": "degraded", "cabinet-essays": "degraded", "larkspur-recipes": "degraded",
-	"scholium-feeds": "degraded", "hedgerow-games": "degraded", "driftwood-treasury": "degraded",
+	"hedgerow-games": "degraded", "driftwood-treasury": "degraded",
 	"lamplighter-domains": "", "weighbridge-facts": "",
 }
 

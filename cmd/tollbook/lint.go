@@ -70,7 +70,8 @@ Replace parameters in a path such as /users/{id} with values. A URL on a private
 
 With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade,
 passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
-defects, protocols and grade_reason. Fields may be added, never renamed. Unknown values are null.
+defects, protocols, grade_reason and rails (the checks of other protocols over which the response makes offers; they
+give the grade where there are no terms of x402). Fields may be added, never renamed. Unknown values are null.
 
 EXIT STATUS
 

@@ -163,7 +163,7 @@ func networkOf(method string, r request) string {
 		names = []string{r.network}
 	}
 	for _, name := range names {
-		if id, known := x402.ResolveNetwork(name); known && method != "lightning" {
+		if id, listed := x402.ResolveNetwork(name); listed && method != "lightning" {
 			return id
 		}
 	}

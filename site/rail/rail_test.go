@@ -159,8 +159,8 @@ func TestOffers(t *testing.T) {
 		{"both names of l402", answer(strings.Replace(l402("bc2m", 0), "L402", "LSAT", 1), l402("bc2m", 0)),
 			[]string{"l402 bolt11 on bip122:000000000019d6689c085ae165831e93: 200000000 BTC to 0261c0 within 3600 s"}},
 		{"the old name", answer(strings.Replace(l402("bc20p", 0), "L402", "LSAT", 1)),
-			[]string{
-				"l402 bolt11 on bip122:000000000019d6689c085ae165831e93: 2 BTC to 0261c0 within 3600 s -scheme_current"}},
+			[]string{"l402 bolt11 on bip122:000000000019d6689c085ae165831e93: 2 BTC to 0261c0 within 3600 s " +
+				"-scheme_current"}},
 		{"an expired invoice", answer(`WWW-Authenticate: L402 macaroon="AA==", invoice="` + railtest.Invoice{
 			Prefix: "bc2u", Created: received.Add(-2 * time.Hour)}.Text() + `"`), []string{"l402 bolt11 on " +
 			"bip122:000000000019d6689c085ae165831e93: 200000 BTC to 0261c0 within 3600 s unusable -invoice_current"}},
