@@ -144,13 +144,13 @@ CREATE TABLE source_hosts (
     asked_at timestamptz NOT NULL,
     answers  boolean NOT NULL
 );
----- create above / drop below ----
-DROP TABLE source_hosts, source_resources, source_staged, source_pulls, sources;
+
 -- Ways to pay an endpoint over other protocols than x402, in its newest 402; null without any. Adding the column
 -- rewrites nothing.
 ALTER TABLE endpoints ADD offers jsonb;
 ---- create above / drop below ----
 ALTER TABLE endpoints DROP offers;
+DROP TABLE source_hosts, source_resources, source_staged, source_pulls, sources;
 ALTER TABLE settlers DROP accepted;
 DROP TABLE facilitator_signers, facilitator_kinds, facilitator_poll_days, facilitator_polls;
 ALTER TABLE services DROP state_before_opt_out;
