@@ -122,7 +122,7 @@ func (p *Prober) probeTool(ctx context.Context, t Target, u *url.URL, name strin
 
 // judgeTool judges the answer to the call of a tool.
 func judgeTool(x try) (Verdict, string, string) {
-	verdict, class, reason := judge(x.answer, x.captured, x.err)
+	verdict, class, reason := judge(x.answer, x.captured, nil, x.err)
 	if class != ClassOpen {
 		return verdict, class, reason
 	}
@@ -185,7 +185,7 @@ func (p *Prober) begin(ctx context.Context, s *Session, u *url.URL) {
 
 // fail stores why there is no session. An answer that says why by its status keeps its verdict.
 func (s *Session) fail(x try, reason string) {
-	x.verdict, x.class, x.reason = judge(x.answer, x402.Captured{}, x.err)
+	x.verdict, x.class, x.reason = judge(x.answer, x402.Captured{}, nil, x.err)
 	if x.class == ClassOpen {
 		x.verdict, x.class, x.reason = Failed, ClassInvalidHTTP, reason
 	}
