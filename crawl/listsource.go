@@ -43,15 +43,15 @@ func (c *Crawler) ListItems(ctx context.Context, items []facts.Item, source stri
 	return pull.Listed{Services: got.Listed, Endpoints: got.Endpoints, Refused: got.Refused}, err
 }
 
-// askedEndpoints is how many endpoints of a host are asked whether they answer.
-const askedEndpoints = 3
+// maxAskedEndpoints is how many endpoints of a host are asked whether they answer.
+const maxAskedEndpoints = 3
 
 // AsksPayment reports whether one of a host's resources, of which it asks a few, answers that it must be paid. Without
 // a contact it asks no host of others, and no host answers.
 func (c *Crawler) AsksPayment(ctx context.Context, items []facts.Item) (bool, error) {
-	asked := 0
+	requests := 0
 	for _, i := range items {
-		if asked == askedEndpoints {
+		if requests == maxAskedEndpoints {
 			break
 		}
 		if c.o.NoContact && c.guard.ReachesOthers(i.URL) {
@@ -70,7 +70,7 @@ func (c *Crawler) AsksPayment(ctx context.Context, items []facts.Item) (bool, er
 			return true, nil
 		}
 		if r.Requests > 0 {
-			asked++
+			requests++
 		}
 	}
 	return false, nil

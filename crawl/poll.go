@@ -25,7 +25,7 @@ const (
 )
 
 // PollReport counts the results of asking facilitators.
-type PollReport struct{ Asked, Answered int }
+type PollReport struct{ Requests, Answered int }
 
 // PollFacilitators asks every facilitator with a URL that is due what it settles, without paying. It asks none if
 // Options.FacilitatorEvery is zero, and none on hosts of others without a contact. Results up to the end of ctx are
@@ -60,14 +60,14 @@ func (c *Crawler) PollFacilitators(ctx context.Context) (PollReport, error) {
 			if failed == nil && ctx.Err() == nil {
 				failed = err
 			}
-			r.Asked++
+			r.Requests++
 			if p.Supported.Outcome == polls.Answered {
 				r.Answered++
 			}
 		})
 	}
 	g.Wait()
-	if r.Asked > 0 && c.o.Changed != nil {
+	if r.Requests > 0 && c.o.Changed != nil {
 		c.o.Changed(nil)
 	}
 	if ctx.Err() != nil {

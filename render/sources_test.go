@@ -43,6 +43,8 @@ func TestListedBy(t *testing.T) {
 		In("section[aria-labelledby=listed-by] tbody tr:nth-child(1)", HasText("bazaar"), HasText("still listed"),
 			In("a[href='/sources.html#source-bazaar']")),
 		In("section[aria-labelledby=listed-by] tbody tr:nth-child(2)", HasText("index"), HasText("20 Nov 2026")),
-		In("section[aria-labelledby=changes] .changes > li:nth-child(1)", HasText("Dropped"), HasText("GET /quote"), In("del", IsText("listed by index"))),
-		In("section[aria-labelledby=changes] .changes > li:nth-child(2)", HasText("Listed"), In("ins", IsText("listed by index"))))
+		In("section[aria-labelledby=changes] .changes > li:nth-child(1)", HasText("Dropped"), HasText("GET /quote"),
+			In("del", IsText("listed by index"))),
+		In("section[aria-labelledby=changes] .changes > li:nth-child(2)", HasText("Listed"),
+			In("ins", IsText("listed by index"))))
 }

@@ -33,7 +33,8 @@ func newSources(f *postgres.Facts) []site.Source {
 	list := make([]site.Source, len(f.Public.Sources))
 	for i, s := range f.Public.Sources {
 		list[i] = site.Source{
-			Source: s.Name, Kind: s.Kind, Address: withoutQuery(s.Address), LastAttemptAt: site.NewTime(*s.Last.EndedAt),
+			Source: s.Name, Kind: s.Kind, Address: withoutQuery(s.Address),
+			LastAttemptAt: site.NewTime(*s.Last.EndedAt),
 			LastSuccessAt: timeOrNull(s.SucceededAt), Failures: s.Failures, Answer: newSourceAnswer(s.Accepted),
 			HeldBack: newSourceAnswer(s.Held), ServiceCount: services[s.Name], Overlap: []site.SourceOverlap{},
 		}

@@ -1,5 +1,5 @@
-// Package facilitator makes the rows of the pages about what facilitators announce and what is covered on chain. It must
-// never know a route or a template.
+// Package facilitator makes the rows of the pages about what facilitators announce and what is covered on chain. It
+// must never know a route or a template.
 package facilitator
 
 import (

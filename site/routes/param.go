@@ -108,9 +108,10 @@ func searchParams() []Param {
 	perPage := paramPerPage
 	perPage.Default = "10"
 	return append(params,
-		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeAssessment, site.IncludeFacets},
-			About: "What to add: assessment for the compact assessment of each row, facets for the number of services " +
-				"by category, network, protocol and status in meta"},
+		Param{Name: "include", Kind: KindSet, Filter: true,
+			Values: []string{site.IncludeAssessment, site.IncludeFacets},
+			About: "What to add: assessment for the compact assessment of each row, facets for the number of " +
+				"services by category, network, protocol and status in meta"},
 		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance,
 			About: "Order of the list; without q, relevance is the newest first"},
 		perPage, paramPage)

@@ -174,7 +174,7 @@ func queueDay(b *pgx.Batch, p Poll, document string, r Response) {
 		p.FacilitatorID, p.At, document, r.Outcome, max(1, int64(p.NextAt.Sub(p.At)/time.Second)), latencies)
 }
 
-// queueAnswer stores what an answer announces. What it no longer announces keeps its last_seen.
+// queueAnswer stores what an answer announces. A row that it no longer announces keeps its last_seen.
 func queueAnswer(b *pgx.Batch, p Poll) {
 	n := len(p.Kinds)
 	versions, schemes, networks, assets := make([]int16, n), make([]string, n), make([]string, n), make([]string, n)

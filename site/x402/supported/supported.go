@@ -98,7 +98,8 @@ func Read(doc []byte) (Answer, error) {
 		return Answer{}, fmt.Errorf("read /supported: %w: it has no list of kinds", ErrShape)
 	}
 	if len(kinds) > MaxKinds {
-		return Answer{}, fmt.Errorf("read /supported: %d kinds, at most %d are read: %w", len(kinds), MaxKinds, ErrLarge)
+		return Answer{}, fmt.Errorf("read /supported: %d kinds, at most %d are read: %w", len(kinds), MaxKinds,
+			ErrLarge)
 	}
 	var a Answer
 	for _, raw := range kinds {
@@ -108,7 +109,8 @@ func Read(doc []byte) (Answer, error) {
 	a.addSigners(top.Signers)
 	switch {
 	case len(a.Kinds) > MaxKinds:
-		return Answer{}, fmt.Errorf("read /supported: %d kinds with their assets, at most %d are read: %w", len(a.Kinds),
+		return Answer{}, fmt.Errorf("read /supported: %d kinds with their assets, at most %d are read: %w",
+			len(a.Kinds),
 			MaxKinds, ErrLarge)
 	case len(a.Signers) > MaxSigners:
 		return Answer{}, fmt.Errorf("read /supported: %d signers, at most %d are read: %w", len(a.Signers), MaxSigners,
