@@ -149,10 +149,10 @@ func checkLookUps(r client, slug string) (priced int) {
 			!slices.Contains(row.Data.AlsoListed, slug) {
 			r.t.Errorf("%s: %d, %d bytes, %s", address, code, len(body), body)
 		}
-		if len(e.Pricing) > 0 && !isUnstable {
+		if len(e.X402Pricing()) > 0 && !isUnstable {
 			priced++
 		}
-		for _, p := range e.Pricing {
+		for _, p := range e.X402Pricing() {
 			var paid site.One[site.RecipientLookup]
 			target := "/v1/lookup/pay-to/" + url.PathEscape(*p.NetworkCAIP2) + "/" + url.PathEscape(p.PayTo) + ".json"
 			code, body := r.get(target, &paid)

@@ -41,51 +41,6 @@ const (
 	maxDirectoryLine = 8 << 20
 )
 
-type directoryHead struct {
-	Kind     string `json:"kind"`
-	Version  int    `json:"version"`
-	Contacts bool   `json:"contacts"`
-}
-
-type directoryFacilitator struct {
-	Kind string `json:"kind"`
-	FacilitatorEntry
-}
-
-type directoryToken struct {
-	Kind     string `json:"kind"`
-	Network  string `json:"network"`
-	Address  string `json:"address"`
-	Symbol   string `json:"symbol"`
-	Decimals int    `json:"decimals"`
-	USD      bool   `json:"usd"`
-}
-
-type directoryService struct {
-	Kind string `json:"kind"`
-	postgres.DirectoryService
-}
-
-type directorySubmission struct {
-	Kind string `json:"kind"`
-	postgres.DirectorySubmission
-}
-
-type directoryErased struct {
-	Kind string `json:"kind"`
-	postgres.ErasedService
-}
-
-type directoryOptOut struct {
-	Kind string `json:"kind"`
-	postgres.OptOut
-}
-
-type directoryEnd struct {
-	Kind  string `json:"kind"`
-	Lines int    `json:"lines"`
-}
-
 // WriteDirectory writes a directory's file. Without contacts it omits what owners wrote for the operator alone: e-mail
 // addresses and notes.
 func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {

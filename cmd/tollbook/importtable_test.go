@@ -621,7 +621,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	}},
 	"render/card":       {modules: []string{"golang.org/x/image"}},
 	"render/submitform": {ours: []string{"site", "site/listing", "templates"}},
-	"render/markdown":   {ours: []string{"site", "site/display"}},
+	"render/markdown":   {ours: []string{"site", "site/display", "site/routes"}},
 	"render/linkeddata": {ours: []string{"site", "site/display"}},
 	"render/results": {
 		ours: []string{"render/chart", "site", "site/display", "site/invisible", "site/routes", "site/search",

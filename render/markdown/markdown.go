@@ -1,5 +1,5 @@
 // Package markdown writes parts of Markdown pages: what strangers wrote, escaped and in quotation marks, and the facts
-// of some pages. It never knows a route; callers pass the addresses of pages.
+// of some pages. Callers pass the addresses of pages.
 package markdown
 
 import (

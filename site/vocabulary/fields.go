@@ -14,7 +14,7 @@ const uri, uuid = "uri", "uuid"
 var uncountedReasons = []string{"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
 	"interrupted", "robots", "refused", site.NoEndpoints, site.ErasedService}
 
-// serviceFields describes the fields of services, submissions, assessments, aggregates and errors. Its keys are JSON
+// serviceFields describes the fields of services, assessments, aggregates and errors. Its keys are JSON
 // names, or "Type.name" if a name means something else in one type.
 var serviceFields = map[string]Field{
 	// Services
@@ -162,47 +162,6 @@ var serviceFields = map[string]Field{
 	"UptimeDataPoint.avg_response_time_ms": {
 		About: "Mean time until the response headers arrived on that day, in milliseconds",
 	},
-
-	// Submissions
-	"Submission.url": {
-		About:  "Base URL of the service; free hosts, tunnels and private addresses are refused",
-		Format: uri,
-	},
-	"Submission.email":        {About: "Contact address of the submitter; never published", Format: "email"},
-	"Submission.service_name": {About: "Name of the service, up to 100 characters"},
-	"Submission.description":  {About: "What the service does, up to 2,000 characters"},
-	"Submission.website_url":  {About: "Public website; free hosts and tunnels are refused", Format: uri},
-	"Submission.category": {
-		About: "A category in use, or one of AI, Blockchain, Compute, Content, Data, Finance, Other, Verification",
-	},
-	"Submission.endpoints": {
-		About: "1 to 25 paths to probe, up to 500 bytes each: \"/quote\", or \"POST /search\" if the method matters",
-	},
-	"Submission.notes": {About: "Notes for the reviewer, up to 2,000 characters"},
-	"submission_id": {
-		About:  "Id of the submission; keep it, since only the submitter receives it",
-		Format: uuid,
-	},
-	"SubmissionResult.status": {
-		About:  "Status of the submission: it waits for review",
-		Values: []string{site.SubmissionPending},
-	},
-	"SubmissionState.status": {
-		About:  "Whether the submission waits for review, was approved or was rejected",
-		Values: []string{site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected},
-	},
-	"probe_result": {
-		About: "Result of the probe; null while the probe waits because the domain was probed three times in one " +
-			"hour",
-	},
-	"ProbeResult.endpoints_found": {About: "Number of endpoints that requested payment"},
-	"ProbeResult.errors": {
-		About: "One message for each endpoint that did not request payment, with the reason",
-	},
-	"SubmissionState.reason":      {About: "Why the submission was rejected; null unless it was"},
-	"SubmissionState.slug":        {About: "Slug of the listed service; null until the submission is approved"},
-	"SubmissionState.received_at": {About: "When the submission was received"},
-	"decided_at":                  {About: "When the submission was approved or rejected; null before that"},
 
 	// Assessment
 	"updated_at": {About: "Time of the newest fact in the assessment"},

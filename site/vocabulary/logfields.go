@@ -2,57 +2,12 @@ package vocabulary
 
 import (
 	"tollbook/site"
-
 	"tollbook/site/routes"
 )
 
-// logFields describes the fields of changes, series, look-ups, evidence and files. Its keys are those of
+// logFields describes the fields of series, look-ups, evidence and files. Its keys are those of
 // serviceFields.
 var logFields = map[string]Field{
-	// Changes
-	"type": {
-		About:  "Kind of change",
-		Values: site.ChangeTypes,
-	},
-	"ChangeRecord.summary": {
-		About: "What changed; its form depends on the type",
-		OneOf: []any{site.SchemaSummary{}, site.PriceSummary{}, site.PayToSummary{}, site.SourceSummary{}},
-	},
-	"old_snapshot": {About: "Payment options before the change"},
-	"new_snapshot": {About: "Payment options after the change"},
-	"schemaAdded": {
-		About: "Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, " +
-			"asset name, version, an empty field, timeout, extra. No field contains a space: inside the first nine " +
-			"it is written %20, inside the tenth, which is JSON text, \\u0020",
-	},
-	"schemaRemoved":       {About: "Lines removed, in the form of schemaAdded"},
-	"endpointsAdded":      {About: "Endpoints added, such as \"GET /quote\""},
-	"endpointsRemoved":    {About: "Endpoints removed"},
-	"priceChanges":        {About: "Each price that changed"},
-	"newPrice":            {About: "New price in atomic units"},
-	"oldPrice":            {About: "Old price in atomic units"},
-	"assetName":           {About: "Name of the token; UNKNOWN if the token is not recognised"},
-	"payToAdded":          {About: "Recipients added, abbreviated"},
-	"payToRemoved":        {About: "Recipients removed, abbreviated"},
-	"payToChanges":        {About: "Each endpoint and network whose recipient changed"},
-	"newPayTo":            {About: "New recipient; null if the old one was removed and others stay"},
-	"oldPayTo":            {About: "Old recipient; null if the new one was added beside others"},
-	"SnapshotEntry.asset": {About: "Address of the token; on EVM networks with its EIP-55 checksum"},
-	"extra":               {About: "Extra data of the payment option, as JSON text"},
-	"payTo":               {About: "Recipient, abbreviated"},
-	"mimeType":            {About: "Media type of the response, as the endpoint declares it"},
-	"resource":            {About: "URL that is paid for, as the endpoint declares it"},
-	"x402Version":         {About: "Version of the protocol"},
-	"maxTimeoutSeconds":   {About: "Number of seconds for which a payment is valid"},
-
-	"schema_changed": {About: "Number of schema changes"},
-	"price_changed":  {About: "Number of price changes"},
-	"payto_changed":  {About: "Number of recipient changes"},
-	"type_counts": {
-		About: "Records of each type in the window and for the service; the filter type does not affect them",
-	},
-	"window_total": {About: "Sum of type_counts"},
-
 	// Series
 	"PricePoint.min_price_usd": {
 		About: "Lowest counted price at any time of the day, in US dollars; null without one",
@@ -419,47 +374,4 @@ var logFields = map[string]Field{
 	"Badge.label":      {About: "Text on the left"},
 	"Badge.message":    {About: "Text on the right: status, and the 30-day uptime if known"},
 	"color":            {About: "Colour of the right half"},
-
-	"TermIndex.services": {About: "Number of services"},
-	"TermIndex.shards":   {About: "Number of terms in each file, by the file's name"},
-	"term":               {About: "Stem of a word, or concept- and the name of a concept"},
-	"idf": {
-		About: "Inverse document frequency times 100: the natural logarithm of 1 + (services - n + 0.5) / (n + 0.5), " +
-			"if n services have the term",
-	},
-	"gaps": {
-		About: "Place of the first service with the term, in the order of the slugs in the index, then the distance " +
-			"of each further one from the one before",
-	},
-	"weights":          {About: "How much of idf each of these services gets, in percent from 1 to 100"},
-	"Vocabulary.terms": {About: "Number of services that have each word, by the word's stem"},
-
-	"SearchResult.score": {
-		About: "How well it matches, in thousandths of the score of a service in which every term has its whole " +
-			"weight; 0 without a query", Max: 1000,
-	},
-	"SearchResult.matched": {About: "Members of the service that have a term of the query",
-		Values: site.SearchFields},
-	"SearchResult.endpoints": {
-		About: "Up to three endpoints that pass the filters by network, method and price, those that match the query " +
-			"first",
-	},
-	"SearchEndpoint.matched": {About: "Members of the endpoint that have a term of the query",
-		Values: []string{site.FieldPath, site.FieldDescription}},
-	"read_as": {About: "How each word or phrase of the query was read"},
-	"SearchMeta.without": {
-		About: "If no service matches: by each filter of the request, how many match without that filter",
-	},
-	"facets": {
-		About: "By category, network, protocol and status: how many services have each value and pass all other " +
-			"filters; only with include=facets",
-	},
-	"Reading.words": {About: "The words, in lower case and without diacritics"},
-	"as": {
-		About: "exact: the word itself with any ending; synonym: a concept, whatever a service calls it; prefix: " +
-			"words that begin with it; corrected: a word that differs in one letter; ignored: a word that says " +
-			"nothing; unknown: no service has it",
-		Values: site.Readings,
-	},
-	"Reading.to": {About: "The concept, or the corrected word"},
 }

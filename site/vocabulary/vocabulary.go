@@ -13,14 +13,15 @@ type Field struct {
 	OneOf  []any    // the types that a json.RawMessage can contain
 }
 
+var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, searchFields,
+	facilitatorFields, rankingFields, sourceFields, matrixFields}
+
 // fields contains the fields of all maps.
 var fields = func() map[string]Field {
-	all := maps.Clone(serviceFields)
-	maps.Copy(all, logFields)
-	maps.Copy(all, facilitatorFields)
-	maps.Copy(all, rankingFields)
-	maps.Copy(all, sourceFields)
-	maps.Copy(all, matrixFields)
+	all := map[string]Field{}
+	for _, m := range fieldMaps {
+		maps.Copy(all, m)
+	}
 	return all
 }()
 

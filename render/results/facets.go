@@ -1,0 +1,113 @@
+package results
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+// facetLabels are the facets of a response in the order of the page.
+var facetLabels = []struct{ name, label string }{
+	{"category", "Category"}, {"network", "Network"}, {"status", "Status"}, {"protocol", "Protocol"},
+}
+
+// NewFacets returns facets from the number of services by filter and value, the largest first. A value that applies is
+// always there.
+func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []Facet {
+	var facets []Facet
+	for _, of := range facetLabels {
+		counts := all[of.name]
+		chosen := values.Get(of.name)
+		f := Facet{Name: of.name, Label: of.label}
+		var names []string
+		for name := range counts {
+			names = append(names, name)
+		}
+		if _, ok := counts[chosen]; chosen != "" && !ok {
+			names = append(names, chosen)
+		}
+		slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+		for _, name := range names {
+			to := name
+			if name == chosen {
+				to = ""
+			}
+			f.Choices = append(f.Choices, Choice{Count: counts[name], Link: Link{
+				Label: s.valueText(of.name, name), Current: name == chosen,
+				Href: with(s.Search, values, of.name, to)}})
+		}
+		if len(f.Choices) > 0 {
+			facets = append(facets, f)
+		}
+	}
+	return facets
+}
+
+// ServiceURL returns the URL of a service's page.
+func (s *Settings) ServiceURL(slug string) string { return strings.Replace(s.Service, "_", slug, 1) }
+
+// NetworkNames returns the names of networks, separated by commas.
+func (s *Settings) NetworkNames(codes []string) string {
+	var names []string
+	for _, code := range codes {
+		names = append(names, s.valueText("network", code))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Chips returns networks as chips.
+func (s *Settings) Chips(codes []string) []Chip {
+	chips := make([]Chip, len(codes))
+	for i, code := range codes {
+		n := s.Networks[code]
+		chips[i] = Chip{Label: cmp.Or(n.Name, display.Line(code, display.MaxCode)), Href: n.Href,
+			Title: display.Line(code, display.MaxCode)}
+	}
+	return chips
+}
+
+// Chip is the name of a network, with its abbreviation as title.
+type Chip struct{ Label, Title, Href string }
+
+// valueText returns a value of a filter as a reader sees it.
+func (s *Settings) valueText(name, value string) string {
+	if name == "network" {
+		if n, ok := s.Networks[value]; ok {
+			return n.Name
+		}
+	}
+	return display.Line(value, display.MaxCode)
+}
+
+// Counts returns the number of services by filter and value.
+func Counts(services []*site.ServiceListItem) map[string]map[string]int {
+	counts := map[string]map[string]int{"category": {}, "network": {}, "status": {}}
+	for _, item := range services {
+		counts["category"][item.Category]++
+		counts["status"][display.Status(item.Status)]++
+		for _, code := range item.Networks {
+			counts["network"][code]++
+		}
+	}
+	return counts
+}
+
+// StatusFacet returns the statuses of all services, each with its search.
+func StatusFacet(search string, st *site.StatusSummary) Facet {
+	f := Facet{Name: "status", Label: "Status"}
+	for _, s := range []struct {
+		name  string
+		count int
+	}{{site.StatusOnline, st.Online}, {site.StatusDegraded, st.Degraded}, {site.StatusOffline, st.Offline},
+		{site.StatusUnknown, st.Unknown}} {
+		if s.count > 0 {
+			f.Choices = append(f.Choices, Choice{Count: s.count,
+				Link: Link{Label: s.name, Href: SearchURL(search, url.Values{"status": {s.name}})}})
+		}
+	}
+	return f
+}
