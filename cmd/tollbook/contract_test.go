@@ -60,7 +60,28 @@ var contract = map[string]string{
 		endpoints Endpoint[]
 		pay_to_changes PayToChange[]
 		assessment Assessment
-		provenance Provenance`,
+		provenance Provenance
+		rails Rail[]
+		listed_by ListedBy[]`,
+	"Rail": `
+		protocol string
+		grade string
+		grade_reason string
+		passed integer
+		total integer
+		checks RailCheck[]`,
+	"RailCheck": `
+		id string
+		label string
+		pass boolean
+		reason string|null
+		expected string|null
+		mend string|null`,
+	"ListedBy": `
+		source string
+		since date-time
+		until date-time|null
+		resource_count integer`,
 	"UptimeWithCoverage": `
 		24h number|null
 		7d number|null
@@ -93,7 +114,8 @@ var contract = map[string]string{
 		min_price_usd number|null
 		networks string[]
 		pricing PricingEntry[]
-		pay_to_divergence Divergence|null`,
+		pay_to_divergence Divergence|null
+		protocol string|null`,
 	"PricingEntry": `
 		scheme string
 		network string
@@ -106,7 +128,8 @@ var contract = map[string]string{
 		pay_to string
 		max_timeout_seconds integer|null
 		testnet boolean
-		price_caveat string|null`,
+		price_caveat string|null
+		protocol string`,
 	"Divergence": `
 		network_caip2 string
 		expected string[]
@@ -385,7 +408,9 @@ var contract = map[string]string{
 	"TypeCounts": `
 		schema_changed integer
 		price_changed integer
-		payto_changed integer`,
+		payto_changed integer
+		listed integer
+		dropped integer`,
 	"NetworkStats": `
 		abbreviation string
 		service_count integer
@@ -396,7 +421,7 @@ var contract = map[string]string{
 // words lists the values of enumerated types.
 var words = map[string][]string{
 	"Status":     {"online", "degraded", "offline", "unknown"},
-	"ChangeType": {"schema_changed", "price_changed", "payto_changed"},
+	"ChangeType": {"schema_changed", "price_changed", "payto_changed", "listed", "dropped"},
 	"UncountedReason": {"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
 		"interrupted", "robots", "refused", "no_endpoints", "erased"},
 }
