@@ -60,7 +60,27 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 				tls_verified, exchange, sha256)
 			SELECT id, true, '2026-11-20 12:29Z', 'GET', 'https://acme.example/x', 500, '{"X":["y"]}', '', false, true,
 				'{"class":"failed"}', '' FROM endpoints
-			ON CONFLICT DO NOTHING`)
+			ON CONFLICT DO NOTHING;
+		UPDATE endpoints SET offers = '[{"protocol":"mpp","scheme":"charge","network":"eip155:4217",
+			"currency":"0x20c0000000000000000000000000000000000000","amount":"10000","recipient":"0x1"}]';
+		INSERT INTO opt_outs VALUES ('gone.example', '2026-11-01', '2026-11-20', 'https://gone.example/robots.txt',
+			'2026-11-21');
+		INSERT INTO facilitator_polls SELECT id, 'https://f.example', '2026-11-20 12:00Z', '2026-11-20 12:15Z', 0,
+			'answered', 200, '', '2026-11-20 12:00Z', '{bazaar}' FROM facilitators;
+		INSERT INTO facilitator_poll_days SELECT id, '2026-11-20', 'supported', 'answered', 2, 1800, '{20,30}'
+			FROM facilitators;
+		INSERT INTO facilitator_kinds SELECT id, 2, 'exact', 'eip155:8453', '', '2026-11-01', '2026-11-20 12:00Z'
+			FROM facilitators;
+		INSERT INTO facilitator_signers SELECT id, 'eip155:*', '0x000000000000000000000000000000000000c0de', 'signers',
+			'2026-11-01', '2026-11-20 12:00Z' FROM facilitators;
+		INSERT INTO sources (name, kind, address, enabled, due_at, accepted_pull, held_pull)
+			VALUES ('index', 'x402-discovery', 'https://index.example', true, '2026-11-20 18:00Z', 1, 2);
+		INSERT INTO source_pulls SELECT id, n, '2026-11-20 11:59Z', '2026-11-20 12:00Z',
+			CASE n WHEN 1 THEN 'accepted' ELSE 'held' END, '', 1, 100, '\x00', 7, 0
+			FROM sources, generate_series(1, 2) AS n;
+		INSERT INTO source_resources SELECT sources.id, regexp_replace(base_url, '^https?://', '') || path, method, '',
+			'2026-11-01', NULL, false
+			FROM sources, services JOIN endpoints ON service_id = services.id ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return err
 	}
@@ -70,15 +90,16 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 // notRead lists the tables that no build reads.
 var notRead = []string{
 	"change_baselines", "hosts", "publications", "range_authorizations", "range_senders", "ranges", "rdap_bootstrap",
-	"robots", "settlements", "steps", "submission_probes", "submissions", "synthesis_days", "synthesis_failures",
+	"robots", "settlements", "source_hosts", "source_staged", "steps", "submission_probes", "submissions", "synthesis_days", "synthesis_failures",
 	"synthesis_inputs", "tollbook_schema",
 }
 
 // sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.
 var sharedTables = []string{
-	"accounts", "amount_days", "authorization_days", "chains", "facilitator_tokens", "facilitators", "log_seal",
+	"accounts", "amount_days", "authorization_days", "chains", "facilitator_kinds", "facilitator_poll_days",
+	"facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators", "log_seal", "opt_outs",
 	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
-	"settlers", "token_days", "token_hours", "token_payers", "token_totals", "tokens", "walks",
+	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers", "token_totals", "tokens", "walks",
 }
 
 // usualDamage lists the columns that are damaged even if not all tests were asked for.
