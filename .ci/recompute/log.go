@@ -162,19 +162,11 @@ func figureChanges(d *directory, r *snapshot.Report, name string, rows []snapsho
 	for _, row := range rows {
 		types[row.Get("type").Text()] = true
 	}
-	r.Figure(changeRule, keysOf(index.Get("types")), slices.Sorted(maps.Keys(types)))
+	r.Compare(changeRule, index.Get("types"), strings.Join(index.Get("types").Keys(), " "),
+		strings.Join(slices.Sorted(maps.Keys(types)), " "))
 	for kind := range types {
 		figureChangeIndex(d, r, name+"/type="+kind, index.At("types", kind), keep(rows, "type", kind))
 	}
-}
-
-// keysOf returns the names of an object's members as a list, to compare them.
-func keysOf(n snapshot.Node) snapshot.Node {
-	var names []any
-	for _, key := range n.Keys() {
-		names = append(names, key)
-	}
-	return snapshot.Node{File: n.File, Value: names, Up: n.Up, Key: n.Key}
 }
 
 // figureChangeIndex compares the index of one log of change records and the rows of its blocks.
