@@ -176,13 +176,13 @@ func TestPollHostileFacilitators(t *testing.T) {
 		"teapot":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, polls.Status},
 		"paid":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(402) }, polls.Status},
 		"metadata": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://169.254.169.254/", 302)
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}, polls.Redirected},
 		"inside": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, strings.Replace(private.URL, "127.0.0.1", "127.0.0.2", 1)+"/supported", 302)
+			http.Redirect(w, r, strings.Replace(private.URL, "127.0.0.1", "127.0.0.2", 1)+"/supported", http.StatusFound)
 		}, polls.Redirected},
 		"loop": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, r.URL.Path, 302)
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 		}, polls.Redirected},
 		"liar": {send(`{"kinds":[],"signers":{"eip155:*":["0x0000000000000000000000000000000000000000",
 			"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]}}`), polls.Answered},
