@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,10 +140,11 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 }
 
-// query runs a statement and returns the first value.
+// query runs a statement and returns the first value. It closes its connection, since some tests query in a loop.
 func query(t *testing.T, url, sql string) (value string) {
 	t.Helper()
 	conn := postgrestest.Connect(t, url)
+	defer conn.Close(context.Background())
 	rows, err := conn.Query(t.Context(), sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
