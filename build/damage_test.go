@@ -90,8 +90,8 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 // notRead lists the tables that no build reads.
 var notRead = []string{
 	"change_baselines", "hosts", "publications", "range_authorizations", "range_senders", "ranges", "rdap_bootstrap",
-	"robots", "settlements", "source_hosts", "source_staged", "steps", "submission_probes", "submissions", "synthesis_days", "synthesis_failures",
-	"synthesis_inputs", "tollbook_schema",
+	"robots", "settlements", "source_hosts", "source_staged", "steps", "submission_probes", "submissions",
+	"synthesis_days", "synthesis_failures", "synthesis_inputs", "tollbook_schema",
 }
 
 // sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.
@@ -99,7 +99,8 @@ var sharedTables = []string{
 	"accounts", "amount_days", "authorization_days", "chains", "facilitator_kinds", "facilitator_poll_days",
 	"facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators", "log_seal", "opt_outs",
 	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
-	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers", "token_totals", "tokens", "walks",
+	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
+	"token_totals", "tokens", "walks",
 }
 
 // usualDamage lists the columns that are damaged even if not all tests were asked for.

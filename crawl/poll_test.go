@@ -179,7 +179,8 @@ func TestPollHostileFacilitators(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}, polls.Redirected},
 		"inside": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, strings.Replace(private.URL, "127.0.0.1", "127.0.0.2", 1)+"/supported", http.StatusFound)
+			http.Redirect(w, r, strings.Replace(private.URL, "127.0.0.1", "127.0.0.2", 1)+"/supported",
+				http.StatusFound)
 		}, polls.Redirected},
 		"loop": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
