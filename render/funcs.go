@@ -75,8 +75,9 @@ func (p *Pages) funcs() template.FuncMap {
 	for name, route := range map[string]string{
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
-		"networks": networksRoute, "reference": referenceRoute, "search": searchRoute, "sources": sourcesRoute,
-		"status": statusRoute, "submit": submitRoute,
+		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
+		"sources": sourcesRoute,
+		"status":  statusRoute, "submit": submitRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

@@ -16,7 +16,7 @@ var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
 	{"verify-page", "pages/verify.md"},
-	{"owners-page", "pages/owners.md"},
+	{ownersRoute, "pages/owners.md"},
 	{"hosting-page", "pages/hosting.md"},
 	{"operations-page", "pages/operations.md"},
 	{"configuration-page", "pages/configuration.md"},
@@ -28,6 +28,7 @@ var guides = []struct{ route, file string }{
 const (
 	aboutRoute       = "about-page"
 	methodologyRoute = "methodology-page"
+	ownersRoute      = "owners-page"
 )
 
 // guidePage is the page of a rendered guide.
