@@ -46,8 +46,8 @@ func (c *Crawler) ListItems(ctx context.Context, items []facts.Item, source stri
 // maxAskedEndpoints is how many endpoints of a host are asked whether they answer.
 const maxAskedEndpoints = 3
 
-// AsksPayment reports whether one of a host's resources, of which it asks a few, answers that it must be paid. Without
-// a contact it asks no host of others, and no host answers.
+// AsksPayment sends unpaid requests to a few of a host's resources. It reports whether one of them asks for payment.
+// Without a contact it sends no request to hosts of others, and returns false.
 func (c *Crawler) AsksPayment(ctx context.Context, items []facts.Item) (bool, error) {
 	requests := 0
 	for _, i := range items {

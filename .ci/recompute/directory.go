@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -45,6 +46,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputePages,
 	recomputePriceSeries,
 	recomputeRows,
+	func(d *directory, r *snapshot.Report) { matrix.Recompute(d.snap, r, abbreviation) },
 }
 
 // recompute computes every figure again and lists the values that nothing explains.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -55,7 +56,7 @@ func figureFacilitators(d *directory, r *snapshot.Report, index snapshot.Node) {
 	ids := []string{}
 	for _, name := range d.snap.Files("v1/facilitators/", ".json") {
 		id := strings.TrimSuffix(strings.TrimPrefix(name, "v1/facilitators/"), ".json")
-		if !strings.ContainsAny(id, "/=") && id != matrixID {
+		if !strings.ContainsAny(id, "/=") && id != matrix.ID {
 			ids = append(ids, id)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -38,7 +39,7 @@ func recomputeFacilitators(d *directory, r *snapshot.Report) {
 	ids := []string{}
 	for _, file := range d.snap.Files("v1/facilitators/", ".json") {
 		id := strings.TrimSuffix(strings.TrimPrefix(file, "v1/facilitators/"), ".json")
-		if !strings.Contains(id, "=") && id != matrixID {
+		if !strings.Contains(id, "=") && id != matrix.ID {
 			ids = append(ids, id)
 		}
 	}

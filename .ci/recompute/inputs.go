@@ -35,6 +35,9 @@ func init() {
 		addInputs("v1/facilitators/{list}/include="+include, "an empty list", "data")
 	}
 	addInputs("v1/lookup/url/{hash}", "an empty list", "data[].data.prices")
+	addInputs("v1/facilitators/{id}.json", "what facilitators answered", "data.facilitator_url data.supported*")
+	addInputs("v1/facilitators/{matrix}.json", "what facilitators announce", `data.as_of data.kinds[].asset_name
+		data.settled[].asset_name`)
 	addInputs("v1/snapshots.json", "earlier snapshots", "data*")
 	addInputs("v1/openapi.json", "a document", "*")
 	addInputs("v1/routes.json", "a document", "*")

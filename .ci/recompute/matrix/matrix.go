@@ -1,4 +1,5 @@
-package main
+// Package matrix recomputes which facilitator says that it settles what where. It reads a snapshot alone.
+package matrix
 
 import (
 	"slices"
@@ -7,34 +8,26 @@ import (
 	"tollbook/.ci/recompute/snapshot"
 )
 
-func init() {
-	recomputations = append(recomputations, recomputeMatrix)
-	addInputs("v1/facilitators/{id}.json", "what facilitators answered",
-		`data.facilitator_url data.supported*`)
-	addInputs("v1/facilitators/{matrix}.json", "what facilitators announce", `data.as_of data.kinds[].asset_name
-		data.settled[].asset_name`)
-}
+const rule = "methodology, Announcements of facilitators"
 
-const matrixRule = "methodology, Announcements of facilitators"
+// ID is the last segment of the matrix' path, which is no facilitator's id.
+const ID = "matrix"
 
-// matrixID is the last segment of the matrix' path, which is no facilitator's id.
-const matrixID = "matrix"
-
-// matrixCell is a kind or a token of the matrix, recomputed from the facilitators' own files.
-type matrixCell struct {
+// cell is a kind or a token of the matrix, recomputed from the facilitators' own files.
+type cell struct {
 	versions     []int
 	facilitators []string
 	count        int
 }
 
-// recomputeMatrix recomputes the matrix from the files of the facilitators.
-func recomputeMatrix(d *directory, r *snapshot.Report) {
-	data := d.snap.JSON("v1/facilitators/matrix.json").Get("data")
-	kinds, settled := map[[3]string]*matrixCell{}, map[[3]string]*matrixCell{}
+// Recompute recomputes the matrix from the files of the facilitators. abbreviation returns the code of a network.
+func Recompute(snap *snapshot.Snapshot, r *snapshot.Report, abbreviation func(caip2 string) string) {
+	data := snap.JSON("v1/facilitators/matrix.json").Get("data")
+	kinds, settled := map[[3]string]*cell{}, map[[3]string]*cell{}
 	polled := []string{}
 	rows := data.Get("facilitators").Items()
-	for _, id := range d.snap.JSON("v1/index.json").Get("facilitators").Texts() {
-		f := d.snap.JSON("v1/facilitators/" + id + ".json").Get("data")
+	for _, id := range snap.JSON("v1/index.json").Get("facilitators").Texts() {
+		f := snap.JSON("v1/facilitators/" + id + ".json").Get("data")
 		for _, c := range f.Get("chains").Items() {
 			if c.Get("verification").Text() == "on-chain" && c.Get("tx_count_30d").Int() > 0 {
 				key := [3]string{c.Get("network_caip2").Text(), "", c.Get("token_address").Text()}
@@ -55,16 +48,16 @@ func recomputeMatrix(d *directory, r *snapshot.Report) {
 	}
 	if compareLength(r, data.Get("facilitators"), len(polled)) {
 		for i, row := range rows {
-			r.Figure(matrixRule, row.Get("facilitator_id"), polled[i])
+			r.Figure(rule, row.Get("facilitator_id"), polled[i])
 		}
 	}
-	compareCells(r, data.Get("kinds"), kinds)
-	compareCells(r, data.Get("settled"), settled)
+	compareCells(r, data.Get("kinds"), kinds, abbreviation)
+	compareCells(r, data.Get("settled"), settled, abbreviation)
 }
 
-func addCell(cells map[[3]string]*matrixCell, key [3]string, id string, version, count int) {
+func addCell(cells map[[3]string]*cell, key [3]string, id string, version, count int) {
 	if cells[key] == nil {
-		cells[key] = &matrixCell{}
+		cells[key] = &cell{}
 	}
 	c := cells[key]
 	c.versions, c.facilitators = append(c.versions, version), append(c.facilitators, id)
@@ -75,30 +68,31 @@ func addCell(cells map[[3]string]*matrixCell, key [3]string, id string, version,
 func comparePolled(r *snapshot.Report, row, f snapshot.Node) {
 	s := f.Get("supported")
 	for _, name := range []string{"state", "answered_at", "uptime_30d", "median_latency_ms_30d"} {
-		r.Figure(matrixRule, row.Get(name), s.Get(name))
+		r.Figure(rule, row.Get(name), s.Get(name))
 	}
-	r.Figure(matrixRule, row.Get("name"), f.Get("name"))
-	r.Figure(matrixRule, row.Get("kind_count"), len(s.Get("kinds").Items()))
+	r.Figure(rule, row.Get("name"), f.Get("name"))
+	r.Figure(rule, row.Get("kind_count"), len(s.Get("kinds").Items()))
 	accounts := map[string]bool{}
 	for _, g := range s.Get("signers").Items() {
 		if g.Get("current").Bool() {
 			accounts[g.Get("address").Text()] = true
 		}
 	}
-	r.Figure(matrixRule, row.Get("signer_count"), len(accounts))
+	r.Figure(rule, row.Get("signer_count"), len(accounts))
 }
 
 // compareLength compares the length of a list.
 func compareLength(r *snapshot.Report, list snapshot.Node, want int) bool {
 	if want == 0 || len(list.Items()) != want {
-		r.Figure(matrixRule, list, make([]any, want))
+		r.Figure(rule, list, make([]any, want))
 		return false
 	}
 	return true
 }
 
 // compareCells compares kinds or tokens in their order: by network, scheme and token.
-func compareCells(r *snapshot.Report, list snapshot.Node, cells map[[3]string]*matrixCell) {
+func compareCells(r *snapshot.Report, list snapshot.Node, cells map[[3]string]*cell,
+	abbreviation func(caip2 string) string) {
 	keys := make([][3]string, 0, len(cells))
 	for key := range cells {
 		keys = append(keys, key)
@@ -111,29 +105,29 @@ func compareCells(r *snapshot.Report, list snapshot.Node, cells map[[3]string]*m
 		key, c := keys[i], cells[keys[i]]
 		slices.Sort(c.facilitators)
 		slices.Sort(c.versions)
-		r.Figure(matrixRule, row.Get("network_caip2"), key[0])
-		r.Figure(matrixRule, row.Get("facilitators"), slices.Compact(c.facilitators))
+		r.Figure(rule, row.Get("network_caip2"), key[0])
+		r.Figure(rule, row.Get("facilitators"), slices.Compact(c.facilitators))
 		var name, mainnet any = key[0], nil
 		if n, ok := conformance.LookupNetwork(key[0]); ok {
 			name, mainnet = n.Name, n.Mainnet
 		}
-		r.Figure(matrixRule, row.Get("network"), abbreviation(key[0]))
-		r.Figure(matrixRule, row.Get("network_name"), name)
+		r.Figure(rule, row.Get("network"), abbreviation(key[0]))
+		r.Figure(rule, row.Get("network_name"), name)
 		var token any
 		if key[2] != "" {
 			token = key[2]
 		}
-		r.Figure(matrixRule, row.Get("token_address"), token)
+		r.Figure(rule, row.Get("token_address"), token)
 		if !row.Get("scheme").Exists() {
-			r.Figure(matrixRule, row.Get("tx_count_30d"), c.count)
+			r.Figure(rule, row.Get("tx_count_30d"), c.count)
 			continue
 		}
-		r.Figure(matrixRule, row.Get("scheme"), key[1])
-		r.Figure(matrixRule, row.Get("is_mainnet"), mainnet)
+		r.Figure(rule, row.Get("scheme"), key[1])
+		r.Figure(rule, row.Get("is_mainnet"), mainnet)
 		var versions []any
 		for _, v := range slices.Compact(c.versions) {
 			versions = append(versions, v)
 		}
-		r.Figure(matrixRule, row.Get("x402_versions"), versions)
+		r.Figure(rule, row.Get("x402_versions"), versions)
 	}
 }
