@@ -122,27 +122,30 @@ func Request(key string) (path, rawQuery string, err error) {
 	if stem == "index" {
 		stem = ""
 	}
-	if hasKey(requestPath(stem), "", key) { // first, because a segment of a path may look like a value
-		return requestPath(stem), "", nil
-	}
-	var segments, values []string
-	for part := range strings.SplitSeq(stem, "/") {
-		name, escaped, isValue := strings.Cut(part, "=")
-		if !isValue {
-			segments = append(segments, part)
-			continue
+	// Values follow the path. A segment of a path may look like a value, so the longest path is tried first.
+	for path, rawQuery = stem, ""; ; {
+		if hasKey(requestPath(path), rawQuery, key) {
+			return requestPath(path), rawQuery, nil
+		}
+		slash := strings.LastIndexByte(path, '/')
+		name, escaped, isValue := strings.Cut(path[slash+1:], "=")
+		if !isValue || slash < 0 {
+			return requestPath(key), "", nil
 		}
 		v, err := unescape(escaped)
 		if err != nil {
 			return "", "", fmt.Errorf("request of key %s: %w", key, err)
 		}
-		values = append(values, name+"="+url.QueryEscape(v))
+		path, rawQuery = path[:slash], joinQuery(name+"="+url.QueryEscape(v), rawQuery)
 	}
-	path, rawQuery = requestPath(strings.Join(segments, "/")), strings.Join(values, "&")
-	if hasKey(path, rawQuery, key) {
-		return path, rawQuery, nil
+}
+
+// joinQuery puts a parameter before the others of a query string.
+func joinQuery(first, rest string) string {
+	if rest == "" {
+		return first
 	}
-	return requestPath(key), "", nil
+	return first + "&" + rest
 }
 
 func requestPath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath() }
