@@ -22,6 +22,11 @@ var Concepts = []Concept{
 		"chat model", "gpt", "chatgpt", "claude", "llama", "mistral", "qwen", "deepseek", "gemini", "openai",
 		"ai inference", "llm inference", "model inference", "inference gateway", "inference api", "text generation",
 		"generate text", "open model", "open weight model", "hosted model", "prompt completion"}},
+	// "Completion" alone names a language model, but not where it completes a question that a reader types.
+	{"autocomplete", []string{"autocompletion", "typeahead", "search suggestion", "query suggestion",
+		"query completion",
+		"question completion", "completion of query", "completion of question", "completion of search",
+		"completion of half typed"}},
 	{"embedding", []string{"vector embedding", "text embedding", "embedding vector", "embed", "vectorize"}},
 	{"text recognition", []string{"ocr", "optical character recognition", "text from image", "text in image",
 		"image to text", "extract text from image", "text extraction from image", "scanned document"}},

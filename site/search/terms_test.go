@@ -54,12 +54,14 @@ func TestTerms(t *testing.T) {
 		"Text to speech":            {"text", "speech", "concept-text-to-speech"},
 		"Image and video generation": {"imag", "video", "generat", "concept-image-generation",
 			"concept-video-generation"},
-		"OpenVPS":                            {"openvp", "open", "vps", "concept-virtual-server"},
-		"HTTPServer":                         {"httpserv", "http", "serv"},
-		"/api/v1/ai-translate":               {"api", "v1", "ai", "translat", "concept-translation"},
-		"東京API":                              {"東京", "京", "api"},
-		"Crème brûlée, crème":                {"crem", "brule", "crem"},
-		"aaaaaaaaaabbbbbbbbbbcccccccccc1234": {"aaaaaaaaaabbbbbbbbbbcccccccccc12"},
+		"OpenVPS":                              {"openvp", "open", "vps", "concept-virtual-server"},
+		"HTTPServer":                           {"httpserv", "http", "serv"},
+		"/api/v1/ai-translate":                 {"api", "v1", "ai", "translat", "concept-translation"},
+		"Completions of a half-typed question": {"completion", "half", "typed", "quest", "concept-autocomplete"},
+		"Prompt completion":                    {"prompt", "completion", "concept-language-model"},
+		"東京API":                                {"東京", "京", "api"},
+		"Crème brûlée, crème":                  {"crem", "brule", "crem"},
+		"aaaaaaaaaabbbbbbbbbbcccccccccc1234":   {"aaaaaaaaaabbbbbbbbbbcccccccccc12"},
 	} {
 		if diff := cmp.Diff(want, search.Terms(text)); diff != "" {
 			t.Errorf("Terms(%q) (-want +got):\n%s", text, diff)
