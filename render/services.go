@@ -86,7 +86,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		return nil, err
 	}
 	label := orderLabels[order]
-	l.Caption, l.Heads = "Services, "+label[1], results.NewHeads(headSorts[order], e.listHref)
+	l.Caption, l.Heads = "Services, "+label[1], results.NewHeads(results.Uptime24h, headSorts[order], e.listHref)
 	b := services{serviceList: l, Order: label[1]}
 	if b.Filters, err = e.listFilters(order); err != nil {
 		return nil, err

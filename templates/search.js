@@ -179,12 +179,12 @@
 			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),
 			cell("Price from", "num price", dollars(s.min_price_usd)),
-			cell("Uptime, 24 hours", "num", percent(s.uptime_24h)),
+			cell("Uptime, 30 days", "num", percent(s.assessment.uptime_30d)),
 			cell("Response time, 24 hours", "num", millis(s.avg_response_time_ms)),
 			cell("Networks", "wide", networkChips(s.networks)));
 	};
 	const heads = [["Service"], ["Status"], ["Price from", "price", "ascending"],
-		["Uptime, 24 hours", "", ""], ["Response time, 24 hours", "speed", "ascending"], ["Networks"]];
+		["Uptime, 30 days", "uptime", "descending"], ["Response time, 24 hours", "speed", "ascending"], ["Networks"]];
 	const table = (rows) => make("table", { class: "stack services" },
 		make("caption", { class: "hidden" }, "Search results"),
 		make("thead", {}, make("tr", {}, ...heads.map(([label, order, direction]) => {
@@ -246,7 +246,7 @@
 		field.value = values.q;
 		document.title = words(values.q, 100) + " · " + document.title;
 	}
-	const wanted = new URLSearchParams({ include: "facets", per_page: perPage });
+	const wanted = new URLSearchParams({ include: "assessment,facets", per_page: perPage });
 	for (const [name, value] of Object.entries(values)) wanted.set(name, value);
 	directory.find(wanted).then(show, (e) => fail(e instanceof directory.Problem ? e.message
 		: "The search does not work right now. The lists of services do."));

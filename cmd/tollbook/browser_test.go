@@ -97,7 +97,7 @@ func (b *browsed) sample(t *testing.T) {
 	})
 	b.Plain = plainFiles(t, filepath.Join(public, "current"))
 	b.Searches = []string{"", "q=speech+to+text", "q=wether", "q=search&max_price_usd=0",
-		"q=fire&network=BSE&sort=price",
+		"q=fire&network=BSE&sort=price", "q=search&sort=uptime",
 		"status=offline&sort=volume", "verified=true&page=2", "max_price_usd=cheap",
 		"q=zzzzzz&verified=true&min_uptime_30d=97",
 		"q=" + url.QueryEscape("speech to text under $0.01 on Base, reliable"), "category=AI&sort=speed&page=7"}

@@ -114,6 +114,14 @@ func setPrices(offers []offer, network string) {
 	}
 }
 
+// Uptime30d returns the uptime of 30 days, by which a search sorts.
+func (r row) Uptime30d() *float64 {
+	if r.Assessment == nil {
+		return nil
+	}
+	return r.Assessment.Uptime30d
+}
+
 // Offers returns the endpoints that the row shows. A service with a danger shows none, so that no row recommends a
 // payment that would be lost.
 func (r row) Offers() []offer {
@@ -132,17 +140,27 @@ type Head struct {
 	Href  string
 }
 
+// The labels of the column of uptimes. Rows of /v1/services contain that of 24 hours.
+const (
+	Uptime24h = "Uptime, 24 hours"
+	Uptime30d = "Uptime, 30 days"
+)
+
 // heads are the columns of results.
 var heads = []Head{{Label: "Service"}, {Label: "Status"},
 	{Label: "Price from", Num: true, Sort: "price", Aria: "ascending"},
-	{Label: "Uptime, 24 hours", Num: true, Sort: "uptime", Aria: "descending"},
+	{Num: true, Sort: "uptime", Aria: "descending"},
 	{Label: "Response time, 24 hours", Num: true, Sort: "speed", Aria: "ascending"}, {Label: "Networks"}}
 
-// NewHeads returns the heads of a list that is sorted by sort. href returns the URL of the list in another order.
-func NewHeads(sort string, href func(sort string) string) []Head {
+// NewHeads returns the heads of a list that is sorted by sort. uptime is the label of the column of uptimes. href
+// returns the URL of the list in another order.
+func NewHeads(uptime, sort string, href func(sort string) string) []Head {
 	columns := slices.Clone(heads)
 	for i := range columns {
 		h := &columns[i]
+		if h.Sort == "uptime" {
+			h.Label = uptime
+		}
 		if h.Sort != "" {
 			h.Href = href(h.Sort)
 		}
@@ -258,12 +276,7 @@ func (v *view) complete(values url.Values) {
 	}
 	sort := cmp.Or(values.Get("sort"), relevance)
 	v.Orders = NewOrders(s.Search, values)
-	v.Heads = NewHeads(sort, func(sort string) string {
-		if sort == "uptime" { // the column shows 24 hours, the order is of 30 days
-			return ""
-		}
-		return with(s.Search, values, "sort", sort)
-	})
+	v.Heads = NewHeads(Uptime30d, sort, func(sort string) string { return with(s.Search, values, "sort", sort) })
 	for _, name := range parameters {
 		if value := values.Get(name); value != "" && isFilter(name) {
 			v.Chosen = append(v.Chosen, Link{Label: s.describe(name, value), Href: with(s.Search, values, name, "")})

@@ -58,7 +58,7 @@ const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what i
 	`"status":"online","min_price_usd":0.0001,"networks":["BSE","XYZ"],"uptime_24h":99.999,` +
 	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
 	`"score":12,"matched":["endpoints"],"endpoints":[{"method":"POST","path":"/v1/audio","description":null,` +
-	`"networks":["BSE"],"price_usd":"0.0001","matched":true}]}`
+	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"uptime_30d":98.5}}`
 
 func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
@@ -73,7 +73,7 @@ func TestFill(t *testing.T) {
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
 		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI" +
-			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 99.99% 1,200 ms BaseXYZ",
+			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
 		".choices dd a[aria-current][title]": "Base 21", ".choices div:nth-child(4) dd": "",
 		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters", ".pager": "Previous 2 of 2",
 	} {
@@ -88,6 +88,7 @@ func TestFill(t *testing.T) {
 		".chosen a":               "/dir/search.html?q=wether+on+Base&max_price_usd=0.01",
 		".pager a":                "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01",
 		"thead th:nth-child(3) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=price",
+		"thead th:nth-child(4) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=uptime",
 	} {
 		if got := doc.Find(selector).AttrOr("href", ""); got != want {
 			t.Errorf("%s leads to %q, want %q", selector, got, want)

@@ -19,7 +19,7 @@ type FillSearch func(page []byte, values url.Values, response []byte, problem st
 var searchPage = routes.Query{Route: routes.ByName("search-page"), Bare: true}.Key()
 
 // resultsQuery precedes the parameters of the reader, whose own values it replaces.
-const resultsQuery = "include=facets&per_page=10&"
+const resultsQuery = "include=assessment,facets&per_page=10&"
 
 // isSearch reports whether a path is that of the search page.
 func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }

@@ -60,7 +60,7 @@ func searchesOf(public string) ([]string, error) {
 		for k := range words {
 			words[k] = frequent[r.IntN(len(frequent))]
 		}
-		list[i] = "/v1/search?q=" + url.QueryEscape(strings.Join(words, " ")) + "&include=facets&per_page=10"
+		list[i] = "/v1/search?q=" + url.QueryEscape(strings.Join(words, " ")) + "&include=assessment,facets&per_page=10"
 		if i%3 == 0 {
 			list[i] += filters[r.IntN(len(filters))]
 		}
