@@ -65,6 +65,11 @@ const search = async (where, script = true) => {
 	await page.waitForURL((u) => u.searchParams.get("sort") === "price");
 	await shows(page, given.serve);
 	expect(`${where}: the column that orders`, await page.locator("th[aria-sort]").allTextContents(), ["Price from"]);
+	await page.locator("thead").getByRole("link", { name: "Uptime, 30 days" }).click();
+	await page.waitForURL((u) => u.searchParams.get("sort") === "uptime");
+	await shows(page, given.serve);
+	expect(`${where}: the column that orders`, await page.locator("th[aria-sort]").allTextContents(), ["Uptime, 30 days"]);
+	await page.goBack();
 	await page.goBack();
 	await page.waitForURL(before);
 	await shows(page, given.serve);
@@ -132,6 +137,37 @@ const suggestions = async (where) => {
 	await field.press("Enter");
 	await page.waitForURL((u) => u.pathname + u.search === to);
 	await context.close();
+};
+
+// Nothing moves while the search page loads, while results appear, and while suggestions do.
+const still = async (where) => {
+	for (const viewport of [{ width: 1440, height: 900 }, { width: 360, height: 800 }]) {
+		const context = await browser.newContext({ viewport });
+		const page = await watched(context, where, where === given.plain ? /\/v1\/search/ : undefined);
+		await page.addInitScript(() => {
+			globalThis.shifts = [];
+			new PerformanceObserver((list) => globalThis.shifts.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+		});
+		// A frame that was painted after the last change has reported its shifts.
+		const moved = async (when) => {
+			const shifts = await page.evaluate(async () => {
+				for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+				return globalThis.shifts.splice(0).map((s) => ({ value: s.value, of: s.sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? "") }));
+			});
+			const sum = shifts.reduce((sum, s) => sum + s.value, 0);
+			figures["largest layout shift"] = Math.max(figures["largest layout shift"] ?? 0, sum);
+			if (sum >= 0.005) fault(`${page.url()} at ${viewport.width} px`, `layout shift of ${sum} ${when}`, JSON.stringify(shifts)); // 0.00 is wanted
+		};
+		for (const query of ["q=search", "q=speech+to+text", "q=nothing+has+these+words", ""]) {
+			await page.goto(`${where}/search${where === given.plain ? ".html" : ""}?${query}`);
+			await page.waitForFunction(() => document.querySelector("#found")?.textContent);
+			await moved("while results appear");
+		}
+		await page.locator("#search [name=q]").pressSequentially("fire", { delay: 20 });
+		await page.locator("#search [role=option]").first().waitFor();
+		await moved("while suggestions appear");
+		await context.close();
+	}
 };
 
 // A host of plain files: the browser searches the files of the snapshot, and shows what serve shows without script.
@@ -290,7 +326,7 @@ for (const where of [given.serve, given.nginx]) {
 	const one = where === given.serve ? "one" : "two";
 	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["without script", () => plain(where, "plain-" + one)]);
 }
-uses.push(["find in plain files", () => find(given.plain, true)], ["suggestions of plain files", () => suggestions(given.plain)], ["alike", alike], ["plainly", plainly]);
+uses.push(["still", () => still(given.serve)], ["still in plain files", () => still(given.plain)], ["find in plain files", () => find(given.plain, true)], ["suggestions of plain files", () => suggestions(given.plain)], ["alike", alike], ["plainly", plainly]);
 await each(uses, 3, async ([what, use]) => {
 	try {
 		await use();
