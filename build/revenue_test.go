@@ -65,6 +65,14 @@ func addListings(t testing.TB, db *postgres.DB) {
 // facilitators count.
 func storeSettlements(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	t.Helper()
+	settled := settlements(moment.AddDate(0, 0, -160))
+	commitSettlements(t, db, settled)
+	return settled
+}
+
+// commitSettlements stores settlements of the last 160 days.
+func commitSettlements(t testing.TB, db *postgres.DB, settled []ledger.Settlement) {
+	t.Helper()
 	ctx := t.Context()
 	check := func(err error) {
 		if err != nil {
@@ -84,9 +92,7 @@ func storeSettlements(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	check(err)
 	settlers, err := db.NewSettlers(ctx, chainBase)
 	check(err)
-	first := moment.AddDate(0, 0, -160)
-	check(db.OpenScans(ctx, chainBase, settlers, 0, first, 100_000))
-	settled := settlements(first)
+	check(db.OpenScans(ctx, chainBase, settlers, 0, moment.AddDate(0, 0, -160), 100_000))
 	scans, err := db.Scans(ctx, chainBase)
 	check(err)
 	for _, s := range scans {
@@ -103,7 +109,6 @@ func storeSettlements(t testing.TB, db *postgres.DB) []ledger.Settlement {
 		check(err)
 	}
 	check(db.SetHead(ctx, ledger.Head{Network: chainBase, Block: 100_012, Time: moment, PolledAt: moment}))
-	return settled
 }
 
 func account(kind string, n int) string { return fmt.Sprintf("0x%s%039d", kind, n) }

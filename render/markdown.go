@@ -86,6 +86,9 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			if way.Maximum {
 				amount = "up to " + amount
 			}
+			if way.Cost != "" {
+				amount += "; " + way.Cost
+			}
 			if entry.PriceCaveat != nil {
 				amount += ", not counted: " + *entry.PriceCaveat
 			}

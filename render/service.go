@@ -188,7 +188,7 @@ func (e *ServiceRenderer) payment(entry site.PricingEntry, variable bool) chart.
 		on = e.network(*entry.NetworkCAIP2)
 	}
 	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title,
-		Maximum: variable && entry.Scheme != "exact"}
+		Maximum: variable && entry.Scheme != "exact", Cost: amount.Settled(entry.Settled)}
 	if n, ok := amount.Parse(entry.Price); ok {
 		p.Exact = amount.Atomic(n)
 	}

@@ -161,6 +161,18 @@ type PricingEntry struct {
 	Protocol    string  `json:"protocol"`     // x402, mpp, l402 or crawler-price
 	Testnet     bool    `json:"testnet"`      // tokens of a test network have no value
 	PriceCaveat *string `json:"price_caveat"` // why the price is not counted in dollars; null if it is
+	// what calls cost; null unless the price is a maximum
+	Settled *SettledPrice `json:"settled"`
+}
+
+// SettledPrice is what calls of an endpoint cost whose price is a maximum, by the settlements to its recipient.
+type SettledPrice struct {
+	MedianUSD  *string `json:"median_usd"`  // decimal string, as p95_usd; null if not known
+	P95USD     *string `json:"p95_usd"`     // 95 % of the settlements are not higher
+	Calls      *int64  `json:"calls"`       // settlements in the window; null if they cannot be told from others
+	WindowDays int     `json:"window_days"` // UTC days, including today
+	Since      *string `json:"since"`       // first UTC day of the window that counts; null if calls is
+	Reason     *string `json:"reason"`      // why median_usd and p95_usd are null
 }
 
 // CountedUSD returns the price in dollars, and false if figures do not count it.

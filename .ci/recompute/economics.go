@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/.ci/recompute/charge"
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -190,7 +191,7 @@ func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Nod
 	figureNetworks(r, e, ids)
 	for _, n := range s.evidence.Get("endpoints").Items() {
 		if n.Get("id").Text() == e.Get("id").Text() {
-			figurePricing(r, e, conformance.NewProbed(n))
+			figurePricing(d, r, s, e, conformance.NewProbed(n))
 			return
 		}
 	}
@@ -198,7 +199,7 @@ func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Nod
 
 // figurePricing compares the prices of an endpoint with the usable rows of the response that asked for them. If its
 // latest terms are not usable, the prices are those of an earlier response and are inputs.
-func figurePricing(r *snapshot.Report, e snapshot.Node, p *conformance.Probed) {
+func figurePricing(d *directory, r *snapshot.Report, s *service, e snapshot.Node, p *conformance.Probed) {
 	pricing := e.Get("pricing")
 	if p.Published.Get("verdict").Text() != "paid" || p.Terms.Envelope == nil {
 		pricing.Leaves(r.Input)
@@ -206,13 +207,16 @@ func figurePricing(r *snapshot.Report, e snapshot.Node, p *conformance.Probed) {
 		return
 	}
 	r.Figure("How a service is checked", e.Get("last_seen_at"), p.Graded.Received)
-	rows := []any{}
+	var rows []any
+	list := pricing.Items()
 	for _, row := range p.Terms.Envelope.Rows {
 		if row.Usable() {
 			rows = append(rows, newPricing(&row))
+			if n := len(rows); n <= len(list) && isVariable(list[n-1]) {
+				rows[n-1].(map[string]any)["settled"] = charge.Of(d.snap, s.detail, e, list[n-1])
+			}
 		}
 	}
-	list := pricing.Items()
 	if len(list) < len(rows) {
 		r.Figure(economicsRule, pricing, rows)
 		return
@@ -234,6 +238,7 @@ func newPricing(row *conformance.Row) map[string]any {
 		"asset_address_norm": row.AssetNorm(), "asset_name": "UNKNOWN", "price": row.Amount, "price_usd": nil,
 		"pay_to":              conformance.PublishedAddress(row.Network, row.PayTo),
 		"max_timeout_seconds": nil, "protocol": "x402", "testnet": false, "price_caveat": nil,
+		"settled": nil,
 	}
 	if asset, ok := conformance.LookupAsset(row); ok {
 		p["asset_name"] = asset.Symbol

@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/charge"
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -51,6 +52,7 @@ func (d *Directory) input(i int) *serviceInput {
 	}
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
+	charge.Add(b.Detail.Endpoints, f, &b.Settlements, d.options.Now)
 	return b
 }
 

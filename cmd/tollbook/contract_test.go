@@ -129,7 +129,15 @@ var contract = map[string]string{
 		max_timeout_seconds integer|null
 		testnet boolean
 		price_caveat string|null
-		protocol string`,
+		protocol string
+		settled SettledPrice|null`,
+	"SettledPrice": `
+		median_usd string|null
+		p95_usd string|null
+		calls integer|null
+		window_days integer
+		since string|null
+		reason string|null`,
 	"Divergence": `
 		network_caip2 string
 		expected string[]

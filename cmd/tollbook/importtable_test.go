@@ -181,7 +181,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/tollbook/usage",
 			"cmd/tollbook/version",
 			"crawl/probe",
-			"render/command",
+			"render/amount", "render/command",
 			"site",
 			"site/display",
 			"site/encode",
@@ -524,8 +524,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/minio/minio-go/v7"},
 	},
-	"cmd/bench/harness": {},
-	"cmd/bench/usage":   {},
+	"cmd/bench/harness":  {},
+	"cmd/bench/usage":    {},
+	"build/judge/charge": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge/price": {
 		ours:    []string{"site", "site/postgres", "site/rail", "site/x402", "site/x402/address"},
 		modules: []string{"github.com/google/uuid"},
@@ -538,6 +539,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"build/judge/observatory",
 			"site/postgres/sources",
+			"build/judge/charge",
 			"build/judge/price",
 			"build/judge/rails",
 			"site",

@@ -70,6 +70,29 @@ func (u Units) Price(network, asset, amount string) (text, title string) {
 	return display.Dollars(divide(n, decimals)), title
 }
 
+// Settled words what calls cost whose price is a maximum. It is "" for other prices.
+func Settled(s *site.SettledPrice) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.MedianUSD == nil || s.P95USD == nil:
+		if s.Reason == nil {
+			return ""
+		}
+		return "what calls cost is not known: " + *s.Reason
+	}
+	return "half of the calls cost " + dollars(*s.MedianUSD) + " or less, 19 of 20 " + dollars(*s.P95USD) + " or less"
+}
+
+// dollars words a decimal string.
+func dollars(text string) string {
+	usd, err := site.ParseDecimal(text)
+	if err != nil {
+		return "" // impossible: the builder writes decimals
+	}
+	return display.Dollars(usd)
+}
+
 // Rank compares the lowest price of a service with others of its category. It is "" without a percentile.
 func Rank(percentile *float64) string {
 	switch {

@@ -103,3 +103,23 @@ func TestIsMeaningless(t *testing.T) {
 		}
 	}
 }
+
+// TestSettled checks each wording of what calls cost.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		settled *site.SettledPrice
+		want    string
+	}{
+		{nil, ""},
+		{&site.SettledPrice{MedianUSD: new("0.02"), P95USD: new("0.06")},
+			"half of the calls cost $0.02 or less, 19 of 20 $0.06 or less"},
+		{&site.SettledPrice{Reason: new("fewer than 20 settlements")},
+			"what calls cost is not known: fewer than 20 settlements"},
+		{&site.SettledPrice{}, ""}, // of another version of the directory
+	} {
+		if got := Settled(test.settled); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type Payment struct {
 	Amount    string // "$0.01", or atomic units if the asset's worth in dollars is not known
 	Exact     string // the amount in atomic units
 	Maximum   bool   // the amount is a maximum
+	Cost      string // what calls cost if it is, in words
 }
 
 // PaymentRows returns payment options as rows of a table.
@@ -68,6 +69,9 @@ func PaymentRows(payments []Payment) template.HTML {
 		m.value(p.Amount)
 		if p.PriceCaveat != nil {
 			m.raw(` <small>not counted: `).text(*p.PriceCaveat).raw(`</small>`)
+		}
+		if p.Cost != "" {
+			m.raw(` <small>`).text(p.Cost).raw(`</small>`)
 		}
 		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo).raw("</td></tr>\n")
 	}

@@ -56,6 +56,19 @@ var facilitatorFields = map[string]Field{
 		About: "Recipients on measured networks whose settlements belong or belonged to the service, by network, " +
 			"then address",
 	},
+	"PricingEntry.settled": {About: "What calls cost; null unless the price is a maximum"},
+	"SettledPrice.median_usd": {
+		About: "Half of the settlements are not higher, in US dollars; null below 20 settlements, and if they cannot " +
+			"be told from others",
+	},
+	"SettledPrice.p95_usd": {About: "95 % of the settlements are not higher, in US dollars; null as median_usd"},
+	"SettledPrice.calls": {
+		About: "Settlements since that day, one for each call; null if they cannot be told from others",
+	},
+	"SettledPrice.window_days": {About: "UTC days of the window, including today"},
+	"SettledPrice.since": {
+		About: "First UTC day of the window on which the recipient was paid for this price alone", Format: "date"},
+	"SettledPrice.reason": {About: "Why the median is null; null if it is known"},
 	"SettledRecipient.until": {
 		About: "Last UTC day whose settlements belong to the service; null while an active endpoint names the " +
 			"recipient", Format: "date",

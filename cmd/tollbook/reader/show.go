@@ -11,6 +11,7 @@ import (
 
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/directory"
+	"tollbook/render/amount"
 	"tollbook/render/command"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -187,6 +188,12 @@ func (p *page) addEndpoints(s *site.ServiceDetail) {
 		}
 		e := &s.Endpoints[i]
 		p.addEndpoint(own(e.Method+" "+e.Path), endpointPrice(e), e.Networks, e.Description)
+		for k := range e.Pricing {
+			if s := e.Pricing[k].Settled; s != nil && s.MedianUSD != nil {
+				p.line("    %s", fit(amount.Settled(s), columns-4))
+				break
+			}
+		}
 	}
 }
 
