@@ -8,6 +8,12 @@ type StatusSummary struct {
 	Offline  int             `json:"offline"`
 	Unknown  int             `json:"unknown"`
 	Services []StatusService `json:"services"` // by slug
+
+	// beyond the contract
+	ListedTotal    int `json:"listed_total"` // all but delisted ones
+	Delisted       int `json:"delisted"`
+	ListedOffline  int `json:"listed_offline"`
+	Offline30dPlus int `json:"offline_30d_plus"` // of those, without a success for 30 days
 }
 
 // StatusService is the status of one service.
@@ -19,6 +25,7 @@ type StatusService struct {
 	ConsecutiveFailures int      `json:"consecutive_failures"`
 	Uptime24h           *float64 `json:"uptime_24h"`
 	AvgResponseTimeMS   *int     `json:"avg_response_time_ms"`
+	Listed              bool     `json:"listed"` // beyond the contract: not delisted
 }
 
 // Network is a row of /v1/networks; id and caip2_id repeat the CAIP-2 id.
@@ -56,6 +63,51 @@ type AggregateStats struct {
 	TotalTestnets     int            `json:"total_testnets"` // beyond the contract
 	// hosts that are left out, as owners want; beyond the contract
 	OptedOut int `json:"opted_out"`
+
+	// beyond the contract
+	VerifiedCount           int                `json:"verified_count"`
+	PaymentReadyCount       int                `json:"payment_ready_count"`
+	ListingGrowth           ListingGrowth      `json:"listing_growth"`
+	ComputedAt              Time               `json:"computed_at"`
+	FacilitatorVolumeUSD30d *Decimal           `json:"facilitator_volume_usd_30d"` // null unless a network is measured
+	FacilitatorVolumeNote   string             `json:"facilitator_volume_note"`
+	OnChainMeasurement      OnChainMeasurement `json:"on_chain_measurement"`
+	Traction                DirectoryTraction  `json:"traction"`
+}
+
+// ListingGrowth counts the services that were listed lately.
+type ListingGrowth struct {
+	New7d  int `json:"new_7d"`
+	New30d int `json:"new_30d"`
+}
+
+// OnChainMeasurement is since when settlements are counted; null unless a network is measured.
+type OnChainMeasurement struct {
+	MeasuredSince            *Time  `json:"measured_since"`
+	AllNetworksMeasuredSince *Time  `json:"all_networks_measured_since"`
+	Note                     string `json:"note"`
+}
+
+// DirectoryTraction sums the settlements of all services whose traction is measured, over 30 days. Metrics are null
+// unless a network is measured, which does not mean zero.
+type DirectoryTraction struct {
+	AsOf                      Time          `json:"as_of"`
+	Method                    string        `json:"method"`
+	Caveat                    string        `json:"caveat"`
+	VolumeUSD30d              *Decimal      `json:"volume_usd_30d"`
+	SettlementCount30d        *int64        `json:"settlement_count_30d"`
+	UniqueBuyers30d           *int64        `json:"unique_buyers_30d"` // always null: buyers are not compared
+	MeasuredServices          int           `json:"measured_services"`
+	MeasuredNetworks          int           `json:"measured_networks"`
+	CoverageOfMeasuredFlowPct *float64      `json:"coverage_of_measured_flow_pct"` // of the volume of all facilitators
+	MeasuredFlowFreshness     FlowFreshness `json:"measured_flow_freshness"`
+	Top1ServiceSharePct       *float64      `json:"top_1_service_share_pct"`
+	Top10ServicesSharePct     *float64      `json:"top_10_services_share_pct"`
+}
+
+// FlowFreshness is how far behind the reading of networks is.
+type FlowFreshness struct {
+	OldestCursorAgeSeconds *int64 `json:"oldest_cursor_age_seconds"`
 }
 
 // StatsPricing covers the lowest counted price of every active endpoint that has one.
@@ -72,6 +124,7 @@ type StatsNetwork struct {
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"`
 	Testnet      bool     `json:"testnet"` // beyond the contract
+	IsMainnet    bool     `json:"is_mainnet"`
 }
 
 // PaginationMeta is the meta of a list with pages.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tollbook/.ci/recompute/aggregate"
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
@@ -26,11 +27,11 @@ func recomputeDocuments(d *directory, r *snapshot.Report) {
 	r.Figure(documentRule, index.Get("slugs"), slugs)
 	figureFacilitators(d, r, index)
 	pages := map[string]any{"services": pageCount(len(d.services))}
-	for _, g := range d.groups(func(s *service) []string { return []string{s.detail.Get("category").Text()} }) {
-		pages["categories/"+strings.ToLower(g.name)] = pageCount(g.count)
+	for _, g := range d.groups(aggregate.CategoryOf) {
+		pages["categories/"+strings.ToLower(g.Name)] = pageCount(g.Count)
 	}
-	for _, g := range d.groups(func(s *service) []string { return s.detail.Get("networks").Texts() }) {
-		pages["networks/"+strings.ToLower(g.name)] = pageCount(g.count)
+	for _, g := range d.groups(aggregate.NetworksOf) {
+		pages["networks/"+strings.ToLower(g.Name)] = pageCount(g.Count)
 	}
 	r.Figure(documentRule, index.Get("pages"), pages)
 	rows := d.snap.Log("v1/changes")

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"maps"
-	"math/big"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/aggregate"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -21,6 +20,9 @@ func (s *service) row(names []string) map[string]any {
 	row := map[string]any{}
 	for _, name := range names {
 		row[name] = s.detail.Get(name).Value
+	}
+	if slices.Contains(names, "listed") {
+		row["listed"] = !s.detail.Get("delisted_at").HasValue()
 	}
 	if slices.Contains(names, "risk_level") {
 		row["risk_level"], row["risk_reason"] = s.riskLevel, s.riskReason
@@ -191,167 +193,21 @@ func figurePage(r *snapshot.Report, meta snapshot.Node, total, page, size int) {
 
 // recomputeGroups computes what lists all services without pages: status, networks, tags, categories and statistics.
 func recomputeGroups(d *directory, r *snapshot.Report) {
-	status := d.snap.JSON("v1/status.json").Get("data")
-	counts := map[string]int{}
-	for _, s := range d.services {
-		counts[s.detail.Get("status").Text()]++
+	details, checks := make([]snapshot.Node, len(d.services)), 0
+	hour := hoursBefore(d.now, 0)
+	for i, s := range d.services {
+		details[i] = s.detail
+		checks += s.visits(d).count(hour.Add(-snapshot.Day), hour).total
 	}
-	r.Figure(listRule, status.Get("total"), len(d.services))
-	for _, name := range []string{"online", "degraded", "offline", "unknown"} {
-		r.Figure(listRule, status.Get(name), counts[name])
-	}
-	d.figureRows(r, status.Get("services"), d.services)
-	groupBy(d, r)
-	recomputeStats(d, r)
-}
-
-// group is a set of services with their mean uptime.
-type group struct {
-	name   string
-	count  int
-	uptime average
-}
-
-// average is the mean of values that may be null.
-type average struct {
-	sum   big.Rat
-	count int64
-}
-
-func (a *average) add(value *big.Rat) {
-	if value != nil {
-		a.sum.Add(&a.sum, value)
-		a.count++
-	}
-}
-
-// value returns the mean with some decimals, nil without values.
-func (a *average) value(decimals int) *big.Rat {
-	if a.count == 0 {
-		return nil
-	}
-	return snapshot.Round(new(big.Rat).Quo(&a.sum, big.NewRat(a.count, 1)), decimals)
+	d.figureRows(r, d.snap.JSON("v1/status.json").At("data", "services"), d.services)
+	aggregate.Recompute(d.snap, r, details, checks)
 }
 
 // groups returns the groups of services that a member of their record names, the largest first.
-func (d *directory) groups(names func(*service) []string) []*group {
-	groups := map[string]*group{}
-	for _, s := range d.services {
-		for _, name := range names(s) {
-			if groups[name] == nil {
-				groups[name] = &group{name: name}
-			}
-			groups[name].count++
-			groups[name].uptime.add(s.detail.Get("uptime_24h").Number())
-		}
+func (d *directory) groups(names func(snapshot.Node) []string) []*aggregate.Group {
+	details := make([]snapshot.Node, len(d.services))
+	for i, s := range d.services {
+		details[i] = s.detail
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
-	})
-}
-
-// groupBy compares categories, tags and networks.
-func groupBy(d *directory, r *snapshot.Report) {
-	var tags []any
-	categories := []string{}
-	for _, g := range d.groups(func(s *service) []string { return []string{s.detail.Get("category").Text()} }) {
-		tags = append(tags, map[string]any{"tag": g.name, "service_count": g.count})
-		categories = append(categories, g.name)
-	}
-	slices.Sort(categories)
-	r.Figure(listRule, d.snap.JSON("v1/tags.json").Get("data"), tags)
-	r.Figure(listRule, d.snap.JSON("v1/categories.json").Get("data"), categories)
-
-	groups := map[string]*group{}
-	byNetwork := d.groups(func(s *service) []string { return s.detail.Get("networks").Texts() })
-	for _, g := range byNetwork {
-		groups[g.name] = g
-	}
-	networks := d.snap.JSON("v1/networks.json").Get("data")
-	byNetwork = slices.DeleteFunc(byNetwork, func(g *group) bool { return strings.Contains(g.name, ":") }) // CAIP-2
-	if n := len(networks.Items()); n != len(byNetwork) {
-		r.Compare(listRule, networks, "list of "+strconv.Itoa(n), "list of "+strconv.Itoa(len(byNetwork)))
-	}
-	before := group{count: len(d.services)}
-	for _, row := range networks.Items() {
-		g := groups[row.Get("abbreviation").Text()]
-		if g == nil {
-			r.Compare(listRule, row.Get("abbreviation"), row.Get("abbreviation").Text(), "no service")
-			continue
-		}
-		r.Figure(listRule, row.Get("service_count"), g.count)
-		r.Figure(listRule, row.Get("avg_uptime"), g.uptime.value(2))
-		id := row.Get("id").Text()
-		r.Figure(listRule, row.Get("testnet"), !row.Get("is_mainnet").Bool())
-		r.Figure(listRule, row.Get("caip2"), id)
-		r.Figure(listRule, row.Get("caip2_id"), id)
-		if g.count > before.count || g.count == before.count && id < before.name {
-			r.Compare(listRule, row.Get("id"), id, "another order")
-		}
-		before = group{name: id, count: g.count}
-	}
-}
-
-// recomputeStats computes the statistics of the directory.
-func recomputeStats(d *directory, r *snapshot.Report) {
-	stats := d.snap.JSON("v1/stats.json").Get("data")
-	var uptime24, uptime7, response, price average
-	var prices []*big.Rat
-	endpoints, checks := 0, 0
-	hour := hoursBefore(d.now, 0)
-	for _, s := range d.services {
-		endpoints += s.detail.Get("endpoint_count").Int()
-		uptime24.add(s.detail.At("uptime", "24h").Number())
-		uptime7.add(s.detail.At("uptime", "7d").Number())
-		response.add(s.detail.Get("avg_response_time_ms").Number())
-		checks += s.visits(d).count(hour.Add(-snapshot.Day), hour).total
-		for _, e := range s.detail.Get("endpoints").Items() {
-			if usd := e.Get("min_price_usd").Number(); usd != nil {
-				prices = append(prices, usd)
-				price.add(usd)
-			}
-		}
-	}
-	r.Figure(economicsRule, stats.Get("total_services"), len(d.services))
-	r.Figure(economicsRule, stats.Get("total_endpoints"), endpoints)
-	r.Figure(economicsRule, stats.Get("avg_uptime_24h"), uptime24.value(2))
-	r.Figure(economicsRule, stats.Get("avg_uptime_7d"), uptime7.value(2))
-	r.Figure(economicsRule, stats.Get("avg_response_time_ms"), response.value(2))
-	r.Figure(economicsRule, stats.Get("checks_per_hour"), snapshot.Round(big.NewRat(int64(checks), 24), 2))
-
-	slices.SortFunc(prices, (*big.Rat).Cmp)
-	var least, greatest, median *big.Rat
-	if n := len(prices); n > 0 {
-		least, greatest = prices[0], prices[n-1]
-		median = new(big.Rat).Add(prices[(n-1)/2], prices[n/2])
-		median = snapshot.Round(median.Quo(median, big.NewRat(2, 1)), 9)
-	}
-	pricing := stats.Get("pricing")
-	r.Figure(economicsRule, pricing.Get("avg_price_usd"), price.value(9))
-	r.Figure(economicsRule, pricing.Get("min_price_usd"), least)
-	r.Figure(economicsRule, pricing.Get("max_price_usd"), greatest)
-	r.Figure(economicsRule, pricing.Get("median_price_usd"), median)
-
-	networks := d.snap.JSON("v1/networks.json").Get("data").Items()
-	mainnets := 0
-	for _, n := range networks {
-		if network, ok := conformance.LookupNetwork(n.Get("id").Text()); ok && network.Mainnet {
-			mainnets++
-		}
-	}
-	r.Figure(listRule, stats.Get("total_networks"), mainnets)
-	r.Figure(listRule, stats.Get("total_testnets"), len(networks)-mainnets)
-	slices.SortFunc(networks, func(a, b snapshot.Node) int {
-		return cmp.Compare(a.Get("abbreviation").Text(), b.Get("abbreviation").Text())
-	})
-	rows := stats.Get("networks").Items()
-	if len(rows) != len(networks) {
-		r.Compare(listRule, stats.Get("networks"), snapshot.Describe(stats.Get("networks").Value), "another number")
-		return
-	}
-	for i, row := range rows {
-		for _, name := range row.Keys() {
-			r.Figure(listRule, row.Get(name), networks[i].Get(name))
-		}
-	}
+	return aggregate.Groups(details, names)
 }

@@ -9,6 +9,7 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/aggregate"
 	"tollbook/build/judge/observatory"
 	"tollbook/build/judge/price"
 	"tollbook/site"
@@ -44,7 +45,8 @@ type Directory struct {
 	claims    [][]claim
 	revenue   *revenueIndex
 	inFeed    map[string]bool // slugs of services with a record in the feed of changes
-	aggregate *aggregator
+	aggregate *aggregate.Counter
+	settlers  servicesByFacilitator
 }
 
 // New begins to judge facts. It sums the hours of all services and drops them from the facts.
@@ -103,13 +105,13 @@ func (d *Directory) Prepare() {
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	groupServices(s)
+	aggregate.Group(s)
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	s.Coverage = newCoverage(f, d.revenue, o, now)
 	s.Sources = newSources(f)
 	s.Matrix = o.Matrix(s.Facilitators)
-	d.aggregate = newAggregator(s)
+	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), newServicesByFacilitator(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil
 	}
@@ -138,7 +140,8 @@ func (d *Directory) Service(i int) site.Listing {
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
 // risk and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
-	d.aggregate.add(l)
+	d.aggregate.Add(&l.Detail)
+	d.settlers.add(l)
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
 	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
@@ -160,12 +163,14 @@ func (d *Directory) Drop(i int) {
 
 // Finish writes the aggregates into the snapshot and drops all other facts.
 func (d *Directory) Finish() {
-	d.aggregate.end(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut)
+	d.aggregate.Finish(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut)
+	d.settlers.end()
 	d.facts.Services = nil
 	if d.facts.Revenue != nil {
 		d.facts.Revenue.Services = nil
 	}
-	d.hours.services, d.market, d.claims, d.revenue, d.inFeed, d.aggregate = nil, nil, nil, nil, nil, nil
+	d.hours.services, d.market, d.claims, d.revenue, d.inFeed = nil, nil, nil, nil, nil
+	d.aggregate, d.settlers = nil, nil
 }
 
 // Endpoints judges the active endpoints of a service.

@@ -306,7 +306,11 @@ var contract = map[string]string{
 		degraded integer
 		offline integer
 		unknown integer
-		services ServiceStatus[]`,
+		services ServiceStatus[]
+		listed_total integer
+		delisted integer
+		listed_offline integer
+		offline_30d_plus integer`,
 	"ServiceStatus": `
 		slug string
 		name string
@@ -314,7 +318,8 @@ var contract = map[string]string{
 		last_checked_at date-time|null
 		consecutive_failures integer
 		uptime_24h number|null
-		avg_response_time_ms integer|null`,
+		avg_response_time_ms integer|null
+		listed boolean`,
 	"Network": `
 		id string
 		caip2 string
@@ -341,7 +346,37 @@ var contract = map[string]string{
 		pricing AggregatePricing
 		networks NetworkStats[]
 		total_testnets integer
-		opted_out integer`,
+		opted_out integer
+		verified_count integer
+		payment_ready_count integer
+		listing_growth ListingGrowth
+		computed_at date-time
+		facilitator_volume_usd_30d number|null
+		facilitator_volume_note string
+		on_chain_measurement OnChainMeasurement
+		traction DirectoryTraction`,
+	"ListingGrowth": `
+		new_7d integer
+		new_30d integer`,
+	"OnChainMeasurement": `
+		measured_since date-time|null
+		all_networks_measured_since date-time|null
+		note string`,
+	"DirectoryTraction": `
+		as_of date-time
+		method string
+		caveat string
+		volume_usd_30d number|null
+		settlement_count_30d integer|null
+		unique_buyers_30d integer|null
+		measured_services integer
+		measured_networks integer
+		coverage_of_measured_flow_pct number|null
+		measured_flow_freshness FlowFreshness
+		top_1_service_share_pct number|null
+		top_10_services_share_pct number|null`,
+	"FlowFreshness": `
+		oldest_cursor_age_seconds integer|null`,
 	"AggregatePricing": `
 		avg_price_usd number|null
 		min_price_usd number|null
@@ -423,7 +458,8 @@ var contract = map[string]string{
 		abbreviation string
 		service_count integer
 		avg_uptime number|null
-		testnet boolean`,
+		testnet boolean
+		is_mainnet boolean`,
 }
 
 // words lists the values of enumerated types.

@@ -535,8 +535,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"site", "site/postgres/ledger", "site/postgres/polls", "site/x402", "site/x402/address",
 			"site/x402/supported"},
 	},
+	"build/judge/aggregate": {
+		ours: []string{"build/judge/price", "site", "site/x402"},
+	},
 	"build/judge": {
 		ours: []string{
+			"build/judge/aggregate",
 			"build/judge/observatory",
 			"site/postgres/sources",
 			"build/judge/charge",
