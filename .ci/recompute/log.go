@@ -35,11 +35,13 @@ func recomputeCheckLog(d *directory, r *snapshot.Report) {
 		figureNewest(d, r, logRule, "v1/services/"+s.slug+"/checks", rows, 20)
 	}
 	rows := d.snap.Log("v1/checks")
+	missing := maps.Clone(places)
 	for _, row := range rows {
 		p, ok := places[row.Get("id").Text()]
 		if !ok {
 			continue // older than the oldest row that the service's log still has; an input
 		}
+		delete(missing, row.Get("id").Text())
 		own := p.s.visits(d).list[p.index].row
 		for _, name := range row.Keys() {
 			switch published := row.Get(name); name {
@@ -56,6 +58,16 @@ func recomputeCheckLog(d *directory, r *snapshot.Report) {
 			default:
 				r.Figure(logRule, published, own.Get(name))
 			}
+		}
+	}
+	if len(rows) == 0 {
+		clear(missing)
+	}
+	for _, id := range slices.Sorted(maps.Keys(missing)) { // rows of services between the oldest and the newest row
+		own := missing[id].s.visits(d).list[missing[id].index].row
+		if at := own.Get("checked_at").Time(); !at.Before(rows[0].Get("checked_at").Time()) &&
+			at.Before(rows[len(rows)-1].Get("checked_at").Time()) {
+			r.Compare(logRule, own.Get("id"), id, "no row of v1/checks")
 		}
 	}
 	figureNewest(d, r, logRule, "v1/checks", rows, 50)
