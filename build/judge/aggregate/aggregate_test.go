@@ -1,0 +1,119 @@
+package aggregate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tollbook/build/judge/aggregate"
+	"tollbook/site"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) *site.Time { return new(site.NewTime(now.Add(-d))) }
+
+const day = 24 * time.Hour
+
+// TestStatus checks which services count as delisted, offline, and offline for 30 days.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		detail site.ServiceDetail
+		want   site.StatusSummary
+	}{
+		{"online", site.ServiceDetail{Status: site.StatusOnline},
+			site.StatusSummary{Online: 1, ListedTotal: 1}},
+		{"offline since yesterday", site.ServiceDetail{Status: site.StatusOffline, LastSuccessAt: before(day)},
+			site.StatusSummary{Offline: 1, ListedTotal: 1, ListedOffline: 1}},
+		{"offline for 30 days", site.ServiceDetail{Status: site.StatusOffline, LastSuccessAt: before(30 * day)},
+			site.StatusSummary{Offline: 1, ListedTotal: 1, ListedOffline: 1, Offline30dPlus: 1}},
+		{"never online, listed yesterday", site.ServiceDetail{Status: site.StatusOffline, CreatedAt: *before(day)},
+			site.StatusSummary{Offline: 1, ListedTotal: 1, ListedOffline: 1}},
+		{"never online, listed long ago", site.ServiceDetail{Status: site.StatusOffline, CreatedAt: *before(40 * day)},
+			site.StatusSummary{Offline: 1, ListedTotal: 1, ListedOffline: 1, Offline30dPlus: 1}},
+		{"retired", site.ServiceDetail{Status: site.StatusOffline, LastSuccessAt: before(40 * day),
+			DelistedAt: before(day)}, site.StatusSummary{Offline: 1, Delisted: 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, s := aggregate.New(1, now), site.Snapshot{}
+			c.Add(&test.detail)
+			c.Finish(&s, 0, 0)
+			test.want.Total = 1
+			if diff := cmp.Diff(test.want, s.Status, cmpopts.IgnoreFields(site.StatusSummary{},
+				"Services")); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			if got, want := s.Status.Services[0].Listed, test.detail.DelistedAt == nil; got != want {
+				t.Errorf("listed is %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestTraction checks the sums over measured services: a part of what facilitators settle, and the largest shares. They
+// are null if no network is measured.
+func TestTraction(t *testing.T) {
+	t.Parallel()
+	services := make([]site.ServiceDetail, 12)
+	for i := range services {
+		traction := &services[i].Assessment.Traction
+		traction.Status = site.TractionUnmeasured
+		if i > 0 { // eleven are measured: $20, and $2 ten times
+			*traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("2")),
+				TxCount30d: new(int64(3))}
+		}
+	}
+	services[5].Assessment.Traction.VolumeUSD30d = new(site.Decimal("20"))
+	services[5].Verified, services[5].PaymentReady = true, true
+	services[5].CreatedAt, services[6].CreatedAt = *before(6 * day), *before(29 * day)
+	sum := func(networks ...site.NetworkCoverage) site.AggregateStats {
+		s := site.Snapshot{Now: site.NewTime(now), Facilitators: []site.FacilitatorDetail{{}, {}}}
+		s.Facilitators[0].VolumeUSD30d, s.Facilitators[1].VolumeUSD30d = "70.5", "9.5"
+		s.Coverage.Networks = networks
+		c := aggregate.New(len(services), now)
+		for i := range services {
+			c.Add(&services[i])
+		}
+		c.Finish(&s, 1.5, 2)
+		return s.Stats
+	}
+	got := sum(
+		site.NetworkCoverage{Measured: true, MeasuredSince: before(90 * day),
+			Cursor: &site.ChainCursor{AgeSeconds: new(int64(9))}},
+		site.NetworkCoverage{},
+		site.NetworkCoverage{Measured: true, MeasuredSince: before(60 * day),
+			Cursor: &site.ChainCursor{AgeSeconds: new(int64(30))}},
+	)
+	texts := cmpopts.IgnoreFields(site.DirectoryTraction{}, "Method", "Caveat")
+	if diff := cmp.Diff(site.DirectoryTraction{
+		AsOf: site.NewTime(now), VolumeUSD30d: new(site.Decimal("40")), SettlementCount30d: new(int64(33)),
+		MeasuredServices: 11, MeasuredNetworks: 2, CoverageOfMeasuredFlowPct: new(50.0),
+		MeasuredFlowFreshness: site.FlowFreshness{OldestCursorAgeSeconds: new(int64(30))},
+		Top1ServiceSharePct:   new(50.0), Top10ServicesSharePct: new(95.0),
+	}, got.Traction, texts); diff != "" {
+		t.Errorf("traction (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(site.AggregateStats{
+		TotalServices: 0, Networks: []site.StatsNetwork{}, ChecksPerHour: 1.5, OptedOut: 2, VerifiedCount: 1,
+		PaymentReadyCount: 1, ListingGrowth: site.ListingGrowth{New7d: 1, New30d: 2}, ComputedAt: site.NewTime(now),
+		FacilitatorVolumeUSD30d: new(site.Decimal("80")),
+		OnChainMeasurement: site.OnChainMeasurement{MeasuredSince: before(90 * day),
+			AllNetworksMeasuredSince: before(60 * day), Note: got.OnChainMeasurement.Note},
+	}, got, cmpopts.IgnoreFields(site.AggregateStats{}, "Traction", "FacilitatorVolumeNote")); diff != "" {
+		t.Errorf("statistics (-want +got):\n%s", diff)
+	}
+	unmeasured := sum(site.NetworkCoverage{})
+	if diff := cmp.Diff(site.DirectoryTraction{AsOf: site.NewTime(now), MeasuredServices: 11}, unmeasured.Traction,
+		texts); diff != "" {
+		t.Errorf("traction without a measured network (-want +got):\n%s", diff)
+	}
+	if unmeasured.FacilitatorVolumeUSD30d != nil {
+		t.Errorf("volume of facilitators without a measured network: %s, want null",
+			*unmeasured.FacilitatorVolumeUSD30d)
+	}
+}
