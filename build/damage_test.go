@@ -76,7 +76,7 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 		INSERT INTO sources (name, kind, address, enabled, due_at, accepted_pull, held_pull)
 			VALUES ('index', 'x402-discovery', 'https://index.example', true, '2026-11-20 18:00Z', 1, 2);
 		INSERT INTO source_pulls SELECT id, n, '2026-11-20 11:59Z', '2026-11-20 12:00Z',
-			CASE n WHEN 1 THEN 'accepted' ELSE 'held' END, '', 1, 100, '\x00', 7, 0
+			CASE n WHEN 1 THEN 'accepted' ELSE 'held' END, '', 200, 1, 100, '\x00', 7, 0
 			FROM sources, generate_series(1, 2) AS n;
 		INSERT INTO source_resources SELECT sources.id, regexp_replace(base_url, '^https?://', '') || path, method, '',
 			'2026-11-01', NULL, false

@@ -97,6 +97,9 @@ func newIndex(s *site.Snapshot, renderer *render.Renderer) routes.Index {
 	for i := range s.Facilitators {
 		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
 	}
+	for i := range s.Sources {
+		index.Sources = append(index.Sources, s.Sources[i].Source.Source)
+	}
 	return index
 }
 
@@ -155,9 +158,24 @@ func writeAggregates(s *site.Snapshot, index routes.Index, add addFunc) error {
 	return addLine(routes.IndexFile, index, add) // encoding/json sorts the keys of its maps
 }
 
-// writeSources writes the public sources and their page.
+// writeSources writes the public sources, each with its page, and the page that lists them.
 func writeSources(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
-	if err := addJSON(bare("sources", "").Key(), append([]site.Source{}, s.Sources...), add); err != nil {
+	list := make([]site.Source, len(s.Sources))
+	for i := range s.Sources {
+		of := &s.Sources[i]
+		list[i] = of.Source
+		if err := addJSON(bare("source", of.Source.Source).Key(), of, add); err != nil {
+			return err
+		}
+		page, err := renderer.SourcePage(of)
+		if err != nil {
+			return err
+		}
+		if err := add(bare("source-page", of.Source.Source).Key(), page); err != nil {
+			return err
+		}
+	}
+	if err := addJSON(bare("sources", "").Key(), list, add); err != nil {
 		return err
 	}
 	page, err := renderer.SourcesPage()

@@ -79,7 +79,14 @@ func injectedSnapshot(words string) *site.Snapshot {
 		s.Facilitators[i].Name, s.Facilitators[i].WebsiteURL = words, words
 	}
 	s.Coverage.Networks[0].Name = words
-	s.Sources = []site.Source{{Source: "a", Kind: words, Address: words}, {Source: "b", Address: words}}
+	s.Sources = []site.SourceDetail{
+		{Source: site.Source{Source: "a", Kind: words, Address: words,
+			Overlap: []site.SourceOverlap{{Source: "b"}}},
+			Pulls:    []site.SourcePull{{Outcome: words}},
+			Services: []site.SourceService{{Slug: "acme", Name: words}},
+			Dropped:  []site.SourceDrop{{Slug: "acme", Name: words, Endpoint: words}}},
+		{Source: site.Source{Source: "b", Address: words}},
+	}
 	s.Coverage.Operators.Groups[0].Services = []site.SharedWithItem{{Name: words, Slug: "said-a"}}
 	return s
 }

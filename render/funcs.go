@@ -68,6 +68,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
 		"list":        func(n int) string { return p.href(listKey(n)) },
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
+		"source":      func(name string) string { return p.href(sourceKey(name)) },
 
 		"add":  func(a, b int) int { return a + b },
 		"dict": dict,
@@ -76,8 +77,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
-		"sources": sourcesRoute,
-		"status":  statusRoute, "submit": submitRoute,
+		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

@@ -154,11 +154,10 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 // The pages to compare and to submit services have none.
 func (e *Renderer) MarkdownPages() ([]Asset, error) {
 	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(),
-		e.facilitatorsMarkdown(), e.matrixMarkdown(),
-		e.coverageMarkdown(),
-		e.sourcesMarkdown(),
+		e.facilitatorsMarkdown(), e.matrixMarkdown(), e.coverageMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
 		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
+	files = append(files, e.sourcesMarkdown()...)
 	for _, g := range e.Groups() {
 		files = append(files, e.groupMarkdown(g))
 	}

@@ -102,11 +102,8 @@ func NewPages(s Site) (*Pages, error) {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
-		kindFacilitators, kindFacilitator, kindMatrix, kindCoverage, kindSources, kindSubmit, kindGroups, kindGroup,
-		kindChanges,
-		kindCompare,
-		kindSearch,
-		kindFailure, kindNotFound} {
+		kindFacilitators, kindFacilitator, kindMatrix, kindCoverage, kindSources, kindSource, kindSubmit,
+		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = p.parse(t, kind+".html")

@@ -49,6 +49,9 @@ func (e *Renderer) sitemapPages() []sitemap.Page {
 	for i := range e.snapshot.Facilitators {
 		put(facilitatorKey(e.snapshot.Facilitators[i].FacilitatorID), now)
 	}
+	for i := range e.snapshot.Sources {
+		put(sourceKey(e.snapshot.Sources[i].Source.Source), now)
+	}
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
 		at := item.CreatedAt

@@ -2,52 +2,56 @@ package render
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"tollbook/render/markdown"
-	"tollbook/render/overlap"
+	"tollbook/render/source"
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
 const (
 	kindSources  = "sources"
+	kindSource   = "source"
 	sourcesRoute = "sources-page"
 )
 
-type sourcesBody struct {
-	Sources []site.Source
-	Overlap overlap.Table
-}
+func sourceKey(name string) string { return bareKey("source-page", name) }
 
 // SourcesPage returns sources.html: the public sources that are read, and what they have in common.
 func (e *Renderer) SourcesPage() ([]byte, error) {
-	list := e.snapshot.Sources
 	return e.render(page{
 		Key: bareKey(sourcesRoute, ""), Kind: kindSources, JSON: bareKey("sources", ""), Title: "Sources",
 		Description: "Which public directories and catalogues list the services of this directory, when they were " +
 			"read last, and how much they have in common.",
-		HasMarkdown: true, Body: sourcesBody{list, overlap.New(list)},
+		HasMarkdown: true, Body: source.NewList(e.snapshot.Sources),
 	})
 }
 
-// sourcesMarkdown returns the public sources as Markdown.
-func (e *Renderer) sourcesMarkdown() Asset {
+// SourcePage returns sources/<name>.html.
+func (e *Renderer) SourcePage(s *site.SourceDetail) ([]byte, error) {
+	name := s.Source.Source
+	return e.render(page{
+		Key: sourceKey(name), Kind: kindSource, JSON: bareKey("source", name), Title: name,
+		HasMarkdown: true, Up: breadcrumb{"Sources", bareKey(sourcesRoute, "")},
+		Description: name + ": what this public source lists, what it dropped and when, and its newest answers.",
+		Body:        source.New(s, e.calendar),
+	})
+}
+
+// sourcesMarkdown returns the pages of public sources as Markdown.
+func (e *Renderer) sourcesMarkdown() []Asset {
 	key := bareKey(sourcesRoute, "")
 	b := e.startMarkdown("Sources", key)
-	fmt.Fprintf(b, "\nPublic directories and catalogues that are read. This page as JSON: %s\n\n"+
-		"| Source | Resources | Only here | Services | Last read | Held back |\n|---|---|---|---|---|---|\n",
-		e.address(bareKey("sources", "")))
-	for _, s := range e.snapshot.Sources {
-		held := "no"
-		if s.HeldBack != nil {
-			held = "yes"
-		}
-		fmt.Fprintf(b, "| %s | %d | %d | %d | %s | %s |\n", display.Markdown(s.Source, display.MaxLine),
-			s.ResourceCount, s.UniqueCount, s.ServiceCount, markdown.OrUnknown(markdown.ISO(s.LastSuccessAt)), held)
+	markdown.WriteSources(b, e.snapshot.Sources, e.address(bareKey("sources", "")))
+	files := []Asset{{markdown.Key(key), b.Bytes()}}
+	for i := range e.snapshot.Sources {
+		name := e.snapshot.Sources[i].Source.Source
+		b := e.startMarkdown(name, sourceKey(name))
+		markdown.WriteSource(b, &e.snapshot.Sources[i], e.address(bareKey("source", name)), e.serviceMarkdownAddress)
+		files = append(files, Asset{markdown.Key(sourceKey(name)), b.Bytes()})
 	}
-	return Asset{markdown.Key(key), b.Bytes()}
+	return files
 }
 
 // changeTitle returns what a record says, in a few words.

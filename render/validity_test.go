@@ -149,6 +149,11 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	page, err = e.SourcesPage()
 	put("sources.html", page, err)
 	tree["v1/sources.json"] = nil
+	for i := range s.Sources {
+		page, err = e.SourcePage(&s.Sources[i])
+		put("sources/"+s.Sources[i].Source.Source+".html", page, err)
+		tree["v1/sources/"+s.Sources[i].Source.Source+".json"] = nil
+	}
 	guides, err := e.GuidePages()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type Snapshot struct {
 	Coverage     CoverageReport      // v1/coverage.json
 	Matrix       FacilitatorMatrix   // v1/facilitators/matrix.json
 	Assets       AssetTables         // v1/assets.json
-	Sources      []Source            // v1/sources.json, by name
+	Sources      []SourceDetail      // v1/sources…, by name
 }
 
 // Listing is one service in a snapshot.

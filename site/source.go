@@ -16,6 +16,61 @@ type Source struct {
 	Overlap       []SourceOverlap `json:"overlap"`         // with each other source, by name
 }
 
+// SourceDetail is the data of /v1/sources/{source}: a source with its newest answers, and what it listed and dropped.
+type SourceDetail struct {
+	Source
+	Pulls    []SourcePull    `json:"pulls"`    // that are stored, newest first; about 100
+	Days     []SourceDay     `json:"days"`     // of the last SeriesDays those with a change, oldest first
+	Services []SourceService `json:"services"` // the first SourceServices by slug
+	Dropped  []SourceDrop    `json:"dropped"`  // resources of listed services, newest first; 1,000 at most
+}
+
+// SourceServices is the maximum number of services in a SourceDetail.
+const SourceServices = 10_000
+
+// Outcomes of a pull.
+const (
+	PullAccepted  = "accepted"  // the answer is believed
+	PullUnchanged = "unchanged" // the source says that nothing changed since the last accepted answer
+	PullHeld      = "held"      // the answer shrank by more than half and is held back
+	PullFailed    = "failed"
+)
+
+// SourcePull is one reading of a source. A pull that failed changes nothing.
+type SourcePull struct {
+	EndedAt    Time    `json:"ended_at"`
+	Outcome    string  `json:"outcome"`
+	StatusCode *int    `json:"status_code"` // of the last response; null if none came
+	Resources  *int    `json:"resources"`   // different resources in the answer; null if the pull failed
+	Skipped    *int    `json:"skipped"`     // entries that name no resource; null without a whole answer
+	SHA256     *string `json:"sha256"`      // of the answer; null if the pull failed
+}
+
+// SourceDay is a UTC day on which a source began to list resources or dropped some.
+type SourceDay struct {
+	Date      string `json:"date"`      // YYYY-MM-DD
+	Resources int    `json:"resources"` // that it listed at the end of the day
+	Listed    int    `json:"listed"`
+	Dropped   int    `json:"dropped"`
+}
+
+// SourceService is a listed service that a source lists.
+type SourceService struct {
+	Slug          string `json:"slug"`
+	Name          string `json:"name"`
+	Since         Time   `json:"since"`
+	ResourceCount int    `json:"resource_count"`
+}
+
+// SourceDrop is a resource of a listed service that a source dropped.
+type SourceDrop struct {
+	Slug     string `json:"slug"`
+	Name     string `json:"name"`
+	Endpoint string `json:"endpoint"`
+	Since    Time   `json:"since"`
+	Until    Time   `json:"until"` // when the answer that lacks it was accepted
+}
+
 // SourceOverlap is the number of resources that two sources list.
 type SourceOverlap struct {
 	Source        string `json:"source"`

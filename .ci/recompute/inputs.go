@@ -25,6 +25,7 @@ func init() {
 	}
 	addInputs(detail, "said by public sources", "data.listed_by*")
 	addInputs("v1/sources.json", "said by public sources", "data*")
+	addInputs("v1/sources/{name}.json", "said by public sources", "data*")
 	addInputs("v1/stats.json", "said by owners", "data.opted_out")
 	addInputs("v1/stats.json", "a text", `data.facilitator_volume_note data.on_chain_measurement.note
 		data.traction.method data.traction.caveat`)

@@ -12,6 +12,7 @@ import (
 	"tollbook/build/judge/aggregate"
 	"tollbook/build/judge/observatory"
 	"tollbook/build/judge/price"
+	"tollbook/build/judge/sources"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
@@ -109,7 +110,7 @@ func (d *Directory) Prepare() {
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	s.Coverage = newCoverage(f, d.revenue, o, now)
-	s.Sources = newSources(f)
+	s.Sources = sources.New(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
 	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), newServicesByFacilitator(s)
 	if f.Revenue != nil {

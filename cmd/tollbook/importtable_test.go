@@ -43,7 +43,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"site/postgres/sources": {ours: []string{"site", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"}},
-	"render/overlap": {ours: []string{"site", "site/display"}},
+	"render/overlap":      {ours: []string{"site", "site/display"}},
+	"render/source":       {ours: []string{"render/chart", "render/overlap", "site", "site/display"}},
+	"build/judge/sources": {ours: []string{"site", "site/postgres", "site/postgres/sources"}},
 	"cmd/tollbook/decisions": {
 		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/report", "cmd/tollbook/settings",
 			"cmd/tollbook/usage", "cmd/tollbook/version",
@@ -545,6 +547,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres/sources",
 			"build/judge/charge",
 			"build/judge/price",
+			"build/judge/sources",
 			"build/judge/rails",
 			"site",
 			"site/rail",
@@ -584,7 +587,6 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"render": {
 		ours: []string{
-			"render/overlap",
 			"render/amount",
 			"render/badge",
 			"render/card",
@@ -599,6 +601,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/openapi",
 			"render/results",
 			"render/sitemap",
+			"render/source",
 			"render/submitform",
 			"site",
 			"site/display",

@@ -20,6 +20,7 @@ type job struct {
 	state  sources.State
 	number int64
 	lock   *sources.Lock
+	status int // of the last response; 0 before the first
 	report Report
 }
 
@@ -73,7 +74,7 @@ func (j *job) fail(ctx context.Context, cause error) error {
 		pause = max(pause, status.after)
 	}
 	now := j.o.Now()
-	return j.store.Fail(ctx, j.state.ID, j.number, clean(cause.Error(), 500), now, now.Add(pause))
+	return j.store.Fail(ctx, j.state.ID, j.number, clean(cause.Error(), 500), j.status, now, now.Add(pause))
 }
 
 // errUnchanged says that a source has nothing new.
@@ -135,6 +136,7 @@ const (
 func (j *job) fetch(ctx context.Context, address, accept string, v facts.Validators) (facts.SourceAnswer, error) {
 	for pause := firstBackoff; ; pause *= 2 {
 		a, err := j.visitor.FetchSource(ctx, address, accept, v, source.MaxBytes)
+		j.status = a.Status
 		switch {
 		case err != nil:
 			return a, err

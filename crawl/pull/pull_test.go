@@ -209,6 +209,19 @@ func TestUnionOfFiveSources(t *testing.T) {
 	if n := w.count(t, "changes WHERE type = 'dropped' AND summary->>'source' = 'b'"); n != 10 {
 		t.Errorf("%d dropped records, want 10", n)
 	}
+	f, err := sources.Read(t.Context(), w.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, day := f.Sources[1], time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	drops := f.Drops[b.ID]
+	if diff := cmp.Diff([]sources.Day{{Date: day, Listed: 60, Dropped: 10}}, f.Days[b.ID]); diff != "" ||
+		len(drops) != 10 || drops[0].Endpoint != "GET /r40" || len(f.Drops) != 1 {
+		t.Errorf("dropped %v (-want +got)\n%s", f.Drops, diff)
+	}
+	if n := len(b.Pulls); n != 3 || b.Pulls[2].Status == nil || *b.Pulls[2].Status != http.StatusOK {
+		t.Errorf("%d pulls, the newest %+v; want 3 with status 200", n, b.Last)
+	}
 	w.set("b", append(numbers(40, 100), 300)) // they come back, with a new one
 	w.pull(t, accepted("b", 61, sources.Counts{New: 1, Merged: 10, Records: 11}, 1, 0))
 	var summary string
@@ -235,6 +248,9 @@ func TestSourceThatIsDown(t *testing.T) {
 		w.pull(t, pull.Report{Source: "a", Outcome: sources.Failed, Counts: sources.Counts{Resources: 30},
 			Error: fmt.Sprintf("page 1: the answer is %d", w.status["a"])})
 		state, err := w.db.Sources.Find(t.Context(), "a")
+		if s := state.Last.Status; s == nil || *s != w.status["a"] {
+			t.Errorf("after failure %d: status %v is stored, want %d", i+1, s, w.status["a"])
+		}
 		if err != nil || !state.DueAt.Equal(began.Add(pause)) || state.Listed != 30 {
 			t.Errorf("after failure %d: due at %s, %d listed, error %v; want due at %s, 30 listed", i+1, state.DueAt,
 				state.Listed, err, began.Add(pause))

@@ -33,6 +33,9 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 			}
 		}
 	}
+	if len(s.Sources) > 0 {
+		x.Segments["source"] = s.Sources[0].Source.Source
+	}
 	var chosen *site.ServiceListItem
 	index := 0
 	for i := range s.Services {

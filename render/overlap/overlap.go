@@ -30,10 +30,10 @@ type Cell struct {
 const levels = 5
 
 // New returns the table of sources.
-func New(list []site.Source) Table {
+func New(list []site.SourceDetail) Table {
 	var t Table
 	for i := range list {
-		s := &list[i]
+		s := &list[i].Source
 		t.Names = append(t.Names, display.Line(s.Source, display.MaxName))
 		shared := map[string]int{s.Source: s.ResourceCount}
 		for _, o := range s.Overlap {
@@ -41,17 +41,24 @@ func New(list []site.Source) Table {
 		}
 		row := Row{Name: t.Names[i]}
 		for k := range list {
-			c := Cell{Column: display.Line(list[k].Source, display.MaxName), Own: i == k, Count: shared[list[k].Source]}
-			if s.ResourceCount > 0 {
-				percent := float64(c.Count) * 100 / float64(s.ResourceCount)
-				c.Share = display.Percent(&percent)
-				if c.Count > 0 {
-					c.Level = max(1, c.Count*levels/s.ResourceCount)
-				}
-			}
+			c := NewCell(s, list[k].Source.Source, shared[list[k].Source.Source])
+			c.Own = i == k
 			row.Cells = append(row.Cells, c)
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// NewCell returns the cell of a source and another source that lists a number of the same resources.
+func NewCell(s *site.Source, other string, count int) Cell {
+	c := Cell{Column: display.Line(other, display.MaxName), Count: count}
+	if s.ResourceCount > 0 {
+		percent := float64(count) * 100 / float64(s.ResourceCount)
+		c.Share = display.Percent(&percent)
+		if count > 0 {
+			c.Level = max(1, count*levels/s.ResourceCount)
+		}
+	}
+	return c
 }

@@ -133,3 +133,18 @@ func Supported(state string) string {
 	}
 	return "not known"
 }
+
+// PullOutcome returns how a pull of a public source ended, in words.
+func PullOutcome(outcome string) string {
+	switch outcome {
+	case site.PullAccepted:
+		return "believed"
+	case site.PullUnchanged:
+		return "nothing changed"
+	case site.PullHeld:
+		return "held back"
+	case site.PullFailed:
+		return "failed"
+	}
+	return "not known"
+}

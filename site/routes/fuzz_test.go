@@ -14,7 +14,8 @@ import (
 // from which Request returns a request with the same key. testdata/fuzz contains more inputs.
 func FuzzParseRequest(f *testing.F) {
 	for _, r := range routes.All {
-		f.Add(strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
+		f.Add(strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{source}", "index", "{category}", "ai",
+			"{network}",
 			"bse").Replace(r.Pattern), "page=2&category=a%2Fb&period=7d&limit=3")
 	}
 	f.Add("/api/v1/services/acme.json", "snapshot=20261120T234501Z-3f2a9c")

@@ -183,6 +183,8 @@ type Index struct {
 
 	Facilitators []string `json:"facilitators"` // ids of all facilitators, sorted
 
+	Sources []string `json:"sources,omitempty"` // names of all public sources, sorted; none if no source was read
+
 	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
 }
 
@@ -194,8 +196,8 @@ type SetAside struct {
 	Reason string    `json:"reason"` // the table that was read, and what is wrong
 }
 
-// Has reports whether the service, facilitator, category or network in q's path exists. It is true for a path without a
-// variable segment.
+// Has reports whether the service, facilitator, source, category or network in q's path exists. It is true for a path
+// without a variable segment.
 func (i *Index) Has(q Query) bool {
 	if q.Slug == "" {
 		return true
@@ -204,6 +206,8 @@ func (i *Index) Has(q Query) bool {
 	switch _, name, _ := q.Route.splitPattern(); name {
 	case segmentFacilitator:
 		names = i.Facilitators
+	case segmentSource:
+		names = i.Sources
 	case segmentCategory, segmentNetwork:
 		return i.Pages[q.ListKey()] > 0
 	}

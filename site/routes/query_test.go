@@ -221,7 +221,8 @@ func TestRouteTable(t *testing.T) {
 			if p.About == "" {
 				t.Errorf("%s: parameter %s has no description", r.Name, p.Name)
 			}
-			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
+			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{source}", "index", "{category}",
+				"ai", "{network}",
 				"bse", "{sha256}", strings.Repeat("0", 64), "{caip2}", "eip155:1", "{address}",
 				"0xabc").Replace(r.Pattern)
 			if _, err := routes.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {

@@ -33,6 +33,7 @@ var Responses = map[string]any{
 	"assets":         site.One[site.AssetTables]{},
 	"facilitator":    site.One[site.FacilitatorDetail]{},
 	"sources":        site.One[[]site.Source]{},
+	"source":         site.One[site.SourceDetail]{},
 	"coverage":       site.One[site.CoverageReport]{},
 
 	"facilitator-matrix": site.One[site.FacilitatorMatrix]{},
@@ -133,6 +134,7 @@ type Segment struct {
 var Segments = []Segment{
 	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a listed service"},
 	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "Id of a facilitator"},
+	{segmentSource, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Name of a public source"},
 	{segmentCategory, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a category's pages"},
 	{segmentNetwork, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", site.MaxSlug, "Slug of a network's pages"},
 	{"id", "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", 36, "Id of a submission, from the response to it"},

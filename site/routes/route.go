@@ -188,6 +188,9 @@ var All = []Route{
 	{Name: "sources", Pattern: "/v1/sources", Rule: RuleLiteral, Ext: ".json",
 		About: "Public directories and catalogues that are read: what each lists, when it was read last, and how " +
 			"many resources it has in common with each other."},
+	{Name: "source", Pattern: "/v1/sources/{source}", Rule: RuleLiteral, Ext: ".json",
+		About: "One public source: its newest answers, how many resources it listed by day, the services that it " +
+			"lists, and what it dropped and when."},
 	{Name: "assets", Pattern: "/v1/assets", Rule: RuleLiteral, Ext: ".json",
 		About: "The tables by which payment options are judged and settlements counted: networks, tokens, forms of " +
 			"addresses, burn addresses and domains of free hosting."},
@@ -250,6 +253,8 @@ var All = []Route{
 		About: "One facilitator as an HTML page."},
 	{Name: "sources-page", Pattern: "/sources", Rule: RuleLiteral, Ext: ".html",
 		About: "Public directories and catalogues that are read, and what they have in common, as an HTML page."},
+	{Name: "source-page", Pattern: "/sources/{source}", Rule: RuleLiteral, Ext: ".html",
+		About: "One public source as an HTML page."},
 	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html",
 		About: "What is measured on chain and what is not known, as an HTML page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",
@@ -308,10 +313,11 @@ func (p *Param) largest() string {
 	return p.Values[len(p.Values)-1]
 }
 
-// Names of the variable path segments that do not contain a service's slug: the id of a facilitator, the slug of a
-// category or network.
+// Names of the variable path segments that do not contain a service's slug: the id of a facilitator, the name of a
+// source, the slug of a category or network.
 const (
 	segmentFacilitator = "facilitator"
+	segmentSource      = "source"
 	segmentCategory    = "category"
 	segmentNetwork     = "network"
 )

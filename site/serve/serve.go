@@ -369,8 +369,8 @@ func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*routes.Index, error) {
 	if err := json.Unmarshal(data, &index); err != nil {
 		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, routes.IndexFile, err)
 	}
-	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) {
-		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs or ids are not sorted",
+	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) || !slices.IsSorted(index.Sources) {
+		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs, ids or names are not sorted",
 			snap.ID, routes.IndexFile, archive.ErrDamaged)
 	}
 	v.index = &index

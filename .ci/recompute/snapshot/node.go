@@ -194,6 +194,7 @@ var fileNames = []struct {
 	{regexp.MustCompile(`^v1/facilitators/timeframe=.*`), "v1/facilitators/{list}"},
 	{regexp.MustCompile(`^(v1/|)facilitators/matrix\b`), "${1}facilitators/{matrix}"},
 	{regexp.MustCompile(`^(v1/|)facilitators/[^/.{]+`), "${1}facilitators/{id}"},
+	{regexp.MustCompile(`^v1/sources/[^/.{]+`), "v1/sources/{name}"},
 	{regexp.MustCompile(`^discovery/resources/.*`), "discovery/resources/{list}"},
 	{regexp.MustCompile(`^v1/rows/.*`), "v1/rows/{n}"},
 	{regexp.MustCompile(`^v1/lookup/([^/]*)/.*`), "v1/lookup/$1/{hash}"},

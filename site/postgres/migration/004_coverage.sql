@@ -97,6 +97,7 @@ CREATE TABLE source_pulls (
     ended_at  timestamptz,
     outcome   text,                  -- accepted, unchanged, held, failed
     error     text,                  -- why it failed
+    status_code integer,             -- of the last response; null if none came
     pages     integer NOT NULL DEFAULT 0,
     bytes     bigint NOT NULL DEFAULT 0,
     sha256    bytea,                 -- of the bytes of all pages, in order; null if it failed

@@ -90,6 +90,10 @@ const (
 	homeOrder = `length(s.base) DESC, s.id`
 )
 
+// endpointName is a resource as readers see it: its method and path, or its tool.
+const endpointName = `CASE WHEN tool <> '' THEN 'TOOL ' || tool
+			ELSE trim(method || ' ' || substr(resource, strpos(resource, '/'))) END`
+
 // changeRecords adds a change record for each changed resource of a type that is below a service.
 const changeRecords = `
 	WITH ` + homes + `, placed AS (
@@ -98,9 +102,7 @@ const changeRecords = `
 		ORDER BY r.resource, r.method, r.tool, ` + homeOrder + `
 	)
 	INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
-	SELECT id, $1, $2, jsonb_build_object('source', $3::text, 'endpoint',
-			CASE WHEN tool <> '' THEN 'TOOL ' || tool
-			ELSE trim(method || ' ' || substr(resource, strpos(resource, '/'))) END,
+	SELECT id, $1, $2, jsonb_build_object('source', $3::text, 'endpoint', ` + endpointName + `,
 			'since', to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'answer', $4::jsonb),
 		'[]', '[]'
 	FROM placed ORDER BY id, resource, method, tool`

@@ -12,7 +12,27 @@ type Facts struct {
 	Sources  []State             // by name, those that were ever asked
 	Overlaps []Overlap           // of resources that are listed now
 	ListedBy map[int64][]Listing // of each service, by the name of the source
+	Days     map[int][]Day       // of each source, by its id, oldest first
+	Drops    map[int][]Drop      // likewise, newest first; at most MaxDrops
 }
+
+// Day counts the resources that a source began to list on a UTC day, and those that it dropped.
+type Day struct {
+	Date    time.Time
+	Listed  int
+	Dropped int
+}
+
+// Drop is a resource of a service that a source dropped.
+type Drop struct {
+	Service  int64 // id
+	Endpoint string
+	Since    time.Time
+	Until    time.Time
+}
+
+// MaxDrops is the largest number of dropped resources that a build reads of one source.
+const MaxDrops = 1000
 
 // Overlap is the number of resources that exactly these sources list.
 type Overlap struct {
@@ -30,7 +50,7 @@ type Listing struct {
 
 // Read reads the facts in a transaction.
 func Read(ctx context.Context, q rows.Querier) (Facts, error) {
-	f := Facts{ListedBy: map[int64][]Listing{}}
+	f := Facts{ListedBy: map[int64][]Listing{}, Days: map[int][]Day{}, Drops: map[int][]Drop{}}
 	all, err := List(ctx, q)
 	if err != nil {
 		return f, err
@@ -72,5 +92,42 @@ func Read(ctx context.Context, q rows.Querier) (Facts, error) {
 			f.ListedBy[service] = append(f.ListedBy[service], l)
 			l = Listing{}
 		})
-	return f, wrap("read who lists services", err)
+	if err != nil {
+		return f, wrap("read who lists services", err)
+	}
+	return f, f.readHistory(ctx, q)
+}
+
+// readHistory reads how many resources each source listed and dropped by day, and its newest drops. Drops of hidden
+// services are left out.
+func (f *Facts) readHistory(ctx context.Context, q rows.Querier) error {
+	var source int
+	var day Day
+	err := rows.Each(ctx, q, `
+		SELECT source_id, date, sum(listed)::bigint, sum(dropped)::bigint FROM (
+			SELECT source_id, (since AT TIME ZONE 'UTC')::date AS date, count(*) AS listed, 0 AS dropped
+			FROM source_resources GROUP BY source_id, date
+			UNION ALL
+			SELECT source_id, (until AT TIME ZONE 'UTC')::date, 0, count(*)
+			FROM source_resources WHERE until IS NOT NULL GROUP BY 1, 2
+		) d GROUP BY source_id, date ORDER BY source_id, date`,
+		[]any{&source, &day.Date, &day.Listed, &day.Dropped}, func() { f.Days[source] = append(f.Days[source], day) })
+	if err != nil {
+		return wrap("read how many resources sources listed", err)
+	}
+	var d Drop
+	err = rows.Each(ctx, q, `
+		WITH `+homes+`, placed AS (
+			SELECT DISTINCT ON (r.source_id, r.resource, r.method, r.tool, r.since) s.id AS service_id, r.*
+			FROM source_resources r `+ofService+` WHERE r.until IS NOT NULL
+			ORDER BY r.source_id, r.resource, r.method, r.tool, r.since, `+homeOrder+`
+		), numbered AS (
+			SELECT placed.*, row_number() OVER (PARTITION BY source_id
+				ORDER BY until DESC, resource, method, tool, since) AS place
+			FROM placed JOIN services ON id = service_id AND listing_state <> 'hidden'
+		)
+		SELECT source_id, service_id, `+endpointName+`, since, until FROM numbered WHERE place <= $1
+		ORDER BY source_id, place`, []any{&source, &d.Service, &d.Endpoint, &d.Since, &d.Until},
+		func() { f.Drops[source] = append(f.Drops[source], d) }, MaxDrops)
+	return wrap("read what sources dropped", err)
 }

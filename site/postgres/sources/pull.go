@@ -145,12 +145,15 @@ type Answer struct {
 	LastModified string
 }
 
-// Fail ends a pull that got no complete answer. Nothing that the source listed changes.
-func (st *Store) Fail(ctx context.Context, source int, pull int64, cause string, now, due time.Time) error {
+// Fail ends a pull that got no complete answer. Nothing that the source listed changes. status is that of the last
+// response, 0 if none came.
+func (st *Store) Fail(ctx context.Context, source int, pull int64, cause string, status int, now,
+	due time.Time) error {
 	return st.end(ctx, source, pull, "end a failed pull", func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE source_pulls SET ended_at = $3, outcome = 'failed', error = $4
-			WHERE source_id = $1 AND number = $2`, source, pull, now, cause)
+		batch.Queue(`UPDATE source_pulls SET ended_at = $3, outcome = 'failed', error = $4,
+				status_code = nullif($5, 0)
+			WHERE source_id = $1 AND number = $2`, source, pull, now, cause, status)
 		batch.Queue(`UPDATE sources SET failures = failures + 1, due_at = $2 WHERE id = $1`, source, due)
 		return tx.SendBatch(ctx, batch).Close()
 	})
@@ -161,7 +164,8 @@ func (st *Store) Unchange(ctx context.Context, source int, pull int64, now, due 
 	return st.end(ctx, source, pull, "end a pull without changes", func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`
-			UPDATE source_pulls p SET ended_at = $3, outcome = 'unchanged', resources = a.resources, sha256 = a.sha256
+			UPDATE source_pulls p SET ended_at = $3, outcome = 'unchanged', status_code = 304,
+				resources = a.resources, sha256 = a.sha256
 			FROM sources o JOIN source_pulls a ON a.source_id = o.id AND a.number = o.accepted_pull
 			WHERE o.id = $1 AND p.source_id = $1 AND p.number = $2`, source, pull, now)
 		batch.Queue(`UPDATE sources SET failures = 0, due_at = $2, held_pull = NULL WHERE id = $1`, source, due)
@@ -205,8 +209,8 @@ func (st *Store) end(ctx context.Context, source int, pull int64, what string, f
 
 func endPull(ctx context.Context, tx pgx.Tx, source int, pull int64, outcome string, a Answer) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE source_pulls SET ended_at = $3, outcome = $4, pages = $5, bytes = $6, sha256 = $7, resources = $8,
-			skipped = $9
+		UPDATE source_pulls SET ended_at = $3, outcome = $4, status_code = 200, pages = $5, bytes = $6, sha256 = $7,
+			resources = $8, skipped = $9
 		WHERE source_id = $1 AND number = $2`, source, pull, a.EndedAt, outcome, a.Pages, a.Bytes, a.SHA256,
 		a.Resources, a.Skipped)
 	return err

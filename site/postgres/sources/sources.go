@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tollbook/site"
 	"tollbook/site/postgres/rows"
 )
 
@@ -22,10 +23,10 @@ var ErrUnknown = errors.New("no such source")
 
 // Outcomes of a pull.
 const (
-	Accepted  = "accepted"  // the answer is believed
-	Unchanged = "unchanged" // the source says that nothing changed since the last accepted answer
-	Held      = "held"      // the answer shrank by more than half and is held back
-	Failed    = "failed"
+	Accepted  = site.PullAccepted
+	Unchanged = site.PullUnchanged
+	Held      = site.PullHeld
+	Failed    = site.PullFailed
 )
 
 // Store stores what sources list.
@@ -55,6 +56,7 @@ type State struct {
 	Held         *Pull      // whose answer is held back; nil without one
 	SucceededAt  *time.Time // end of the newest pull that was accepted or unchanged; nil before the first
 	Listed       int        // resources that the source lists now
+	Pulls        []Pull     // those that ended and are stored, oldest first
 }
 
 // Pull is one reading of a source.
@@ -64,6 +66,7 @@ type Pull struct {
 	EndedAt   *time.Time
 	Outcome   string
 	Error     string
+	Status    *int // of the last response; nil if none came
 	Pages     int
 	Bytes     int64
 	SHA256    []byte // of all pages; nil if the pull failed
@@ -92,12 +95,12 @@ func (st *Store) Configure(ctx context.Context, list []Source) error {
 }
 
 // pullColumns are the columns of source_pulls in the order of Pull.scan.
-const pullColumns = `number, began_at, ended_at, coalesce(outcome, ''), coalesce(error, ''), pages, bytes, sha256,
-	coalesce(resources, 0), skipped`
+const pullColumns = `number, began_at, ended_at, coalesce(outcome, ''), coalesce(error, ''), status_code, pages,
+	bytes, sha256, coalesce(resources, 0), skipped`
 
 func (p *Pull) scan() []any {
-	return []any{&p.Number, &p.BeganAt, &p.EndedAt, &p.Outcome, &p.Error, &p.Pages, &p.Bytes, &p.SHA256,
-		&p.Resources, &p.Skipped}
+	return []any{&p.Number, &p.BeganAt, &p.EndedAt, &p.Outcome, &p.Error, &p.Status, &p.Pages, &p.Bytes,
+		&p.SHA256, &p.Resources, &p.Skipped}
 }
 
 // List reads all sources by name.
@@ -129,7 +132,7 @@ func List(ctx context.Context, q rows.Querier) ([]State, error) {
 	err = rows.Each(ctx, q, `SELECT source_id, `+pullColumns+` FROM source_pulls WHERE ended_at IS NOT NULL
 		ORDER BY source_id, number`, append([]any{&id}, p.scan()...), func() {
 		s, one := &list[by[id]], p
-		s.Last = &one
+		s.Last, s.Pulls = &one, append(s.Pulls, one)
 		if p.Outcome == Accepted || p.Outcome == Unchanged {
 			s.SucceededAt = one.EndedAt
 		}

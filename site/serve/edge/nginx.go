@@ -28,7 +28,7 @@ type Nginx struct {
 // plain matches a path of at least one segment that needs no decoding and has no segment with a leading dot.
 const plain = `(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+`
 
-// slug matches the slug of a service, category or network.
+// slug matches the slug of a service, category or network, and the name of a source.
 var slug = fmt.Sprintf(`[a-z0-9](?:[a-z0-9-]{0,%d}[a-z0-9])?`, site.MaxSlug-2)
 
 // segments maps the variable part of a path to the pattern of its values. Values with dots are left to serve, since
@@ -37,6 +37,7 @@ var segments = map[string]string{
 	"slug":        slug,
 	"category":    slug,
 	"network":     slug,
+	"source":      slug,
 	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, routes.MaxFacilitatorID-1),
 }
 

@@ -133,6 +133,9 @@ func (w *world) paths(t *testing.T, route *routes.Route) []string {
 		names = append(slices.Clone(w.index.Facilitators[:1]), "f.001", "nope", ".x", "UPPER", strings.Repeat("a", 65),
 			"a.json")
 	}
+	if name == "source" {
+		names = append(slices.Clone(w.index.Sources), "nope", "-x", "UPPER", "a.b")
+	}
 	if name == "category" || name == "network" {
 		names = []string{map[string]string{"category": "ai", "network": "bse"}[name], "odd-even", "nope", "-x", "AI",
 			"Ai", strings.Repeat("a", 81), "ai.b", "constructor"}

@@ -20,6 +20,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
+	listings "tollbook/site/postgres/sources"
 	"tollbook/site/routes"
 	"tollbook/site/serve"
 )
@@ -78,6 +79,9 @@ func newWorld(t *testing.T) *world {
 	if _, err := db.ImportFacilitators(t.Context(), facilitators); err != nil {
 		t.Fatal(err)
 	}
+	if err := addSource(t.Context(), db.Sources, "index"); err != nil {
+		t.Fatal(err)
+	}
 	w := &world{root: scratch(t), lines: map[string][]byte{}}
 	folder, err := output.OpenFolder(w.root)
 	if err != nil {
@@ -96,6 +100,36 @@ func newWorld(t *testing.T) *world {
 	}
 	w.serve(t)
 	return w
+}
+
+// addSource adds a public source that lists an endpoint of a service, and dropped another.
+func addSource(ctx context.Context, st *listings.Store, name string) error {
+	err := st.Configure(ctx, []listings.Source{{
+		Name: name, Kind: "x402-discovery", Address: "https://index.test/list",
+	}})
+	for _, paths := range [][]string{{"/q", "/old"}, {"/q"}} {
+		var list []listings.Resource
+		for _, path := range paths {
+			list = append(list, listings.Resource{Resource: "odd-0-00.test" + path, Method: "GET", Type: "http",
+				URL: "https://odd-0-00.test" + path})
+		}
+		var s listings.State
+		var pull int64
+		if err == nil {
+			s, err = st.Find(ctx, name)
+		}
+		if err == nil {
+			pull, err = st.Begin(ctx, s.ID, moment.Add(-time.Hour))
+		}
+		if err == nil {
+			err = st.Stage(ctx, s.ID, pull, list)
+		}
+		if err == nil {
+			_, err = st.Accept(ctx, s, pull, listings.Answer{EndedAt: moment.Add(-time.Hour), Pages: 1,
+				Resources: len(list), SHA256: []byte{1}}, moment)
+		}
+	}
+	return err
 }
 
 // copy returns a copy of the publication without the expanded tree, for tests that damage it.

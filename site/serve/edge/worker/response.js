@@ -70,7 +70,8 @@ function exists(index, q) {
   if (!q.slug) return true;
   const name = variable(q.route)[1];
   if (name === "category" || name === "network") return (index.pages[listKey(q)] ?? 0) > 0;
-  return (name === "facilitator" ? index.facilitatorSet : index.slugSet).has(q.slug);
+  const sets = { facilitator: index.facilitatorSet, source: index.sourceSet };
+  return (sets[name] ?? index.slugSet).has(q.slug);
 }
 
 // hasNoFile returns whether a request may have no file even without parameters.
@@ -124,6 +125,7 @@ async function indexOf(r, snap) {
     const index = JSON.parse(await readText(r, snap, TABLE.index));
     index.slugSet = new Set(index.slugs);
     index.facilitatorSet = new Set(index.facilitators ?? []);
+    index.sourceSet = new Set(index.sources ?? []);
     index.pages ??= {};
     return index;
   });
