@@ -132,13 +132,7 @@ func (c *Crawler) askSupported(ctx context.Context, base *url.URL, p *polls.Poll
 		detail(err)
 		return 0
 	}
-	p.Extensions = answer.Extensions
-	for _, k := range answer.Kinds {
-		p.Kinds = append(p.Kinds, polls.Kind{Version: k.Version, Scheme: k.Scheme, Network: k.Network, Asset: k.Asset})
-	}
-	for _, s := range answer.Signers {
-		p.Signers = append(p.Signers, polls.Signer{Networks: s.Networks, Address: s.Address, Origin: s.Origin})
-	}
+	p.Announce(answer)
 	return 0
 }
 

@@ -33,6 +33,6 @@ func (e *Renderer) matrixMarkdown() Asset {
 	key := bareKey(matrixRoute, "")
 	b := e.startMarkdown("Which facilitator settles what where", key)
 	markdown.WriteMatrix(b, &e.snapshot.Matrix, facilitator.SortKinds(e.snapshot.Matrix.Kinds),
-		e.address(bareKey("facilitator-matrix", "")), func(network string) string { return e.network(network).Label })
+		e.address(bareKey("facilitator-matrix", "")))
 	return Asset{markdown.Key(key), b.Bytes()}
 }

@@ -55,6 +55,9 @@ func New(t *testing.T, name, description string) *Directory {
 	if _, err := db.ImportFacilitators(t.Context(), sample.Facilitators(Moment)); err != nil {
 		t.Fatal(err)
 	}
+	if err := sample.WritePolls(t.Context(), db, Moment); err != nil {
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp("/dev/shm", "tollbook-sample-")
 	if err != nil {
 		dir = t.TempDir()

@@ -68,8 +68,13 @@ func checkSettled(t *testing.T, base string) {
 			"%d networks are measured, want 4, first Base with a share of authorisations that nobody known sent: %s",
 			measured, encoded(t, seen))
 	}
-	if len(report.CandidateSettlers) != 1 || *report.CandidateSettlers[0].PaymentCount < 100 {
-		t.Errorf("candidates %s, want the one account that no list names", encoded(t, report.CandidateSettlers))
+	if c := report.CandidateSettlers; len(c) != 1 || *c[0].PaymentCount < 100 ||
+		c[0].Evidence != site.EvidenceAnnouncedAndPayments || c[0].AnnouncedBy[0].FacilitatorID != "sample-turnpike" {
+		t.Errorf("candidates %s, want the one account that no list names", encoded(t, c))
+	}
+	matrix := decode[struct{ Data site.FacilitatorMatrix }](t, get(t, base+"/v1/facilitators/matrix").body).Data
+	if len(matrix.Facilitators) != 5 || len(matrix.Kinds) != 10 || len(matrix.Settled) < 4 {
+		t.Errorf("matrix %s, want the kinds of 5 facilitators and what they settled", encoded(t, matrix))
 	}
 	if report.Volume30d.SelfPayment.TxCount == 0 || report.Volume30d.SinglePayer.TxCount == 0 {
 		t.Errorf("volume %s, want some self-payment and some of a single payer", encoded(t, report.Volume30d))

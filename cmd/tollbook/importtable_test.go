@@ -261,7 +261,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/polls": {
-		ours:    []string{"site"},
+		ours:    []string{"site", "site/x402/supported"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/statement": {
@@ -410,9 +410,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site/postgres"},
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
+	"crawl/sample/authority": {},
 	"crawl/sample": {
-		ours: []string{"site", "site/change", "site/rail", "site/x402", "site/x402/address", "site/postgres",
-			"site/postgres/checks", "site/postgres/ledger", "site/postgres/load"},
+		ours: []string{"crawl/sample/authority", "site", "site/change", "site/rail", "site/x402", "site/x402/address",
+			"site/x402/supported", "site/postgres", "site/postgres/checks", "site/postgres/ledger",
+			"site/postgres/load", "site/postgres/polls"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",

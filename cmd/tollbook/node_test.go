@@ -33,19 +33,25 @@ const withoutPeers = "--legacy-peer-deps"
 // startNode runs a folder's server.mjs until the test ends, and decodes its first line into said.
 func startNode(t *testing.T, folder string, said any) {
 	t.Helper()
+	startNodeProgram(t, folder, "server.mjs", said)
+}
+
+// startNodeProgram is startNode for any program of a folder, with arguments.
+func startNodeProgram(t *testing.T, folder, name string, said any, args ...string) {
+	t.Helper()
 	modules := nodetest.Install(t, folder, withoutPeers)
 	dir := t.TempDir()
-	program, err := os.ReadFile(filepath.Join(folder, "server.mjs"))
+	program, err := os.ReadFile(filepath.Join(folder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "server.mjs"), program, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), program, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "server.mjs") // killed when the test ends
+	cmd := exec.CommandContext(t.Context(), "node", append([]string{name}, args...)...) // killed when the test ends
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -60,10 +66,10 @@ func startNode(t *testing.T, folder string, said any) {
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err != nil {
 		_ = cmd.Wait()
-		t.Fatalf("%s did not start: %v\n%s", folder, err, &stderr)
+		t.Fatalf("%s/%s did not start: %v\n%s", folder, name, err, &stderr)
 	}
 	if err := json.Unmarshal(line, said); err != nil {
-		t.Fatalf("%s says %q: %v", folder, line, err)
+		t.Fatalf("%s/%s says %q: %v", folder, name, line, err)
 	}
 }
 

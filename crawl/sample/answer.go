@@ -29,6 +29,9 @@ func answer(r request, now time.Time) reply {
 	slug, _ := slugOf(r.host)
 	s := bySlug(slug)
 	if s == nil {
+		if f := facilitatorByHost(slug); f != nil {
+			return f.answer(r)
+		}
 		return text(http.StatusNotFound, "no such sample service\n")
 	}
 	return s.answer(s.Behaviour, r, now)

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +26,13 @@ type facilitator struct {
 	Since, Moved int // days before the start, 0 for the default
 	Unlisted     bool
 
-	rails []rail // of Networks
+	Announces []string // kinds of payment that its API announces; none without an API
+	Also      string   // id of a facilitator whose accounts it announces, too
+	Health    bool
+	Down      int
+
+	rails     []rail // of Networks
+	announced []rail // of Announces
 }
 
 // facilitators is the list of all facilitators, in the order of the file.
@@ -52,6 +57,10 @@ func readFacilitators(text []byte) ([]*facilitator, error) {
 			}
 			f.rails = append(f.rails, r)
 		}
+		var err error
+		if f.announced, err = parseRails(f.Announces); err != nil {
+			return nil, fmt.Errorf("facilitator %s: %w", f.ID, err)
+		}
 		f.Accounts = max(f.Accounts, 1)
 	}
 	return file.Facilitator, nil
@@ -69,8 +78,10 @@ func Facilitators(start time.Time) []ledger.Facilitator {
 }
 
 func (f *facilitator) listing(start time.Time) ledger.Facilitator {
-	host := strings.TrimPrefix(f.ID, "sample-") + "." + Domain
-	l := ledger.Facilitator{ID: f.ID, Name: f.Name, WebsiteURL: "https://" + host + "/", UpstreamStatus: "merged"}
+	l := ledger.Facilitator{ID: f.ID, Name: f.Name, WebsiteURL: f.url() + "/", UpstreamStatus: "merged"}
+	if len(f.announced) > 0 {
+		l.FacilitatorURL = new(f.url())
+	}
 	for _, r := range f.rails {
 		for n := range f.Accounts {
 			add := func(of string, since *time.Time, deprecated bool) {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tollbook/crawl/sample/authority"
 )
 
 // Options are the settings of a World. The zero value is a world in real time without a log.
@@ -33,7 +35,7 @@ type Options struct {
 // chain. Several goroutines may use it.
 type World struct {
 	opts    Options
-	ca      *authority
+	ca      *authority.Authority
 	secure  net.Listener
 	plain   net.Listener
 	node    net.Listener
@@ -57,7 +59,7 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 	if opts.Pace == 0 {
 		opts.Pace = 1
 	}
-	ca, err := newAuthority()
+	ca, err := authority.New(Domain)
 	if err != nil {
 		return nil, fmt.Errorf("start the sample world: %w", err)
 	}
@@ -76,7 +78,7 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.serve(ctx, w.secure, http.HandlerFunc(w.answerSecure),
-		&tls.Config{GetCertificate: ca.certificate, MinVersion: tls.VersionTLS12})
+		&tls.Config{GetCertificate: w.certificate, MinVersion: tls.VersionTLS12})
 	w.serve(ctx, w.plain, http.HandlerFunc(w.answerPlain), nil)
 	if w.node != nil {
 		w.ledger = NewLedger(opts.Start)
@@ -143,10 +145,20 @@ func (w *World) Close() error {
 	return w.closed
 }
 
+// certificate returns the certificate for the name in a client's hello.
+func (w *World) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	slug, ok := slugOf(hello.ServerName)
+	s := bySlug(slug)
+	if !ok || s == nil && facilitatorByHost(slug) == nil {
+		return nil, fmt.Errorf("no certificate for %.80q", hello.ServerName)
+	}
+	return w.ca.Certificate(slug+"."+Domain, s != nil && behaviours[s.Behaviour].expired)
+}
+
 // RootCAs returns a pool with the world's own authority alone.
 func (w *World) RootCAs() *x509.CertPool {
 	pool := x509.NewCertPool()
-	pool.AddCert(w.ca.root)
+	pool.AddCert(w.ca.Root())
 	return pool
 }
 
@@ -162,12 +174,14 @@ func (w *World) Dial(ctx context.Context, network, addr string) (conn net.Conn, 
 		return nil, false, nil
 	}
 	s := bySlug(slug)
-	if s == nil {
+	if s == nil && facilitatorByHost(slug) == nil {
 		return nil, true, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	var target net.Listener
 	switch {
-	case behaviours[s.Behaviour].deaf, port == "443" && s.Plain:
+	case s == nil && port == "443":
+		target = w.secure
+	case s == nil, behaviours[s.Behaviour].deaf, port == "443" && s.Plain:
 	case port == "443":
 		target = w.secure
 	case port == "80":

@@ -183,7 +183,7 @@ func TestDial(t *testing.T) {
 func TestAuthorityIsForTheWorldAlone(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t)
-	leaf, err := w.ca.issue("example.com", false)
+	leaf, err := w.ca.Certificate("example.com", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestAuthorityIsForTheWorldAlone(t *testing.T) {
 	if _, err := cert.Verify(x509.VerifyOptions{DNSName: "example.com", Roots: w.RootCAs()}); err == nil {
 		t.Error("the authority is valid for example.com")
 	}
-	if _, err := w.ca.certificate(&tls.ClientHelloInfo{ServerName: "example.com"}); err == nil {
+	if _, err := w.certificate(&tls.ClientHelloInfo{ServerName: "example.com"}); err == nil {
 		t.Error("the authority issues a certificate for example.com")
 	}
 	conn, _, err := w.Dial(t.Context(), "tcp", "harborlight-search.sample.test:443")
@@ -213,11 +213,11 @@ func TestCertificatesAreReused(t *testing.T) {
 	t.Parallel()
 	w, _ := startWorld(t)
 	hello := &tls.ClientHelloInfo{ServerName: "harborlight-search.sample.test"}
-	a, err := w.ca.certificate(hello)
+	a, err := w.certificate(hello)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := w.ca.certificate(hello)
+	b, err := w.certificate(hello)
 	if err != nil {
 		t.Fatal(err)
 	}

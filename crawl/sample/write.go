@@ -71,12 +71,30 @@ func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, 
 		if _, err := db.ImportFacilitators(ctx, Facilitators(began)); err != nil {
 			return err
 		}
+		if err := WritePolls(ctx, db, began); err != nil {
+			return fmt.Errorf("write polls of sample facilitators: %w", err)
+		}
 		if err := writeSettled(ctx, db, world.Ledger()); err != nil {
 			return fmt.Errorf("write sample settlements: %w", err)
 		}
 		return nil
 	})
 	return g.Wait()
+}
+
+// WritePolls stores what facilitators answered before the sample world began, unless any poll is stored. A crash here
+// leaves fewer days.
+func WritePolls(ctx context.Context, db *postgres.DB, began time.Time) error {
+	stored, err := db.Polled(ctx, began)
+	if err != nil || len(stored.Facilitators) > 0 {
+		return err
+	}
+	for _, p := range Polls(began) {
+		if err := db.RecordPoll(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeSettled stores the settlements before the sample world began, once, as indexers would have committed them.

@@ -82,17 +82,25 @@ func NewMatrix(m *site.FacilitatorMatrix, network func(id string) Network, name 
 			body.More++
 			continue
 		}
-		row := MatrixKind{MatrixKind: k, On: network(k.NetworkCAIP2)}
+		row := MatrixKind{MatrixKind: k, On: named(network(k.NetworkCAIP2), k.NetworkName)}
 		row.Names, row.More = names(k.Facilitators)
 		body.Kinds = append(body.Kinds, row)
 	}
 	body.Networks = len(networks)
 	for _, t := range m.Settled[:min(len(m.Settled), maxRows)] {
-		row := MatrixToken{MatrixToken: t, On: network(t.NetworkCAIP2)}
+		row := MatrixToken{MatrixToken: t, On: named(network(t.NetworkCAIP2), t.NetworkName)}
 		row.Names, row.More = names(t.Facilitators)
 		body.Settled = append(body.Settled, row)
 	}
 	return body
+}
+
+// named returns a network with its name, which a network without a page may lack: no service asks to be paid there.
+func named(n Network, name string) Network {
+	if n.Key == "" && name != n.Title {
+		n.Label = name
+	}
+	return n
 }
 
 // SortKinds returns kinds in the order of the page: main networks first, then those of the most facilitators.

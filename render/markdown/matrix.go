@@ -13,9 +13,7 @@ import (
 const maxKinds = 100
 
 // WriteMatrix writes which facilitators were asked what they settle, and the first of the kinds that they announce.
-// network returns the name of a network.
-func WriteMatrix(b *bytes.Buffer, m *site.FacilitatorMatrix, kinds []site.MatrixKind, json string,
-	network func(id string) string) {
+func WriteMatrix(b *bytes.Buffer, m *site.FacilitatorMatrix, kinds []site.MatrixKind, json string) {
 	fmt.Fprintf(b, "\nThis page as JSON: %s\n\n## Facilitators\n\n| Facilitator | Newest poll | Uptime, 30 days | "+
 		"Median latency | Kinds |\n|---|---|---|---|---|\n", json)
 	for _, f := range m.Facilitators {
@@ -29,7 +27,7 @@ func WriteMatrix(b *bytes.Buffer, m *site.FacilitatorMatrix, kinds []site.Matrix
 		if k.AssetName != nil {
 			token = display.Markdown(display.Asset(*k.AssetName), display.MaxCode)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(network(k.NetworkCAIP2), display.MaxLine),
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(k.NetworkName, display.MaxLine),
 			display.Markdown(k.Scheme, display.MaxCode), token,
 			display.Markdown(strings.Join(k.Facilitators, ", "), display.MaxDescription))
 	}

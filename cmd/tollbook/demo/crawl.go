@@ -13,9 +13,12 @@ import (
 )
 
 const (
-	hostGap       = 20 * time.Millisecond // between two requests to a sample service
-	pollInterval  = 3 * time.Second       // of the sample chain, whose blocks are two seconds apart
-	confirmations = 2                     // fewer blocks than a reorganisation replaces, so that one is rolled back
+	hostGap      = 20 * time.Millisecond // between two requests to a sample service
+	pollInterval = 3 * time.Second       // of the sample chain, whose blocks are two seconds apart
+	// facilitatorEvery is the time from one poll of a facilitator to the next, less than crawl.PollsEvery: each look
+	// finds them due.
+	facilitatorEvery = 45 * time.Second
+	confirmations    = 2 // fewer blocks than a reorganisation replaces, so that one is rolled back
 )
 
 // probeOptions returns how sample services are reached: through the dialer of the sample world, with its certificates.
@@ -29,7 +32,7 @@ func (d *Demo) probeOptions(world *sample.World) probe.Options {
 // newCrawler returns a crawler of the sample services, which requests a build after each visit.
 func (d *Demo) newCrawler(world *sample.World) *crawl.Crawler {
 	return crawl.New(d.db.DB, crawl.Options{HostGap: hostGap, Hourly: -1, Logger: d.logger,
-		Changed: func([]postgres.Visit) { d.markChanged() }}, d.probeOptions(world))
+		FacilitatorEvery: facilitatorEvery, Changed: func([]postgres.Visit) { d.markChanged() }}, d.probeOptions(world))
 }
 
 // newIndexer returns a reader of the sample chain, which requests a build after each payment.

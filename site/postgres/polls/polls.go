@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tollbook/site/x402/supported"
 )
 
 // Documents that a facilitator is asked for.
@@ -99,6 +101,17 @@ type Kind struct {
 type Signer struct {
 	Networks, Address, Origin string
 	First, Last               time.Time // set by readers
+}
+
+// Announce sets what the answer to /supported announces.
+func (p *Poll) Announce(a supported.Answer) {
+	p.Extensions = a.Extensions
+	for _, k := range a.Kinds {
+		p.Kinds = append(p.Kinds, Kind{Version: k.Version, Scheme: k.Scheme, Network: k.Network, Asset: k.Asset})
+	}
+	for _, s := range a.Signers {
+		p.Signers = append(p.Signers, Signer{Networks: s.Networks, Address: s.Address, Origin: s.Origin})
+	}
 }
 
 // RecordPoll stores a poll in one transaction. A poll of another URL than before forgets what the former URL announced.

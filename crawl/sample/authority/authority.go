@@ -1,4 +1,6 @@
-package sample
+// Package authority issues the certificates of the sample world, in memory: no certificate outlives the process. It
+// must never know which hosts there are.
+package authority
 
 import (
 	"crypto/ecdsa"
@@ -13,17 +15,18 @@ import (
 	"time"
 )
 
-// authority issues the world's certificates. It exists in memory alone: no certificate outlives the process, and only
-// clients that got its root trust it.
-type authority struct {
+// Authority issues certificates for the names below one domain. Only clients that have its root trust it. Several
+// goroutines may use it.
+type Authority struct {
 	key  *ecdsa.PrivateKey
 	root *x509.Certificate
 
 	mu     sync.Mutex
-	leaves map[string]*tls.Certificate // by host name, for hosts of the cast
+	leaves map[string]*tls.Certificate // by host name
 }
 
-func newAuthority() (*authority, error) {
+// New returns an authority for the names below a domain.
+func New(domain string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make the authority's key: %w", err)
@@ -33,7 +36,7 @@ func newAuthority() (*authority, error) {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Tollbook sample world"},
 		NotBefore: from, NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
-		PermittedDNSDomainsCritical: true, PermittedDNSDomains: []string{Domain},
+		PermittedDNSDomainsCritical: true, PermittedDNSDomains: []string{domain},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -43,7 +46,7 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the authority's root: %w", err)
 	}
-	return &authority{key: key, root: root, leaves: map[string]*tls.Certificate{}}, nil
+	return &Authority{key: key, root: root, leaves: map[string]*tls.Certificate{}}, nil
 }
 
 // lifetime returns the validity of a certificate. It uses the machine's clock, as those who verify it do, not the
@@ -56,27 +59,25 @@ func lifetime(expired bool) (from, until time.Time) {
 	return now.AddDate(0, -1, 0), now.AddDate(10, 0, 0)
 }
 
-// certificate returns the certificate for the name in a client's hello.
-func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	slug, ok := slugOf(hello.ServerName)
-	s := bySlug(slug)
-	if !ok || s == nil {
-		return nil, fmt.Errorf("no certificate for %.80q", hello.ServerName)
-	}
+// Root returns the certificate that clients must trust.
+func (a *Authority) Root() *x509.Certificate { return a.root }
+
+// Certificate returns the certificate of a host, which is issued at its first use.
+func (a *Authority) Certificate(host string, expired bool) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if leaf := a.leaves[slug]; leaf != nil {
+	if leaf := a.leaves[host]; leaf != nil {
 		return leaf, nil
 	}
-	leaf, err := a.issue(slug+"."+Domain, behaviours[s.Behaviour].expired)
+	leaf, err := a.issue(host, expired)
 	if err != nil {
 		return nil, err
 	}
-	a.leaves[slug] = leaf
+	a.leaves[host] = leaf
 	return leaf, nil
 }
 
-func (a *authority) issue(host string, expired bool) (*tls.Certificate, error) {
+func (a *Authority) issue(host string, expired bool) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key for %s: %w", host, err)
