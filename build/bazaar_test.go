@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/build/buildtest"
 	"tollbook/cmd/nodetest"
 	"tollbook/output"
 	"tollbook/site/serve"
@@ -21,6 +22,7 @@ func TestBazaarClient(t *testing.T) {
 	t.Parallel()
 	modules := nodetest.Install(t, "../cmd/tollbook/testdata/sdk", "--legacy-peer-deps")
 	db := openSample(t)
+	buildtest.AddTools(t, db, moment)
 	dir := tempDir(t)
 	run(t, db, dir, options(moment.Add(time.Minute)))
 	source, err := output.OpenSource(dir, slog.New(slog.DiscardHandler))
@@ -48,8 +50,8 @@ func TestBazaarClient(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var report struct {
-		Resources, Filters, Searches, Results, Pages int
-		Errors, Wrong                                []string
+		Resources, Tools, Filters, Searches, Results, Pages int
+		Errors, Wrong                                       []string
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -59,7 +61,8 @@ func TestBazaarClient(t *testing.T) {
 	for _, wrong := range report.Wrong {
 		t.Error(wrong)
 	}
-	if report.Resources < 100 || report.Filters < 50 || report.Searches < 30 || report.Results < 10 {
+	if report.Tools != 12 || report.Resources < 100 || report.Filters < 50 || report.Searches < 30 ||
+		report.Results < 10 {
 		t.Errorf("too little was compared: %s", out)
 	}
 	want := []string{

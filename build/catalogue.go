@@ -17,19 +17,34 @@ const (
 )
 
 // catalogue is the list /discovery/resources: each active endpoint with a price, in the order of services. A service
-// whose recipient keeps changing is left out, because the list would name a former one. Files are written as soon as
-// they are full, because all rows together would take much memory.
+// whose recipient keeps changing is left out, because the list would name a former one.
 type catalogue struct {
+	counted map[int]bool // places of the services in the list
+	lists   []*typeList  // one for each of site.CatalogueTypes
+}
+
+// typeList is the list of the resources of one type. Files are written as soon as they are full, because all rows
+// together would take much memory.
+type typeList struct {
+	kind    string        // of site.CatalogueTypes
 	total   int           // rows of the list
-	counted map[int]bool  // places of the services in the list
 	file    int           // number of the next file
 	rows    [][]byte      // of the next file
 	columns columnBuffers // of site.CatalogueColumns, and the place of each row's service
-	add     addFunc
+}
+
+// catalogueRow is a row of the list of a type.
+type catalogueRow struct {
+	list int // place of the type in site.CatalogueTypes
+	encodedRow
 }
 
 func newCatalogue() *catalogue {
-	return &catalogue{counted: map[int]bool{}, columns: make(columnBuffers, len(site.CatalogueColumns)+1)}
+	c := &catalogue{counted: map[int]bool{}}
+	for _, kind := range site.CatalogueTypes {
+		c.lists = append(c.lists, &typeList{kind: kind, columns: make(columnBuffers, len(site.CatalogueColumns)+1)})
+	}
+	return c
 }
 
 // count counts the rows of the service at a place. All services must be counted before the first is added.
@@ -37,22 +52,37 @@ func (c *catalogue) count(place int, endpoints []site.Endpoint) {
 	c.counted[place] = true
 	for i := range endpoints {
 		if isInCatalogue(&endpoints[i]) {
-			c.total++
+			c.lists[catalogueType(&endpoints[i])].total++
 		}
 	}
 }
 
-// isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express, and is no tool of
-// an MCP server: all resources of the list are of type http.
-func isInCatalogue(e *site.Endpoint) bool {
-	return slices.ContainsFunc(e.X402Pricing(), hasNetworkID) && !strings.Contains(e.Path, "#")
+// setTotals sets the number of rows of each list. The list of MCP tools is left out if it has none.
+func (c *catalogue) setTotals(totals map[string]int) {
+	for i, l := range c.lists {
+		if i == 0 || l.total > 0 {
+			totals[l.query().ListKey()] = l.total
+		}
+	}
+}
+
+// isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express.
+func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.X402Pricing(), hasNetworkID) }
+
+// catalogueType returns the place of an endpoint's type in site.CatalogueTypes: a path with a fragment is that of a
+// tool of an MCP server.
+func catalogueType(e *site.Endpoint) int {
+	if strings.Contains(e.Path, "#") {
+		return slices.Index(site.CatalogueTypes, site.CatalogueMCP)
+	}
+	return slices.Index(site.CatalogueTypes, site.CatalogueHTTP)
 }
 
 // hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
 func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
 // rowsOf returns the rows of the service at a place, none if they were not counted. It may be called concurrently.
-func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []encodedRow, err error) {
+func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []catalogueRow, err error) {
 	if !c.counted[place] {
 		return nil, nil
 	}
@@ -64,7 +94,7 @@ func (c *catalogue) rowsOf(place int, l *site.Listing) (rows []encodedRow, err e
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
+		rows = append(rows, catalogueRow{catalogueType(&l.Detail.Endpoints[i]), row})
 	}
 	return rows, nil
 }
@@ -85,11 +115,12 @@ func encodeCatalogueRow(item site.CatalogueItem, place int) (r encodedRow, err e
 }
 
 // addRows adds the rows of a service. Services must be added in the order of slugs.
-func (c *catalogue) addRows(rows []encodedRow) error {
+func (c *catalogue) addRows(rows []catalogueRow, add addFunc) error {
 	for _, r := range rows {
-		c.columns.addValues(r.values)
-		if c.rows = append(c.rows, r.row); len(c.rows) == site.MaxPageSize {
-			if err := c.writeFile(); err != nil {
+		l := c.lists[r.list]
+		l.columns.addValues(r.values)
+		if l.rows = append(l.rows, r.row); len(l.rows) == site.MaxPageSize {
+			if err := l.writeFile(add); err != nil {
 				return err
 			}
 		}
@@ -97,47 +128,59 @@ func (c *catalogue) addRows(rows []encodedRow) error {
 	return nil
 }
 
-// end writes the last file and all columns. An empty catalogue has one file.
-func (c *catalogue) end() error {
-	if len(c.rows) > 0 || c.file == 0 {
-		if err := c.writeFile(); err != nil {
-			return err
+// end writes the last file of each list, and all columns. An empty catalogue has one file.
+func (c *catalogue) end(add addFunc) error {
+	all := make(columnBuffers, len(site.CatalogueColumns)+1)
+	for i, l := range c.lists {
+		if len(l.rows) > 0 || i == 0 && l.file == 0 {
+			if err := l.writeFile(add); err != nil {
+				return err
+			}
+		}
+		if l.total > 0 {
+			all.addValues(l.columns)
 		}
 	}
 	for i := range site.CatalogueColumns {
-		if err := c.columns.write(i, routes.CatalogueColumnKey(site.CatalogueColumns[i].Name), c.add); err != nil {
+		if err := all.write(i, routes.CatalogueColumnKey(site.CatalogueColumns[i].Name), add); err != nil {
 			return err
 		}
 	}
-	return c.columns.write(len(site.CatalogueColumns), routes.CatalogueServicesFile, c.add)
+	return all.write(len(site.CatalogueColumns), routes.CatalogueServicesFile, add)
 }
 
-// writeFile writes the next file. The first rows are also the window without parameters.
-func (c *catalogue) writeFile() error {
-	q := bare("discovery", "")
-	windows := []routes.Query{q.WindowFile(c.file)}
-	if c.file == 0 {
+// query returns the request for the list.
+func (l *typeList) query() routes.Query { return bare("discovery", "").With("type", l.kind) }
+
+// writeFile writes the next file. The first rows of the default type are also the window without parameters.
+func (l *typeList) writeFile(add addFunc) error {
+	windows := []routes.Query{l.query().WindowFile(l.file)}
+	if q := bare("discovery", ""); l.file == 0 && q.Text("type") == l.kind {
 		windows = append(windows, q)
 	}
 	for _, w := range windows {
 		_, limit := w.Window()
-		rows := c.rows[:min(limit, len(c.rows))]
-		if err := addList(w.Key(), w.Route.Framing, rows, routes.WindowMeta(w, c.total), c.add); err != nil {
+		rows := l.rows[:min(limit, len(l.rows))]
+		if err := addList(w.Key(), w.Route.Framing, rows, routes.WindowMeta(w, l.total), add); err != nil {
 			return err
 		}
 	}
-	c.file, c.rows = c.file+1, c.rows[:0]
+	l.file, l.rows = l.file+1, l.rows[:0]
 	return nil
 }
 
 // newCatalogueItem returns the row of an endpoint with the prices that version 2 of the protocol can express.
 func newCatalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.CatalogueItem {
+	input := site.CatalogueInput{Type: site.CatalogueTypes[catalogueType(e)], Method: e.Method}
+	path, tool, isTool := strings.Cut(e.Path, "#")
+	if isTool {
+		input.Method, input.ToolName = "", tool
+	}
 	item := site.CatalogueItem{
-		Resource: l.Detail.BaseURL + e.Path, Type: "http", X402Version: 2, Accepts: []site.CatalogueAccept{},
+		Resource: l.Detail.BaseURL + path, Type: input.Type, X402Version: 2, Accepts: []site.CatalogueAccept{},
 		LastUpdated: e.LastSeenAt,
 		ServiceName: catalogueText(l.Detail.Name), Tags: []string{},
-		Extensions: site.CatalogueExtensions{Bazaar: site.CatalogueBazaar{
-			Info: site.CatalogueInfo{Input: site.CatalogueInput{Type: "http", Method: e.Method}}}},
+		Extensions: site.CatalogueExtensions{Bazaar: site.CatalogueBazaar{Info: site.CatalogueInfo{Input: input}}},
 	}
 	if e.Description != nil {
 		item.Description = *e.Description

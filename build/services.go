@@ -48,7 +48,7 @@ type job struct {
 	place   int // of the service in the snapshot
 	files   []file
 	listing site.Listing
-	rows    []encodedRow // of the catalogue
+	rows    []catalogueRow
 	row     encodedService
 	digest  string // of the inputs of the rendered files; "" if the build has no Program
 	copied  bool   // the rendered files were copied from the previous snapshot
@@ -167,7 +167,7 @@ func (s *services) add(j *job) error {
 		}
 	}
 	s.previous.record(j)
-	if err := s.catalogue.addRows(j.rows); err != nil {
+	if err := s.catalogue.addRows(j.rows, s.to.Add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
 	if err := s.rows.addRow(j.row); err != nil {

@@ -119,8 +119,7 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 // writeServices writes the files of services, their rows and the catalogue, and collects the rows of look-ups. It
 // counts each service's log of changes in totals.
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
-	w.catalogue.add = to.Add
-	totals[bare("discovery", "").ListKey()] = w.catalogue.total
+	w.catalogue.setTotals(totals)
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
@@ -132,7 +131,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 	if err := s.rows.end(); err != nil {
 		return fmt.Errorf("write columns: %w", err)
 	}
-	if err := w.catalogue.end(); err != nil {
+	if err := w.catalogue.end(to.Add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
 	return nil

@@ -2,8 +2,8 @@ package site
 
 import "tollbook/site/encode"
 
-// The rows of the catalogue are stored in files of MaxPageSize rows. A column of the catalogue is {"data":[…]} with one
-// value per row of these files.
+// The rows of the catalogue are stored in files of MaxPageSize rows, those of each type in files of their own. A column
+// of the catalogue is {"data":[…]} with one value per row, those of each type in the order of CatalogueTypes.
 
 // CatalogueSearch is the framing of /discovery/search. Its results are always complete.
 var CatalogueSearch = encode.Framing{Lead: `"x402Version":2,"partialResults":false,`, Rows: "resources",

@@ -16,11 +16,20 @@ type CataloguePagination struct {
 	Total  int `json:"total"`
 }
 
+// Types of the resources of the catalogue.
+const (
+	CatalogueHTTP = "http"
+	CatalogueMCP  = "mcp" // tools of MCP servers
+)
+
+// CatalogueTypes lists them. The columns of the catalogue contain the rows of each type in this order.
+var CatalogueTypes = []string{CatalogueHTTP, CatalogueMCP}
+
 // CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its field names are those
 // of the x402 bazaar extension; texts of services are shortened to the bazaar's limits.
 type CatalogueItem struct {
 	Resource    string              `json:"resource"`
-	Type        string              `json:"type"` // "http"
+	Type        string              `json:"type"` // of CatalogueTypes
 	X402Version int                 `json:"x402Version"`
 	Accepts     []CatalogueAccept   `json:"accepts"`
 	LastUpdated Time                `json:"lastUpdated"` // last usable 402
@@ -41,7 +50,8 @@ type CatalogueAccept struct {
 	Extra             json.RawMessage `json:"extra,omitempty"`
 }
 
-// CatalogueExtensions contains the HTTP method, which version 2 of x402 keeps in the bazaar extension.
+// CatalogueExtensions contains the HTTP method or the name of the MCP tool, which version 2 of x402 keeps in the bazaar
+// extension.
 type CatalogueExtensions struct {
 	Bazaar CatalogueBazaar `json:"bazaar"`
 }
@@ -58,8 +68,9 @@ type CatalogueInfo struct {
 
 // CatalogueInput is the request.
 type CatalogueInput struct {
-	Type   string `json:"type"` // "http"
-	Method string `json:"method"`
+	Type     string `json:"type"`               // of CatalogueTypes
+	Method   string `json:"method,omitempty"`   // of type http
+	ToolName string `json:"toolName,omitempty"` // of type mcp
 }
 
 // AddressLookup is the data of /v1/lookup/url/<hash>.json: what the directory knows about the endpoints at a URL. The

@@ -263,32 +263,42 @@ func figureRecipient(r *snapshot.Report, row snapshot.Node, normal string, place
 	}
 }
 
-// recomputeCatalogue computes the list of paid endpoints in the format of a facilitator's catalogue.
+// recomputeCatalogue computes the lists of paid endpoints and of paid MCP tools in the format of a facilitator's
+// catalogue.
 func recomputeCatalogue(d *directory, r *snapshot.Report) {
-	var rows []any
+	rows := map[string][]any{} // by type
 	for _, s := range d.services {
 		if isUnstable(d, s) {
 			continue // the recipient that is named now may not be the service's
 		}
 		for _, e := range s.detail.Get("endpoints").Items() {
 			if accepts := newAccepts(e); len(accepts) > 0 && !isUnstable(d, s) {
-				rows = append(rows, map[string]any{
-					"resource": s.detail.Get("base_url").Text() + e.Get("path").Text(), "type": "http",
-					"x402Version": 2,
-					"accepts":     accepts, "lastUpdated": e.Get("last_seen_at").Value,
+				path, tool, isTool := strings.Cut(e.Get("path").Text(), "#")
+				kind, input := "http", map[string]any{"type": "http", "method": e.Get("method").Value}
+				if isTool {
+					kind, input = "mcp", map[string]any{"type": "mcp", "toolName": tool}
+				}
+				rows[kind] = append(rows[kind], map[string]any{
+					"resource": s.detail.Get("base_url").Text() + path, "type": kind, "x402Version": 2,
+					"accepts": accepts, "lastUpdated": e.Get("last_seen_at").Value,
 					"description": e.Get("description").Text(),
 					"serviceName": catalogueText(s.detail.Get("name").Text()),
 					"tags":        []string{catalogueText(s.detail.Get("category").Text())},
-					"method":      e.Get("method").Value,
+					"input":       input,
 				})
 			}
 		}
 	}
-	r.Figure(listRule, d.snap.JSON("v1/index.json").At("lists", "discovery/resources/type=http"), len(rows))
+	for _, kind := range []string{"http", "mcp"} {
+		if kind == "http" || len(rows[kind]) > 0 {
+			r.Figure(listRule, d.snap.JSON("v1/index.json").At("lists", "discovery/resources/type="+kind),
+				len(rows[kind]))
+		}
+	}
 	files := d.snap.Files("discovery/resources", ".json")
 	for _, name := range files {
 		offset, _ := strconv.Atoi(parameters(name)["offset"])
-		figureCatalogue(r, d.snap.JSON(name), rows, offset)
+		figureCatalogue(r, d.snap.JSON(name), rows[cmp.Or(parameters(name)["type"], "http")], offset)
 	}
 }
 
@@ -332,7 +342,7 @@ func figureCatalogue(r *snapshot.Report, file snapshot.Node, rows []any, offset 
 			r.Figure(listRule, item.Get(name), row[name])
 		}
 		input := item.At("extensions", "bazaar", "info", "input")
-		r.Figure(listRule, input, map[string]any{"type": "http", "method": row["method"]})
+		r.Figure(listRule, input, row["input"])
 		accepts := row["accepts"].([]any)
 		for k, accept := range item.Get("accepts").Items() {
 			for name, value := range accepts[min(k, len(accepts)-1)].(map[string]any) {

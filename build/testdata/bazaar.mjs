@@ -5,9 +5,9 @@ import { withBazaar } from "@x402/extensions/bazaar";
 
 const url = process.argv[2];
 const { listResources, search } = withBazaar(new HTTPFacilitatorClient({ url })).extensions.bazaar;
-const said = { resources: 0, filters: 0, searches: 0, results: 0, pages: 0, errors: [], wrong: [] };
+const said = { resources: 0, tools: 0, filters: 0, searches: 0, results: 0, pages: 0, errors: [], wrong: [] };
 
-const id = (r) => `${r.resource} ${r.extensions.bazaar.info.input.method}`;
+const id = (r) => `${r.type} ${r.resource} ${JSON.stringify(r.extensions.bazaar.info.input)}`;
 const compare = (what, want, got) => {
   const [a, b] = [want.map(id), got.map(id)];
   if (JSON.stringify(a) !== JSON.stringify(b)) said.wrong.push(`${what}: ${b.length} resources, want ${a.length}`);
@@ -50,11 +50,14 @@ const passes = (f) => (r) =>
       (f.network === undefined || a.network === f.network),
   );
 
-const all = await list({}, 100);
+const tools = await list({ type: "mcp" }, 100);
+const all = [...(await list({}, 100)), ...tools];
 said.resources = all.length;
+said.tools = tools.length;
 const filters = new Map();
 const add = (f) => filters.set(JSON.stringify(f), f);
-for (const f of [{ type: "http" }, { type: "mcp" }, { extensions: "bazaar" }, { extensions: "sign-in-with-x" },
+for (const f of [{ type: "http" }, { type: "mcp" }, { type: "mcp", scheme: "exact" },
+  { type: "mcp", network: "eip155:137" }, { extensions: "bazaar" }, { extensions: "sign-in-with-x" },
   { payTo: "0x0000000000000000000000000000000000000001" }, { scheme: "EXACT" }, { network: "base" }]) add(f);
 for (const r of all) {
   for (const a of r.accepts) {
@@ -73,12 +76,12 @@ for (const f of filters.values()) {
 // Each search is walked in pages of different sizes, and with filters.
 const words = ["weather", "speech to text", "price of a token", "transcripton", "nothing that anybody sells, zzzz", "", "!?"];
 for (const query of words) {
-  const whole = await walk({ query }, 100);
+  const whole = [...(await walk({ query }, 100)), ...(await walk({ query, type: "mcp" }, 100))];
   const places = whole.map((r) => all.findIndex((o) => id(o) === id(r)));
   if (places.includes(-1) || new Set(places).size !== places.length) said.wrong.push(`${query}: a resource twice or unknown`);
   if (query === "") compare("search without words", all, whole);
   said.results += query === "" ? 0 : whole.length;
-  compare(`search ${query} by 3`, whole, await walk({ query }, 3));
+  compare(`search ${query} by 3`, whole.filter(passes({})), await walk({ query }, 3));
   for (const f of [...filters.values()].filter((f, i) => i % 9 === 0 || f.type === "mcp")) {
     compare(`search ${query} ${JSON.stringify(f)}`, whole.filter(passes(f)), await walk({ query, ...f }, 5));
     said.searches++;

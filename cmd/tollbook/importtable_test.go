@@ -649,7 +649,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/minio/minio-go/v7", "golang.org/x/sys", "golang.org/x/sync"},
 	},
 	"build/buildtest": {
-		ours: []string{"build", "crawl/sample", "output", "render", "site/postgres", "site/postgres/load",
+		ours: []string{"build", "crawl/sample", "output", "render", "site/postgres", "site/postgres/checks",
+			"site/postgres/load",
 			"site/postgres/postgrestest", "site/serve"},
 	},
 	"output/outputtest": {ours: []string{"site/testgate"}, modules: []string{"github.com/minio/minio-go/v7"}},

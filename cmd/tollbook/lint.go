@@ -65,18 +65,23 @@ that a strict client would have refused. It needs no database and stores nothing
 A URL that is paid by GET gets one HEAD request more, because many sellers serve that without payment by mistake.
 Lint does not compare prices with an OpenAPI document; a crawl does.
 
+If the URL is that of an MCP server, lint lists its tools, asks those that the list names as paid for their price, and
+checks each answer. It calls no other tool, and none that may destroy something. URL#TOOL checks one tool.
+
 Replace parameters in a path such as /users/{id} with values. A URL on a private network is refused unless
 --crawl-allow-private names its host. Unlike a crawl, lint needs no --crawl-contact, because it asks once, for you.
 
 With --json the report is one object: url, verdict, class, reason, method, status, final_url, redirects, grade,
 passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
-defects, protocols, grade_reason and rails (the checks of other protocols over which the response makes offers; they
-give the grade where there are no terms of x402). Fields may be added, never renamed. Unknown values are null.
+defects, protocols, grade_reason, rails (the checks of other protocols over which the response makes offers; they
+give the grade where there are no terms of x402) and tools (of an MCP server: name, paid, destructive, and the report
+of each that was called). Fields may be added, never renamed. Unknown values are null.
 
 EXIT STATUS
 
 0 if all 14 checks pass. 1 if one fails. 2 if there was nothing to check: no response, a URL that is refused, a
-response that is no 402 (or 412) of the service itself; and for an error in the command line.`,
+response that is no 402 (or 412) of the service itself, an MCP server no tool of which asks for payment; and for an
+error in the command line.`,
 		Example: `  tollbook lint https://api.acme.example/quote
 
   In a pipeline, with a server on the same machine. Without TLS, transport_https fails, so jq ignores that check:
@@ -106,11 +111,18 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: o.userAgent(), Pace: o.pace})
 	defer p.Close()
 	address = redact.User(address) // which is refused all the same
-	result := p.Probe(ctx, probe.Target{URL: address, Method: o.Method})
+	session := &probe.Session{}    // if the URL names a tool
+	result := p.Probe(ctx, probe.Target{URL: address, Method: o.Method, Session: session})
+	p.EndSession(ctx, session)
+	var tools []probe.ToolResult
+	if result.SuggestsMCP() && o.pace(ctx, "") == nil {
+		tools, _ = p.ProbeTools(ctx, address, lint.MaxTools) // an error means that it is no MCP server
+	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)
 	}
 	report := lint.New(address, result, o.headFree(ctx, p, result))
+	report.AddTools(tools)
 	if o.JSON {
 		line, err := encode.Line(report)
 		var b bytes.Buffer
@@ -126,12 +138,14 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	} else if _, err := io.WriteString(stdout, report.Text()); err != nil {
 		return fmt.Errorf("print report: %w", err)
 	}
-	switch failed := len(report.Failed()); {
-	case report.Passed == nil:
-		return fmt.Errorf("%s %w: %s", address, errUnread, report.Reason)
-	case failed > 0:
-		_, total := report.Counts()
-		return fmt.Errorf("%s fails %d of %d checks", address, failed, total)
+	for _, r := range report.Judged() {
+		switch failed := len(r.Failed()); {
+		case r.Passed == nil:
+			return fmt.Errorf("%s %w: %s", r.URL, errUnread, r.Reason)
+		case failed > 0:
+			_, total := r.Counts()
+			return fmt.Errorf("%s fails %d of %d checks", r.URL, failed, total)
+		}
 	}
 	return nil
 }

@@ -89,15 +89,24 @@ var (
 	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
 )
 
-// figuresOfUp returns the metrics of a running directory that visits a service, reads a chain and serves a snapshot.
+// figuresOfUp returns the metrics of a running directory that visits a service, asks a facilitator, reads a chain and
+// serves a snapshot.
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/supported" {
+			fmt.Fprint(w, `{"kinds": [{"x402Version": 2, "scheme": "exact", "network": "eip155:8453"}]}`)
+			return
+		}
 		w.WriteHeader(http.StatusPaymentRequired)
 	}))
 	t.Cleanup(service.Close)
 	dir := t.TempDir()
+	facilitators := filepath.Join(dir, "facilitators.json")
+	write(t, facilitators, fmt.Sprintf(`{"facilitators": [{"id": "acme", "name": "Acme", "upstream_status": "merged",
+		"facilitator_url": %q}]}`, service.URL))
+	ran(t, n.env, "facilitators", "import", facilitators)
 	list := filepath.Join(dir, "services.toml")
 	write(t, list,
 		fmt.Sprintf(
@@ -118,6 +127,7 @@ func figuresOfUp(t *testing.T) string {
 	a := until(t, figures, "figures of everything", func(a answer) bool {
 		for _, begin := range []string{"tollbook_index_lag_seconds{", "tollbook_http_requests_total{route=\"services\"",
 			"tollbook_jobs_done_total{kind=\"visit\"}",
+			"tollbook_facilitator_last_answer_timestamp_seconds{facilitator=\"acme\"}",
 			"tollbook_step_last_success_timestamp_seconds{step=\"build\"}", "tollbook_visit_overdue_seconds ",
 			"tollbook_snapshot_age_seconds "} {
 			if !strings.Contains(a.body, "\n"+begin) {

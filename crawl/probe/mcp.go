@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,6 +61,43 @@ var headerText = regexp.MustCompile(`^[!-~]{1,1000}$`)
 // ListTools returns the tools of the MCP server at an address, at most maxTools. It calls none. The error says why the
 // server has no list.
 func (p *Prober) ListTools(ctx context.Context, address string) ([]Tool, error) {
+	s, err := p.openSession(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	p.EndSession(ctx, s)
+	return s.tools, nil
+}
+
+// ToolResult is a tool with the result of its probe, nil if it was not called.
+type ToolResult struct {
+	Tool   Tool
+	Result *Result
+}
+
+// ProbeTools returns the tools of the MCP server at an address. It asks those that the list names as paid for their
+// price, without payment, at most limit of them. The error says why the server has no list.
+func (p *Prober) ProbeTools(ctx context.Context, address string, limit int) ([]ToolResult, error) {
+	s, err := p.openSession(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer p.EndSession(ctx, s)
+	var list []ToolResult
+	called := 0
+	for _, tool := range s.tools {
+		t := ToolResult{Tool: tool}
+		if tool.Paid && !tool.Destructive && called < limit && ctx.Err() == nil {
+			called++
+			t.Result = new(p.Probe(ctx, Target{URL: address + "#" + tool.Name, Session: s}))
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// openSession begins a session with the MCP server at an address and reads its list of tools.
+func (p *Prober) openSession(ctx context.Context, address string) (*Session, error) {
 	u, err := url.Parse(address)
 	if err == nil {
 		u, err = p.guard.canonical(u)
@@ -69,11 +107,21 @@ func (p *Prober) ListTools(ctx context.Context, address string) ([]Tool, error) 
 	}
 	s := &Session{}
 	p.begin(ctx, s, u)
-	p.EndSession(ctx, s)
 	if s.failure != nil {
+		p.EndSession(ctx, s)
 		return nil, fmt.Errorf("list tools of %s: %s", u, s.failure.reason)
 	}
-	return s.tools, nil
+	return s, nil
+}
+
+// SuggestsMCP reports whether the URL that was probed may be that of an MCP server: its path ends in /mcp, or it
+// answers in JSON-RPC, and it does not ask for payment itself.
+func (r Result) SuggestsMCP() bool {
+	if r.Status == 0 || r.Verdict == Paid || r.Verdict == Broken || x402.ToolOf(r.FinalURL) != "" {
+		return false
+	}
+	u, err := url.Parse(r.FinalURL)
+	return err == nil && path.Base(u.Path) == "mcp" || isRPC(r.Answer)
 }
 
 // EndSession tells the server that a session has ended, if there is one. The answer does not matter.

@@ -9,7 +9,8 @@ import (
 
 const catalogueColumns = "discovery/columns/"
 
-// CatalogueServicesFile is the key of the column with the place of each row's service in Index.Slugs, which ascends.
+// CatalogueServicesFile is the key of the column with the place of each row's service in Index.Slugs, which ascends
+// within a type.
 const CatalogueServicesFile = "discovery/services.json"
 
 // CatalogueColumnKey returns the key of a column of the catalogue.
@@ -36,8 +37,8 @@ func catalogueFilters() []Param {
 		"Only resources with a payment option for this recipient; case matters unless the address starts with 0x")
 	payTo.Max = maxRecipient
 	return []Param{
-		{Name: "type", Kind: KindChoice, Filter: true, Values: []string{"http", "mcp"}, Default: "http",
-			About: "Only resources of this kind; all listed resources are http"},
+		{Name: "type", Kind: KindChoice, Filter: true, Values: site.CatalogueTypes, Default: site.CatalogueHTTP,
+			About: "Only resources of this kind: HTTP endpoints, or tools of MCP servers"},
 		payTo,
 		filter("scheme", KindText, "scheme", accepts,
 			"Only resources with a payment option of this scheme; one option must match payTo, scheme and network"),
@@ -45,6 +46,19 @@ func catalogueFilters() []Param {
 			"Only resources with a payment option on the network with this CAIP-2 id"),
 		filter("extensions", KindText, "extensions", "", "Only resources that have the extension with this key"),
 	}
+}
+
+// CatalogueSpan returns where the columns of the catalogue contain the rows of a type, and the number of their values.
+func (i *Index) CatalogueSpan(kind string) (from, to, total int) {
+	list := Query{Route: ByName("discovery")}
+	for _, other := range site.CatalogueTypes {
+		rows := i.Lists[list.With("type", other).ListKey()]
+		if other == kind {
+			from, to = total, total+rows
+		}
+		total += rows
+	}
+	return from, to, total
 }
 
 // Unfiltered returns q without the filters that name a column.

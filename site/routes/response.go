@@ -111,10 +111,11 @@ var Files = []File{
 		"Status of a service in the format of shields.io endpoint badges; badge.svg in the same folder is the " +
 			"picture."},
 	{"catalogue-services", "/" + CatalogueServicesFile, site.One[[]int]{},
-		"The service of each row of the catalogue, as its place in the slugs of the index."},
+		"The service of each row of the catalogue, those of type http before those of type mcp, as its place in the " +
+			"slugs of the index."},
 	{"catalogue-column", "/" + catalogueColumns + "{column}.json", site.One[[][]string]{},
-		"One member of all rows of the catalogue, in their order. The parameters in " + TableFile + " name the " +
-			"column that they compare."},
+		"One member of all rows of the catalogue, those of type http before those of type mcp. The parameters in " +
+			TableFile + " name the column that they compare."},
 	{"lookup", "/" + LookupFile, LookupIndex{}, "Index of the look-up shards, with the number of rows in each."},
 	{"lookup-url-shard", "/v1/lookup/url/{shard}.json", site.Shard[site.AddressLookup]{},
 		"Look-ups of URLs whose hash starts with these two digits."},

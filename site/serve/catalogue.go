@@ -12,28 +12,36 @@ import (
 
 // catalogue returns a page of the rows of the catalogue that pass q's filters.
 func (h *handler) catalogue(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
-	all := q.Unfiltered()
-	total := index.Lists[all.ListKey()]
-	places, err := h.cataloguePlaces(snap, q, total)
+	places, err := h.cataloguePlaces(snap, q, index)
 	if err != nil {
 		return nil, err
 	}
 	offset, limit := q.Window()
 	from := min(offset, len(places))
-	rows, err := h.catalogueRows(snap, all, places[from:min(from+limit, len(places))])
+	rows, err := h.catalogueRows(snap, q.Unfiltered(), places[from:min(from+limit, len(places))])
 	if err != nil {
 		return nil, err
 	}
 	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, len(places)), len(places))
 }
 
-// cataloguePlaces returns the places of the rows that pass q's filters, of a catalogue of total rows. There are no
-// columns of a type without rows.
-func (h *handler) cataloguePlaces(snap *output.Snapshot, q routes.Query, total int) ([]int32, error) {
-	if total == 0 {
+// cataloguePlaces returns the places of the rows that pass q's filters, in the list of q's type.
+func (h *handler) cataloguePlaces(snap *output.Snapshot, q routes.Query, index *routes.Index) ([]int32, error) {
+	from, to, total := index.CatalogueSpan(q.Text("type"))
+	if from == to {
 		return nil, nil
 	}
-	return columns.Select(q, total, h.catalogueReader(snap, total))
+	all, err := columns.Select(q, total, h.catalogueReader(snap, total))
+	if err != nil {
+		return nil, err
+	}
+	var places []int32
+	for _, place := range all {
+		if at := int(place); at >= from && at < to {
+			places = append(places, place-int32(from))
+		}
+	}
+	return places, nil
 }
 
 // catalogueReader returns a reader of the columns of a catalogue of n rows.

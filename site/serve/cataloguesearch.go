@@ -16,14 +16,13 @@ import (
 func (h *handler) catalogueSearch(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
 	s := &catalogueRanking{handler: h, snap: snap, index: index,
 		all: routes.Query{Route: routes.ByName("discovery")}.With("type", q.Text("type"))}
-	total := index.Lists[s.all.ListKey()]
-	places, err := h.cataloguePlaces(snap, q, total)
+	places, err := h.cataloguePlaces(snap, q, index)
 	if err != nil {
 		return nil, err
 	}
 	groups := [][]int32{places}
-	if text := q.Text("query"); text != "" && total > 0 {
-		if groups, err = s.rank(places, text, total); err != nil {
+	if from, to, total := index.CatalogueSpan(q.Text("type")); q.Text("query") != "" && from < to {
+		if groups, err = s.rank(places, q.Text("query"), from, total); err != nil {
 			return nil, err
 		}
 	}
@@ -49,8 +48,9 @@ type catalogueRanking struct {
 	match   *search.Result // nil without a text
 }
 
-// rank returns the places of the services that match a text, the best service first.
-func (s *catalogueRanking) rank(places []int32, text string, total int) ([][]int32, error) {
+// rank returns the places of the rows of each service that matches a text, the best service first. The columns have
+// total values; from is the first of the list.
+func (s *catalogueRanking) rank(places []int32, text string, from, total int) ([][]int32, error) {
 	services, err := readJSON[site.One[[]int32]](s.handler, s.snap, routes.CatalogueServicesFile)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,8 @@ func (s *catalogueRanking) rank(places []int32, text string, total int) ([][]int
 	}
 	of := map[int32][]int32{} // places by service
 	for _, place := range places {
-		of[services.Data[place]] = append(of[services.Data[place]], place)
+		service := services.Data[from+int(place)]
+		of[service] = append(of[service], place)
 	}
 	groups := make([][]int32, 0, len(s.match.Hits))
 	for _, hit := range s.match.Hits {

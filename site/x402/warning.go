@@ -118,12 +118,16 @@ func (e *exhibit) lastURL() string {
 }
 
 // sameResource reports whether two URLs have the same scheme, host and path. It ignores queries, which differ between
-// calls. Relative URLs compare by path alone.
+// calls. Relative URLs compare by path alone. mcp://tool/NAME, as x402 over MCP names a tool, is that tool of any
+// server.
 func sameResource(a, b string) bool {
 	x, err1 := url.Parse(a)
 	y, err2 := url.Parse(b)
 	if err1 != nil || err2 != nil {
 		return false
+	}
+	if x.Scheme == "mcp" && y.Fragment != "" {
+		return x.Host == "tool" && x.Path == "/"+y.Fragment
 	}
 	samePath := strings.TrimSuffix(x.EscapedPath(), "/") == strings.TrimSuffix(y.EscapedPath(), "/")
 	if x.Host == "" && x.Scheme == "" {

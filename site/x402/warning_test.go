@@ -21,6 +21,9 @@ func TestWarnings(t *testing.T) {
 	elsewhere["resource"] = m{"url": "http://api.acme.test/quote"}
 	query := envelopeWith(2, rowWith(nil))
 	query["resource"] = m{"url": "https://API.acme.test/quote/?city=Oslo"}
+	tool := envelopeWith(2, rowWith(nil))
+	tool["resource"] = m{"url": "mcp://tool/quote"}
+	of := func(name string) func(*Evidence) { return func(e *Evidence) { e.URL += "#" + name } }
 	for _, test := range []struct {
 		name     string
 		envelope any
@@ -30,6 +33,9 @@ func TestWarnings(t *testing.T) {
 		{"sound", envelopeWith(2, rowWith(nil)), nil, ""},
 		{"another query", query, nil, ""},
 		{"resource under http", elsewhere, nil, "resource_url_mismatch"},
+		{"tool", tool, of("quote"), ""},
+		{"another tool", tool, of("news"), "resource_url_mismatch"},
+		{"tool of no server", tool, nil, "resource_url_mismatch"},
 		{"fee payer", envelopeWith(2, rowWith(m{"network": sol, "extra": m{"feePayer": ""}})), nil,
 			"svm_feepayer_missing"},
 		{"upto without facilitator", envelopeWith(2, rowWith(m{"scheme": "upto"})), nil, "upto_facilitator_missing"},

@@ -99,6 +99,9 @@ func isSameResource(a, b string) bool {
 	if err1 != nil || err2 != nil {
 		return false
 	}
+	if y.Fragment != "" && x.Scheme == "mcp" {
+		return x.Host+x.Path == "tool/"+y.Fragment
+	}
 	samePath := strings.TrimSuffix(x.EscapedPath(), "/") == strings.TrimSuffix(y.EscapedPath(), "/")
 	sameOrigin := strings.EqualFold(x.Scheme, y.Scheme) && strings.EqualFold(x.Host, y.Host)
 	return samePath && (sameOrigin || x.Scheme == "" && x.Host == "")

@@ -38,6 +38,7 @@ type Report struct {
 	// protocols other than x402 over which the response makes offers, with the checks of each. If there are no terms of
 	// x402, the grade is the best of theirs.
 	Rails []site.Rail `json:"rails"`
+	Tools []Tool      `json:"tools"` // of an MCP server; none for any other URL
 }
 
 // Ask is one way to pay, in the order of accepts.
@@ -63,7 +64,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	out := Report{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
-		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{},
+		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
@@ -205,6 +206,9 @@ func (r Report) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s", r.URL)
+	if len(r.Tools) > 0 {
+		return b.String() + r.toolsText()
+	}
 	if n := len(r.Redirects); n > 0 {
 		line("  redirects to %s", r.FinalURL)
 	}

@@ -86,7 +86,7 @@ func (w *Worker) addSteps(ctx context.Context, db *database.DB, o Options) error
 	})
 	w.Metrics = append(w.Metrics, func(ctx context.Context, out io.Writer) error {
 		return metrics.Write(ctx, out, db.DB, time.Now())
-	})
+	}, db.WritePollMetrics)
 	return err
 }
 

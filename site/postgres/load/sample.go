@@ -77,7 +77,8 @@ func addSample(ctx context.Context, tx pgx.Tx, source string, listings []postgre
 	for _, h := range histories {
 		queueStates(b, ids[h.Slug], h)
 	}
-	b.Queue(`INSERT INTO settings (name, value) VALUES ('source', $1)`, source)
+	b.Queue(`INSERT INTO settings (name, value) VALUES ('source', $1)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, source)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("store states: %w", err)
 	}

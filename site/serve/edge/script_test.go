@@ -237,7 +237,8 @@ func (w *world) catalogue(t *testing.T) (list []call) {
 		}
 	}
 	for _, target := range []string{"extensions=nope", "extensions=bazaar", "payTo=0x", "payTo=0X12", "payTo=nope",
-		"payTo=" + strings.Repeat("a", 701), "payTo=" + strings.Repeat("%C3%A9", 700), "scheme=exact&offset=1000000"} {
+		"payTo=" + strings.Repeat("a", 701), "payTo=" + strings.Repeat("%C3%A9", 700), "scheme=exact&offset=1000000",
+		"type=mcp&network=eip155:8453&limit=5&offset=8", "type=mcp&network=eip155:137"} {
 		get(target)
 	}
 	return list
@@ -407,7 +408,8 @@ func (w *world) odd() (list []call) {
 		"/v1/services/category=None/sort=newest/per_page=25/page=1.json", "/v1/services/~/page=1.json",
 		"/v1/changes?service=lanternfish-chat&per_page=1",
 		"/v1/changes?service=nope&type=price_changed", "/discovery/resources?limit=30&offset=90",
-		"/discovery/resources?type=mcp", "/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
+		"/discovery/resources?type=mcp", "/discovery/resources?type=mcp&limit=5&offset=8",
+		"/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
 	} {
 		list = append(list, call{"GET", target, ""})
 	}

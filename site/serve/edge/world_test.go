@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tollbook/build"
+	"tollbook/build/buildtest"
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
@@ -70,6 +71,7 @@ func newWorld(t *testing.T) *world {
 	if err := load.Sample(t.Context(), db, sample.Notice, listings, histories); err != nil {
 		t.Fatal(err)
 	}
+	buildtest.AddTools(t, db, moment)
 	facilitators := sample.Facilitators(moment)
 	for i := range 130 {
 		id := fmt.Sprintf("f.%03d", i)

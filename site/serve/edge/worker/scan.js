@@ -78,20 +78,33 @@ async function searchText(r, snap, q, index) {
 async function catalogue(r, snap, q, index) {
   let all = q;
   for (const p of q.route.params) if (p.column && text(q, p.name) !== "") all = withValue(all, p.name, "");
-  const places = await cataloguePlaces(r, snap, q, index.lists[listKey(all)] ?? 0);
+  const places = await cataloguePlaces(r, snap, q, catalogueSpan(q, index));
   const [offset, limit] = windowOf(q);
   const rows = await catalogueRows(r, snap, all, places.slice(offset, offset + limit));
   return frame(q.route.framing, rows, windowMeta(q, places.length));
 }
 
-// cataloguePlaces returns the places of the rows that pass the request's filters, of a catalogue of total rows. There
-// are no columns of a type without rows.
-function cataloguePlaces(r, snap, q, total) {
-  if (total === 0) return [];
+// catalogueSpan returns where the columns of the catalogue contain the rows of the request's type, and the number of
+// their values.
+function catalogueSpan(q, index) {
+  const route = TABLE.routes.find((route) => route.name === "discovery");
+  const span = { from: 0, to: 0, total: 0 };
+  for (const type of route.params.find((p) => p.name === "type").values) {
+    const rows = index.lists[listKey(withValue(newQuery({ route }), "type", type))] ?? 0;
+    if (type === text(q, "type")) [span.from, span.to] = [span.total, span.total + rows];
+    span.total += rows;
+  }
+  return span;
+}
+
+// cataloguePlaces returns the places of the rows that pass the request's filters, in the list of its type.
+async function cataloguePlaces(r, snap, q, { from, to, total }) {
+  if (from === to) return [];
   const column = (name) =>
     load(r, snap, `discovery/columns/${name}.json`, (file) => columns.parseColumn("set", file, total));
   const all = Array.from({ length: total }, (_, place) => place);
-  return columns.filter(requestFor(q), all, column);
+  const places = await columns.filter(requestFor(q), all, column);
+  return places.filter((place) => place >= from && place < to).map((place) => place - from);
 }
 
 // catalogueRows returns the rows of the list of all at some places.
@@ -112,18 +125,18 @@ async function catalogueRows(r, snap, all, places) {
 async function catalogueSearch(r, snap, q, index) {
   const route = TABLE.routes.find((route) => route.name === "discovery");
   const all = withValue(newQuery({ route }), "type", text(q, "type"));
-  const total = index.lists[listKey(all)] ?? 0;
-  const places = await cataloguePlaces(r, snap, q, total);
+  const span = catalogueSpan(q, index);
+  const places = await cataloguePlaces(r, snap, q, span);
   const limit = int(q, "limit");
   const skip = Number(text(q, "cursor").split(".")[1] ?? 0);
   const wanted = skip + limit + 1; // one more tells whether there are more
   let rows = [];
-  if (text(q, "query") === "" || total === 0) {
+  if (text(q, "query") === "" || span.from === span.to) {
     rows = await catalogueRows(r, snap, all, places.slice(skip, wanted));
   } else {
     const found = await readerOf(r, snap, index).find(text(q, "query"));
     let before = 0;
-    for (const group of await placesByService(r, snap, places, total, found.hits)) {
+    for (const group of await placesByService(r, snap, places, span, found.hits)) {
       before += group.length;
       if (before <= skip) continue;
       const of = await catalogueRows(r, snap, all, group);
@@ -137,14 +150,14 @@ async function catalogueSearch(r, snap, q, index) {
 }
 
 // placesByService returns the places of the rows of each service that matches.
-async function placesByService(r, snap, places, total, hits) {
+async function placesByService(r, snap, places, { from, total }, hits) {
   const services = await load(r, snap, CONTRACT.catalogueServices, (file) => {
     const { data } = JSON.parse(file);
     if (!Array.isArray(data) || data.length !== total) throw new Error(`${data?.length} values for ${total} rows`);
     return data;
   });
   const groups = new Map(hits.map((hit) => [hit.place, []]));
-  for (const place of places) groups.get(services[place])?.push(place);
+  for (const place of places) groups.get(services[from + place])?.push(place);
   return groups.values();
 }
 
