@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/.ci/recompute/best"
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
@@ -47,6 +48,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputePriceSeries,
 	recomputeRows,
 	func(d *directory, r *snapshot.Report) { matrix.Recompute(d.snap, r, abbreviation) },
+	func(d *directory, r *snapshot.Report) { best.Recompute(d.snap, r) },
 }
 
 // recompute computes every figure again and lists the values that nothing explains.

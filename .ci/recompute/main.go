@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 
+	"tollbook/.ci/recompute/best"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -39,6 +40,9 @@ func main() {
 // equal, all values are explained and all changes are noticed.
 func run(w io.Writer, source string, mutations int, seed uint64, kinds bool) (bool, error) {
 	snap, err := snapshot.Open(source)
+	if err == nil {
+		err = best.Ask(snap, source)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -24,6 +24,8 @@ func init() {
 	addInputs("v1/rows/{n}", "a text of the service, cut", "data[].endpoints[].description")
 	addInputs("v1/rows/{n}", "evidence of other protocols", "data[].assessment.protocols*")
 	addInputs("v1/terms.json", "words of texts", "*")
+	addInputs("v1/search/{query}", "words of texts", "*")
+	addInputs("v1/best/{query}", "figures in words; words of texts", "data[].why meta.excluded[].reason meta.read_as*")
 	addInputs("v1/vocabulary.json", "words of texts", "*")
 	addInputs("v1/terms/{letters}", "words of texts, weighed", "*")
 	addInputs("discovery/columns/{name}", "members of the catalogue's rows", "*")

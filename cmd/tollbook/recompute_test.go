@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -24,10 +25,11 @@ import (
 	"tollbook/site/testgate"
 )
 
-// recompute runs .ci/recompute on a published folder. It must explain every value and find no difference.
-func recompute(t *testing.T, public string, flags ...string) {
+// recompute runs .ci/recompute on a published folder or the URL of a directory. It must explain every value and find no
+// difference.
+func recompute(t *testing.T, source string, flags ...string) {
 	t.Helper()
-	args := append(append([]string{"run", "./.ci/recompute"}, flags...), public)
+	args := append(append([]string{"run", "./.ci/recompute"}, flags...), source)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
 	report, err := cmd.CombinedOutput()
@@ -38,8 +40,8 @@ func recompute(t *testing.T, public string, flags ...string) {
 	t.Logf("%s", bytes.Join(lines[max(0, len(lines)-2):], []byte("\n")))
 }
 
-// TestRecomputeDemo recomputes a snapshot of the demo after it has visited its services. Then 200 figures of
-// different kinds are changed, one at a time, which must be noticed.
+// TestRecomputeDemo recomputes a snapshot of the demo after it has visited its services, and recommendations that serve
+// makes from it. Then 200 figures of different kinds are changed, one at a time, which must be noticed.
 func TestRecomputeDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	data, began := t.TempDir(), time.Now()
@@ -49,7 +51,10 @@ func TestRecomputeDemo(t *testing.T) { // not parallel: each demo needs the whol
 		return len(rows) > 0 && rows[0].CheckedAt.After(began.Add(15*time.Second))
 	})
 	p.interrupt(t, syscall.SIGINT)
-	recompute(t, filepath.Join(data, "public"), "-mutate", "200")
+	serve := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0",
+		"--serve-rate-limit", "0").start(t)
+	base = strings.Fields(serve.await(t, "Serving "))[2]
+	recompute(t, base, "-mutate", "200")
 }
 
 // TestRecomputeServers recomputes a directory that crawled servers made of the official SDKs.

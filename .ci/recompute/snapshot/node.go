@@ -199,6 +199,7 @@ var fileNames = []struct {
 	{regexp.MustCompile(`^v1/rows/.*`), "v1/rows/{n}"},
 	{regexp.MustCompile(`^v1/lookup/([^/]*)/.*`), "v1/lookup/$1/{hash}"},
 	{regexp.MustCompile(`^v1/terms/.*`), "v1/terms/{letters}"},
+	{regexp.MustCompile(`^v1/(best|search)/.*`), "v1/$1/{query}"},
 	{regexp.MustCompile(`^discovery/columns/.*`), "discovery/columns/{name}"},
 	{regexp.MustCompile(`^v1/rows/.*`), "v1/rows/{n}"},
 	{regexp.MustCompile(`^(categories|networks)/[^/.{]+`), "$1/{slug}"},

@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,11 +65,26 @@ func fetch(source, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("get %s: %w", name, fs.ErrNotExist)
+	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get %s: %s", name, response.Status)
 	}
 	return io.ReadAll(response.Body)
 }
+
+// Ask adds the response of a directory to a request for this snapshot, as a file. source is the directory's base URL.
+func (s *Snapshot) Ask(source, path, query string) error {
+	data, err := fetch(source, path+"?"+query+"&snapshot="+url.QueryEscape(s.id))
+	if err == nil {
+		s.Bytes[AnswerFile(path, query)] = data
+	}
+	return err
+}
+
+// AnswerFile returns the name of the file of a response.
+func AnswerFile(path, query string) string { return path + "/" + query + ".json" }
 
 // addZip adds the files of a published zip, except the list of its sums.
 func (s *Snapshot) addZip(source, name string) error {
