@@ -11,6 +11,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/evm"
 	"tollbook/crawl/chain/solana"
+	"tollbook/crawl/chain/stellar"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -45,16 +46,23 @@ var chainKinds = map[string]struct {
 		},
 		solana.Inspect,
 	},
+	"stellar": {
+		func(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
+			return stellar.New(n, db, o)
+		},
+		stellar.Inspect,
+	},
 }
 
-// InspectNode asks one node of a network, at the URL address, for its newest block (on Solana, its newest finalised
-// slot). It fails if the node serves another chain. Errors name the node by scheme and host alone, since paths and
-// queries of node URLs contain keys.
+// InspectNode asks one node of a network, at the URL address, for its newest block (on Solana its newest finalised
+// slot, on Stellar its newest ledger). It fails if the node serves another chain. Errors name the node by scheme and
+// host alone, since paths and queries of node URLs contain keys.
 func InspectNode(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	namespace, _, _ := strings.Cut(network, ":")
 	kind, ok := chainKinds[namespace]
 	if !ok {
-		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155 or solana", network)
+		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155, solana or stellar",
+			network)
 	}
 	return kind.inspect(ctx, network, address, o)
 }
@@ -71,8 +79,8 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 		namespace, _, _ := strings.Cut(n.ID, ":")
 		kind, ok := chainKinds[namespace]
 		if !ok {
-			return nil, fmt.Errorf("network %s: want an EVM chain (eip155:…) or Solana (solana:…); "+
-				"settlements of other chains can't be read", n.ID)
+			return nil, fmt.Errorf("network %s: want an EVM chain (eip155:…), Solana (solana:…) or Stellar "+
+				"(stellar:…); settlements of other chains can't be read", n.ID)
 		}
 		reader, err := kind.open(n, db, o)
 		if err != nil {

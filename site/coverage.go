@@ -30,7 +30,7 @@ type NetworkCoverage struct {
 
 // ChainCursor is how far a network has been read.
 type ChainCursor struct {
-	Block      *int64 `json:"block"` // null on Solana, which is read by signature
+	Block      *int64 `json:"block"` // null on Solana and Stellar, which are read by account
 	Time       *Time  `json:"time"`
 	AgeSeconds *int64 `json:"age_seconds"` // at as_of
 }

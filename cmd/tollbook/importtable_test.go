@@ -360,6 +360,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/chain",
 			"crawl/chain/evm",
 			"crawl/chain/solana",
+			"crawl/chain/stellar",
 			"crawl/facts",
 			"crawl/model",
 			"crawl/probe",
@@ -383,10 +384,18 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger"},
 		modules: []string{"golang.org/x/crypto"},
 	},
+	"crawl/chain/walk": {
+		ours:    []string{"crawl/chain", "site/postgres", "site/postgres/ledger"},
+		modules: []string{"golang.org/x/sync"},
+	},
 	"crawl/chain/solana": {
-		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger",
+		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "crawl/chain/walk", "site/postgres/ledger",
 			"site/x402/address"},
 		modules: []string{"golang.org/x/sync", "github.com/mr-tron/base58"},
+	},
+	"crawl/chain/stellar": {
+		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "crawl/chain/walk", "site/postgres/ledger",
+			"site/x402/address"},
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {

@@ -63,8 +63,8 @@ func newIndexCommand(c *settings.Configuration) *cobra.Command {
 (DATABASE_URL, or the private one of --data) with sums by day. "tollbook facilitators import" adds facilitators.
 Index does not change what is published; build does.
 
-A network is read from JSON-RPC nodes: --rpc, or rpc of its [[network]] in the configuration file. The file may also
-name the tokens to measure; the default is USDC.
+A network is read from JSON-RPC nodes, Stellar from Horizon servers: --rpc, or rpc of its [[network]] in the
+configuration file. The file may also name the tokens to measure; the default is USDC.
 
     [[network]]
     caip2         = "eip155:8453"

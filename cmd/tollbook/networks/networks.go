@@ -110,6 +110,9 @@ func (o *Options) applyFlags(byID map[string]*Network) error {
 	return nil
 }
 
+// namespaces are those of the networks that can be read.
+var namespaces = []string{"eip155", "solana", "stellar"}
+
 // choose returns the networks that --network names, else all. Each needs a node and a token.
 func (o *Options) choose(byID map[string]*Network) ([]Network, error) {
 	var ids []string
@@ -133,9 +136,9 @@ func (o *Options) choose(byID map[string]*Network) ([]Network, error) {
 			return nil, usage.Errorf("network %s has no node to read it from: use --rpc %[1]s=https://…, "+
 				"or rpc of its [[network]]", id)
 		}
-		if namespace, _, _ := strings.Cut(id, ":"); namespace != "eip155" && namespace != "solana" {
-			return nil, usage.Errorf("network %s: settlements can be read only from EVM chains (eip155:…) and "+
-				"Solana (solana:…)", id)
+		if namespace, _, _ := strings.Cut(id, ":"); !slices.Contains(namespaces, namespace) {
+			return nil, usage.Errorf("network %s: settlements can be read only from EVM chains (eip155:…), "+
+				"Solana (solana:…) and Stellar (stellar:…)", id)
 		}
 		if len(n.Tokens) == 0 && len(chain.DefaultTokens(id)) == 0 {
 			return nil, usage.Errorf("network %s has no token to measure: add a [[network.token]] to the "+

@@ -76,9 +76,9 @@ func (p *Networks) draw() {
 	for _, id := range slices.Sorted(maps.Keys(p.networks)) {
 		n := p.networks[id]
 		done, total = done+n.behindMax-n.Behind, total+n.behindMax
-		unit := "blocks"
-		if strings.HasPrefix(id, "solana:") {
-			unit = "settlers"
+		unit := "settlers"
+		if strings.HasPrefix(id, "eip155:") {
+			unit = "blocks"
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s behind", cmp.Or(x402.Abbreviation(id), id), n.Behind, unit))
 	}

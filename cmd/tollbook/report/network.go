@@ -12,7 +12,7 @@ import (
 // Network is what was read of one network.
 type Network struct {
 	Network     string  `json:"network"`
-	Blocks      int64   `json:"blocks"` // on Solana, signatures
+	Blocks      int64   `json:"blocks"` // on Solana signatures, on Stellar transactions
 	Settlements int64   `json:"settlements"`
 	RolledBack  int64   `json:"rolled_back"`
 	Calls       int64   `json:"calls"`
@@ -47,10 +47,14 @@ func Networks(w io.Writer, list []chain.Report, asJSON bool) error {
 	return nil
 }
 
-// unit returns what is read of a network: blocks of EVM chains, signatures of settlers on Solana.
+// unit returns what is read of a network: blocks of EVM chains, signatures of settlers on Solana, transactions of
+// settlers on Stellar.
 func unit(network string) string {
-	if strings.HasPrefix(network, "solana:") {
+	switch namespace, _, _ := strings.Cut(network, ":"); namespace {
+	case "solana":
 		return "signatures"
+	case "stellar":
+		return "transactions"
 	}
 	return "blocks"
 }

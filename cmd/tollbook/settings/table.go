@@ -143,7 +143,7 @@ var Table = []Setting{
 var NetworkTable = []Setting{
 	{Key: "network.caip2", Default: "", Meaning: "CAIP-2 id of the network, such as eip155:8453"},
 	{Key: "network.rpc", Default: []string{},
-		Meaning: "URLs of its JSON-RPC nodes; if one fails, the next is asked"},
+		Meaning: "URLs of its JSON-RPC nodes, or Horizon servers of Stellar; if one fails, the next is asked"},
 	{Key: "network.confirmations", Default: 0,
 		Meaning: "blocks below the newest that count as final; 0 for the block that the node calls finalized"},
 	{Key: "network.start", Default: "", Meaning: "day such as 2025-10-01 before which no settlement is looked for"},

@@ -1,13 +1,13 @@
-// Package jsonrpc calls the nodes of a chain over JSON-RPC. It batches calls, retries them, asks another node when one
-// fails, and classifies the errors of nodes.
+// Package jsonrpc calls the nodes of a chain over JSON-RPC, or over GET where a chain's nodes have such an API. It
+// batches calls, retries them, asks another node when one fails, and classifies the errors of nodes.
 //
 // The usual library (creachadair/jrpc2) does not suffice. It drops the body of every answer but 200, in which providers
 // say that a range was too wide, and the header that says how long to wait. Its channel ends for good with the first
 // page of HTML. It waits for an answer without an id until the context ends. A running request can't be cancelled. It
 // parses results three times, which here is most of the work.
 //
-// Errors and logs name a node by scheme and host alone, because the rest of the URL may contain a key.
-// block or a settlement is.
+// Errors and logs name a node by scheme and host alone, because the rest of the URL may contain a key. The package must
+// never know what a block or a settlement is.
 package jsonrpc
 
 import (
@@ -52,6 +52,7 @@ type Identity struct {
 type Call struct {
 	Method string
 	Params string // a JSON array
+	Path   string // instead of the two: the path and query of a GET at the node, whose answer is a JSON object
 	Result []byte
 }
 

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,12 +36,10 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
 	c.o.Metrics.Call(c.network)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(encode(calls)))
+	req, err := n.newRequest(ctx, calls)
 	if err != nil {
 		return nil, &Fault{KindRefused, n.host, "the URL is not valid for a request", 0}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, n.transportFault(err)
@@ -57,6 +56,8 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 		err = n.transportFault(err)
 	case read > maxAnswer:
 		err = &Fault{KindRange, n.host, fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20), 0}
+	case calls[0].Path != "":
+		*results[0], err = n.readDocument(resp, body.Bytes())
 	default:
 		err = n.readBody(resp, body.Bytes(), results)
 	}
@@ -65,6 +66,45 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 		return nil, err
 	}
 	return body, nil
+}
+
+// newRequest returns the request for calls: a POST of JSON-RPC, or a GET for one call with a path.
+func (n *Node) newRequest(ctx context.Context, calls []Call) (req *http.Request, err error) {
+	if path := calls[0].Path; path != "" {
+		req, err = http.NewRequestWithContext(ctx, http.MethodGet, n.url, http.NoBody)
+		if err == nil {
+			path, query, _ := strings.Cut(path, "?")
+			req.URL = req.URL.JoinPath(path)
+			req.URL.RawQuery = strings.Trim(req.URL.RawQuery+"&"+query, "&") // the node's own query may have a key
+		}
+	} else {
+		req, err = http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(encode(calls)))
+		if err == nil {
+			req.Header.Set("Content-Type", "application/json")
+		}
+	}
+	if err == nil {
+		req.Header.Set("Accept", "application/json")
+	}
+	return req, err
+}
+
+// readDocument returns the document that a GET asked for. A problem document (RFC 9457) of the type not_found counts as
+// null: the node has no such thing.
+func (n *Node) readDocument(resp *http.Response, body []byte) ([]byte, error) {
+	var problem struct{ Type, Title string }
+	isObject := json.Unmarshal(body, &problem) == nil && bytes.HasPrefix(bytes.TrimSpace(body), []byte("{"))
+	switch {
+	case resp.StatusCode == http.StatusOK && isObject:
+		return body, nil
+	case resp.StatusCode == http.StatusOK:
+		return nil, &Fault{KindMalformed, n.host, fmt.Sprintf("%.40q is not a JSON object", body), 0}
+	case resp.StatusCode == http.StatusNotFound && strings.HasSuffix(problem.Type, "/not_found"):
+		return []byte("null"), nil
+	}
+	return nil, &Fault{kindOfStatus(resp.StatusCode), n.host,
+		strings.TrimSpace(fmt.Sprintf("%s %.200s", resp.Status, problem.Title)),
+		retryAfter(resp.Header.Get("Retry-After"))}
 }
 
 // encode encodes calls, numbered from 1. Several become a batch; one is sent alone, since some nodes accept no batches.

@@ -111,6 +111,9 @@ func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count i
 	}
 	batch := n.batchSize()
 	calls := append([]Call(nil), q.Calls[from:from+count]...)
+	if calls[0].Path != "" {
+		batch = 1
+	}
 	var bodies []*bytes.Buffer
 	defer func() {
 		for _, b := range bodies {

@@ -167,8 +167,8 @@ func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 	return page{last: true}, nil
 }
 
-// askHead asks for the newest finalised slot and its time.
-func (x *Reader) askHead(ctx context.Context) (ledger.Head, error) {
+// Head asks for the newest finalised slot and its time.
+func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 	h := ledger.Head{Network: x.network.ID}
 	err := x.client.Ask(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{newCall("getSlot", map[string]any{"commitment": "finalized"})},

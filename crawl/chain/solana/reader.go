@@ -1,7 +1,7 @@
 // Package solana reads settlements from Solana: transfers of measured tokens in transactions whose fee a settler paid.
 //
-// It stores nothing itself: a Store stores each page of signatures with its settlements in one transaction. The package
-// must never know what a service is.
+// Package walk runs its rounds and commits each page of signatures with its settlements. The package must never know
+// what a service is.
 package solana
 
 import (
@@ -9,37 +9,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/crawl/chain/walk"
 	"tollbook/site/postgres/ledger"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Reader reads the settlements of one Solana network, settler by settler. A walk reads the signatures of a settler from
-// the newest back to the one at which the previous walk began. Each page is committed with the walk's position, so that
-// a new process continues where a killed one stopped. Only finalised transactions are read, so nothing is rolled back.
-// In reports, signatures take the place of blocks: Report.Blocks counts signatures, Progress.Behind the settlers still
-// to read.
+// the newest back to the one at which the previous walk began. Only finalised transactions are read, so nothing is
+// rolled back.
 type Reader struct {
+	*walk.Reader
 	network  chain.Network
-	store    Store
 	options  chain.Options
 	client   *jsonrpc.Client
 	measured map[string]bool // mints
 	asking   chan struct{}   // one for each running question
-
-	mu       sync.Mutex // guards the two fields below and calls of Progress
-	progress chain.Progress
-	read     int64 // transactions
 }
-
-var _ chain.Reader = (*Reader)(nil)
 
 // Sizes of requests.
 const (
@@ -53,16 +42,14 @@ const sinceMargin = time.Hour
 // defaultPoll is the time between two rounds. A round costs one call for every settler.
 const defaultPoll = time.Minute
 
-// maxRounds is the number of times that a round restarts because the lists of settlers changed meanwhile.
-const maxRounds = 12
-
 // New returns a reader of a Solana network that stores settlements in s. It sends nothing.
-func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
+func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
 	n, err := n.WithDefaults("solana", defaultPoll)
 	if err != nil {
 		return nil, err
 	}
-	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]bool{}}
+	x := &Reader{network: n, options: o.WithDefaults(), measured: map[string]bool{}}
+	x.Reader = walk.New(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = true
 	}
@@ -80,7 +67,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
-	head, err := (&Reader{network: n, client: c, options: o}).askHead(ctx)
+	head, err := (&Reader{network: n, client: c, options: o}).Head(ctx)
 	if err != nil {
 		return head, fmt.Errorf("ask a node of %s for its newest slot: %w", network, err)
 	}
@@ -99,126 +86,16 @@ func identity() jsonrpc.Identity {
 	}
 }
 
-// Once finishes every walk, up to the current finalised slot. A settler whose walk fails does not stop the others, and
-// committed pages stay.
-func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
-	release, err := chain.Lock(ctx, x.store, x.network.ID)
-	if err != nil {
-		return chain.Report{Network: x.network.ID}, fmt.Errorf("index %s: %w", x.network.ID, err)
-	}
-	defer release()
-	return x.runRound(ctx)
-}
-
-// Run reads until ctx ends. It logs a failed round; a later round does what it left.
-func (x *Reader) Run(ctx context.Context) error {
-	release, err := chain.Lock(ctx, x.store, x.network.ID)
-	if err != nil {
-		return fmt.Errorf("index %s: %w", x.network.ID, err)
-	}
-	defer release()
-	for {
-		if _, err := x.runRound(ctx); err != nil && ctx.Err() == nil {
-			x.options.Logger.Warn("indexing failed; trying again at the next poll", "network", x.network.ID, "error",
-				err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(x.network.Poll*9/10 + rand.N(x.network.Poll/5)): // spreads processes out
-		}
-	}
-}
-
-func (x *Reader) runRound(ctx context.Context) (chain.Report, error) {
-	began := x.options.Now()
-	calls, failed := x.options.Metrics.Sums(x.network.ID)
-	x.mu.Lock()
-	read, settlements := x.read, x.progress.Settlements
-	x.progress.Network, x.progress.Block = x.network.ID, 0
-	x.mu.Unlock()
-
-	err := x.runWalks(ctx) // returns after all its goroutines
-	for tries := 1; errors.Is(err, ledger.ErrMoved) && tries < maxRounds; tries++ {
-		err = x.runWalks(ctx) // the lists changed meanwhile
-	}
-	r := chain.Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements,
-		Took: x.options.Now().Sub(began)}
-	r.Calls, r.Errors = x.options.Metrics.Sums(x.network.ID)
-	r.Calls, r.Errors = r.Calls-calls, r.Errors-failed
-	if err != nil {
-		return r, fmt.Errorf("index %s: %w", x.network.ID, err)
-	}
-	return r, nil
-}
-
-func (x *Reader) runWalks(ctx context.Context) error {
-	head, err := x.askHead(ctx)
-	if err != nil {
-		return err
-	}
-	if err := x.store.SetHead(ctx, head); err != nil {
-		return err
-	}
-	runWalks, err := x.store.Walks(ctx, x.network.ID)
-	if err != nil {
-		return err
-	}
-	finished := func(p *chain.Progress, runWalks int64) {
-		if p.Behind -= runWalks; p.Behind == 0 {
-			p.Block = head.Block
-		}
-	}
-	x.report(func(p *chain.Progress) {
-		p.Head, p.Behind = head.Block, int64(len(runWalks))
-		finished(p, 0)
-	})
+// Begin asks how far back the nodes' history goes, if a settler has no complete walk yet.
+func (x *Reader) Begin(ctx context.Context, head ledger.Head, walks []ledger.Walk) (
+	run func(context.Context, ledger.Walk) error, err error) {
 	var begins *time.Time
-	if slices.ContainsFunc(runWalks, isUnfinished) {
+	if slices.ContainsFunc(walks, walk.IsUnfinished) {
 		if begins, err = x.askHistory(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	errs := make([]error, len(runWalks))
-	var g errgroup.Group
-	g.SetLimit(x.options.Concurrency)
-	for i, w := range runWalks {
-		g.Go(func() error {
-			if errs[i] = x.runWalk(ctx, w, head, begins); errs[i] == nil {
-				x.report(func(p *chain.Progress) { finished(p, 1) })
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	failed := slices.DeleteFunc(slices.Clone(errs),
-		func(err error) bool { return err == nil || errors.Is(err, ledger.ErrMoved) })
-	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(runWalks), failed[0])
-	}
-	if moved := errors.Join(errs...); moved != nil {
-		return moved
-	}
-	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.BlockTime = head.Time })
-	return nil
-}
-
-// report changes the progress and reports it.
-func (x *Reader) report(change func(*chain.Progress)) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	change(&x.progress)
-	x.options.Progress(x.progress)
-	x.options.Metrics.Update(x.network.ID,
-		func(n *chain.NetworkMetrics) { n.Head, n.Behind = x.progress.Head, x.progress.Behind })
-}
-
-// isUnfinished reports whether no walk of the settler is complete yet.
-func isUnfinished(w ledger.Walk) bool {
-	return w.Until == "" && (w.NewestTime == nil || w.Newest != "")
+	return func(ctx context.Context, w ledger.Walk) error { return x.runWalk(ctx, w, head, begins) }, nil
 }
 
 // runWalk finishes the settler's open walk, if there is one, and then a new one. history is the beginning of the nodes'
@@ -230,7 +107,7 @@ func (x *Reader) runWalk(ctx context.Context, w ledger.Walk, head ledger.Head, h
 			begins := w.Newest == ""
 			read, err := 0, error(nil)
 			if w, read, done, err = x.runStep(ctx, w, head, history, limit); err != nil {
-				return fmt.Errorf("settler %s: %w", w.Settler.Address, err)
+				return err
 			}
 			limit = signaturePage
 			if begins && w.Until != "" && read < signaturePage {
@@ -267,7 +144,7 @@ func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head,
 		is.Newest = cmp.Or(was.Newest, p.entries[0].Signature)
 		is.Before = p.entries[len(p.entries)-1].Signature
 	}
-	if p.last && !reached && isUnfinished(was) && history != nil && history.After(x.firstTime(was.Settler)) {
+	if p.last && !reached && walk.IsUnfinished(was) && history != nil && history.After(x.firstTime(was.Settler)) {
 		is.HistoryStart = history
 	}
 	switch {
@@ -280,15 +157,9 @@ func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head,
 	if err != nil {
 		return was, 0, false, err
 	}
-	fresh, err := x.store.CommitWalk(ctx, x.network.ID, was, is, list)
-	if err != nil {
+	if err := x.Commit(ctx, was, is, list, len(entries)); err != nil {
 		return was, 0, false, err
 	}
-	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.Settlements += fresh })
-	x.report(func(t *chain.Progress) {
-		t.Settlements += fresh
-		x.read += int64(len(entries))
-	})
 	if p.forgotten {
 		return is, 0, false,
 			errors.New("no node has the signature at the walk's position; the next round restarts the walk")
@@ -298,10 +169,7 @@ func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head,
 
 // firstTime returns the time from which a settler's settlements count.
 func (x *Reader) firstTime(s ledger.ScanSettler) time.Time {
-	if s.Since != nil && s.Since.After(x.network.Start) {
-		return *s.Since
-	}
-	return x.network.Start
+	return walk.FirstTime(x.network, s)
 }
 
 // isTooOld reports whether a signature and all older ones are before the settler's first day.

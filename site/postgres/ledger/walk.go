@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Walk is how far the signatures of a settler on Solana have been read, from new to old.
+// Walk is how far the transactions of a settler have been read: from new to old by signatures on Solana, from old to
+// new by paging tokens on Stellar.
 type Walk struct {
 	Settler    ScanSettler
-	Until      string     // newest signature of the last finished walk, "" before the first
-	Newest     string     // newest signature of the walk in progress, "" without one
-	Before     string     // oldest signature that the walk in progress has read
+	Until      string     // newest transaction of the last finished walk, "" before the first
+	Newest     string     // newest transaction of the walk in progress, "" without one
+	Before     string     // oldest transaction that the walk in progress has read; "" on Stellar
 	NewestSlot int64      // the chain's head when the newest walk started
 	NewestTime *time.Time // of that slot
 	// start of the nodes' history when the first walk ended; nil if that walk reached the settler's first day

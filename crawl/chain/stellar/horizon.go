@@ -1,0 +1,242 @@
+package stellar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/site/postgres/ledger"
+)
+
+// passphrases are the names that the networks' transactions are signed for, by CAIP-2 id.
+var passphrases = map[string]string{
+	"stellar:pubnet":  "Public Global Stellar Network ; September 2015",
+	"stellar:testnet": "Test SDF Network ; September 2015",
+}
+
+// identity returns the call for a server's passphrase.
+func identity() jsonrpc.Identity {
+	return jsonrpc.Identity{Call: jsonrpc.Call{Path: "/"}, Network: func(result []byte) (string, error) {
+		r, err := readRoot(result)
+		for id, passphrase := range passphrases {
+			if r.Passphrase == passphrase {
+				return id, err
+			}
+		}
+		return fmt.Sprintf("the network %.60q", r.Passphrase), err
+	}}
+}
+
+// root is Horizon's answer about itself.
+type root struct {
+	Latest     int64     `json:"history_latest_ledger"`
+	LatestAt   time.Time `json:"history_latest_ledger_closed_at"`
+	Elder      int64     `json:"history_elder_ledger"` // the first one that it has
+	Passphrase string    `json:"network_passphrase"`
+}
+
+func readRoot(result []byte) (r root, err error) {
+	if err := json.Unmarshal(result, &r); err != nil {
+		return r, fmt.Errorf("read what the server has: %w", err)
+	}
+	if r.Elder < 0 || r.Latest < max(r.Elder, 1) || r.Latest > math.MaxInt32 || r.LatestAt.Unix() <= 0 {
+		return r, fmt.Errorf("has ledgers %d to %d, closed at %s", r.Elder, r.Latest, r.LatestAt.Format(time.RFC3339))
+	}
+	return r, nil
+}
+
+// Head asks for the newest ledger and its time.
+func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
+	h := ledger.Head{Network: x.network.ID}
+	err := x.client.Ask(ctx, jsonrpc.Question{
+		Calls: []jsonrpc.Call{{Path: "/"}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			r, err := readRoot(calls[0].Result)
+			h.Block, h.Time = r.Latest, r.LatestAt.UTC()
+			x.latest, x.elder = r.Latest, r.Elder
+			return err
+		},
+	})
+	h.PolledAt = x.options.Now()
+	return h, err
+}
+
+// ledgerEntry is one ledger, Stellar's block.
+type ledgerEntry struct {
+	number   int64
+	closedAt time.Time
+}
+
+// firstLedger is the first ledger that has transactions: a server with it has the whole history.
+const firstLedger = 2
+
+// askHistory asks every server for its first ledger. It returns the earliest one, with number 0 if some server has the
+// whole history. A server that does not answer counts as without history: days that may be incomplete must not look
+// measured.
+func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
+	l.number = math.MaxInt64
+	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
+		Calls: []jsonrpc.Call{{Path: "/"}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			r, err := readRoot(calls[0].Result)
+			if err == nil {
+				l.number = min(l.number, r.Elder)
+			}
+			return err
+		},
+	})
+	switch {
+	case err != nil:
+		return l, err
+	case answered == 0:
+		return l, errors.New("no server says how far back its history goes")
+	case l.number <= firstLedger:
+		return ledgerEntry{}, nil
+	}
+	err = x.client.Ask(ctx, jsonrpc.Question{
+		Calls: []jsonrpc.Call{{Path: fmt.Sprintf("/ledgers/%d", l.number)}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			var answer struct {
+				Sequence int64     `json:"sequence"`
+				ClosedAt time.Time `json:"closed_at"`
+			}
+			if err := json.Unmarshal(calls[0].Result, &answer); err != nil {
+				return fmt.Errorf("read ledger %d: %w", l.number, err)
+			}
+			if answer.Sequence == 0 {
+				return &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: fmt.Sprintf("does not have ledger %d", l.number)}
+			}
+			if answer.Sequence != l.number || answer.ClosedAt.Unix() <= 0 {
+				return fmt.Errorf("ledger %d closed at %s is not ledger %d", answer.Sequence,
+					answer.ClosedAt.Format(time.RFC3339), l.number)
+			}
+			l.closedAt = answer.ClosedAt.UTC()
+			return nil
+		},
+	})
+	return l, err
+}
+
+// transaction is one row of /accounts/{id}/transactions, with the members that settlements need.
+type transaction struct {
+	PagingToken string    `json:"paging_token"` // orders the transactions of the network
+	Hash        string    `json:"hash"`
+	Successful  *bool     `json:"successful"`
+	Ledger      int64     `json:"ledger"`
+	CreatedAt   time.Time `json:"created_at"` // when the ledger closed
+	FeeAccount  string    `json:"fee_account"`
+	Envelope    string    `json:"envelope_xdr"` // base64
+}
+
+// page is a part of a settler's transactions, with the settlements in it.
+type page struct {
+	head         ledgerEntry // the server's newest ledger before it answered
+	transactions []transaction
+	settlements  []ledger.Settlement
+}
+
+// maxLag is how many ledgers a server may be behind the one that answered Head: some ten minutes.
+const maxLag = 100
+
+// askPage asks for the settler's successful transactions after a paging token. The server must have the ledgers from
+// needed to about the head.
+func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string, needed int64) (p page, err error) {
+	query := url.Values{"order": {"asc"}, "limit": {strconv.Itoa(transactionPage)}, "include_failed": {"false"}}
+	if after != "" {
+		query.Set("cursor", after)
+	}
+	err = x.client.Ask(ctx, jsonrpc.Question{
+		Atomic: true,
+		Calls: []jsonrpc.Call{{Path: "/"},
+			{Path: "/accounts/" + url.PathEscape(s.Address) + "/transactions?" + query.Encode()}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			r, err := readRoot(calls[0].Result)
+			if err != nil {
+				return err
+			}
+			if r.Latest < x.latest-maxLag || r.Elder > max(needed, firstLedger) {
+				return &jsonrpc.Fault{Kind: jsonrpc.KindBehind,
+					Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.Elder, r.Latest, needed, x.latest)}
+			}
+			p = page{head: ledgerEntry{r.Latest, r.LatestAt.UTC()}}
+			if p.transactions, err = readTransactions(calls[1].Result, after); err != nil {
+				return err
+			}
+			for _, t := range p.transactions {
+				settlement, err := x.readSettlement(t, s)
+				if err != nil {
+					return fmt.Errorf("transaction %s: %w", t.Hash, err)
+				}
+				if settlement != nil {
+					p.settlements = append(p.settlements, *settlement)
+				}
+			}
+			return nil
+		},
+	})
+	return p, err
+}
+
+var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// readTransactions reads a page; null, the answer about an account without history, is an empty one. It refuses a page
+// that can't be the right answer: with transactions that failed, are out of order, or are not after the paging token,
+// as of a server that ignores it.
+func readTransactions(result []byte, after string) ([]transaction, error) {
+	var answer *struct {
+		Embedded struct {
+			Records []transaction `json:"records"`
+		} `json:"_embedded"`
+	}
+	if err := json.Unmarshal(result, &answer); err != nil {
+		return nil, fmt.Errorf("read transactions: %w", err)
+	}
+	if answer == nil {
+		if after != "" {
+			return nil, fmt.Errorf("does not know the account of transaction %s", after)
+		}
+		return nil, nil
+	}
+	list := answer.Embedded.Records
+	if list == nil || len(list) > transactionPage {
+		return nil, fmt.Errorf("%d transactions for a limit of %d", len(list), transactionPage)
+	}
+	last := tokenNumber(after)
+	for _, t := range list {
+		switch n := tokenNumber(t.PagingToken); {
+		case !hashForm.MatchString(t.Hash):
+			return nil, fmt.Errorf("%.80q is not the hash of a transaction", t.Hash)
+		case t.Successful == nil || !*t.Successful:
+			return nil, fmt.Errorf("transaction %s is not marked as successful", t.Hash)
+		case n <= last:
+			return nil, fmt.Errorf("transaction %s is out of order", t.Hash)
+		case t.Ledger != ledgerOf(t.PagingToken):
+			return nil, fmt.Errorf("transaction %s has the paging token %.40q in ledger %d", t.Hash, t.PagingToken,
+				t.Ledger)
+		case t.CreatedAt.Unix() <= 0:
+			return nil, fmt.Errorf("transaction %s has no time", t.Hash)
+		default:
+			last = n
+		}
+	}
+	return list, nil
+}
+
+// tokenNumber returns the number that a paging token is, 0 for none.
+func tokenNumber(token string) int64 {
+	n, err := strconv.ParseUint(token, 10, 63)
+	if err != nil || strconv.FormatUint(n, 10) != token {
+		return 0
+	}
+	return int64(n)
+}
+
+// ledgerOf returns the ledger of a paging token, its upper 32 bits.
+func ledgerOf(token string) int64 { return tokenNumber(token) >> 32 }
