@@ -75,7 +75,8 @@ const (
 )
 
 // Probe probes the endpoints of a submission one after the other. It returns the number of endpoints that ask to be
-// paid, a reason for each of the others, and the grade of all responses with payment terms.
+// paid, a reason for each of the others, and the grade of all responses with payment terms. An MCP server asks to be
+// paid if one of its tools does.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
 	paths, err := listing.ParsePaths(endpoints)
@@ -99,10 +100,19 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 	var offered []rail.Listed
 	for _, p := range paths {
 		var r probe.Result
+		var tools []x402.Evidence
 		leave, err := s.hosts.enter(limited, host(base))
 		if err == nil {
 			r = s.prober.Probe(limited, probe.Target{URL: base + p.Path, Method: p.Method})
+			if r.SuggestsMCP() {
+				tools = s.probeTools(limited, base+p.Path, p.String(), &result)
+			}
 			leave()
+		}
+		if len(tools) > 0 {
+			graded = append(graded, tools...)
+			result.EndpointsFound++
+			continue
 		}
 		if r.Verdict == probe.Paid || r.Verdict == probe.Broken {
 			graded = append(graded, x402.Evidence{
@@ -133,6 +143,32 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 		result.Grade = x402.Assess(graded).Grade
 	}
 	return result
+}
+
+// maxSubmittedTools is the most tools of a submitted MCP server that are called.
+const maxSubmittedTools = 3
+
+// probeTools asks the tools of a submitted MCP server for their prices, without payment. It adds those that ask for
+// payment to result, and a reason for each of the others that the server names as paid.
+func (s *Submissions) probeTools(ctx context.Context, address, endpoint string, result *site.ProbeResult) (
+	graded []x402.Evidence) {
+	tools, err := s.prober.ProbeTools(ctx, address, maxSubmittedTools)
+	if err != nil {
+		return nil // no MCP server
+	}
+	for _, t := range tools {
+		r := t.Result
+		switch {
+		case r == nil:
+		case r.Verdict == probe.Paid:
+			graded = append(graded, x402.Evidence{Endpoint: endpoint + "#" + t.Tool.Name, URL: r.FinalURL,
+				Hops: r.Redirects, TLSVerified: r.TLSVerified, Captured: r.Captured})
+			result.PaidTools = append(result.PaidTools, t.Tool.Name+": "+clean(t.Price(), 300))
+		default:
+			result.Errors = append(result.Errors, endpoint+"#"+t.Tool.Name+": "+clean(r.Reason, 300))
+		}
+	}
+	return graded
 }
 
 // ProbeQueued probes every submission whose probe is due, because a process died while it probed, or because there was

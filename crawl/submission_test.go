@@ -68,6 +68,29 @@ func TestProbeSubmission(t *testing.T) {
 	}
 }
 
+// TestProbeSubmittedTools checks that the paid tools of a submitted MCP server are named with their prices.
+func TestProbeSubmittedTools(t *testing.T) {
+	t.Parallel()
+	w, p := newTown(t, "com")
+	server, calls := toolServer(t, nil)
+	w.hosts["acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
+		r.Host = "localhost" // the SDK refuses other names on loopback
+		server.ServeHTTP(rw, r)
+	}
+	s := submissions(t, open(t), SubmissionOptions{Limit: time.Minute}, p)
+	got := s.Probe(t.Context(), "http://acme.com", []string{"/mcp"})
+	want := site.ProbeResult{EndpointsFound: 1, Grade: "C",
+		PaidTools: []string{"in-text: $0.01 in USDC on eip155:8453"},
+		Errors: []string{"/mcp#broken: the tool reports an error before it asks for payment",
+			"/mcp#given-away: the tool answers without asking for payment"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("probe (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"broken": 1, "given-away": 1, "in-text": 1}, calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
 // ambush resolves every name to loopback.
 type ambush struct{ lookups atomic.Int64 }
 

@@ -37,7 +37,9 @@ type SubmissionResult struct {
 type ProbeResult struct {
 	EndpointsFound int      `json:"endpoints_found"`
 	Errors         []string `json:"errors"`
-	Grade          string   `json:"-"` // A, B, C, D or F, for the reviewer alone; "" without a response to grade
+	PaidTools      []string `json:"paid_tools,omitempty"` // of MCP servers, with their prices
+	// A, B, C, D or F, for the reviewer alone; "" without a response to grade
+	Grade string `json:"-"`
 }
 
 // SubmissionToken returns the token that the owner of a submitted service publishes to prove that it is theirs. Only

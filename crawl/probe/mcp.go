@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,6 +74,22 @@ func (p *Prober) ListTools(ctx context.Context, address string) ([]Tool, error) 
 type ToolResult struct {
 	Tool   Tool
 	Result *Result
+}
+
+// Price returns the prices that a tool with the verdict Paid asks for, in words.
+func (t ToolResult) Price() string {
+	var list []string
+	for _, r := range t.Result.Captured.Envelope.Accepts {
+		if !r.Usable() {
+			continue
+		}
+		price := r.AmountRaw + " of " + r.Asset
+		if usd, ok := r.PriceUSD(); ok {
+			price = "$" + usd + " in " + r.AssetName
+		}
+		list = append(list, price+" on "+cmp.Or(r.NetworkCAIP2, r.Network))
+	}
+	return strings.Join(list, ", ")
 }
 
 // ProbeTools returns the tools of the MCP server at an address. It asks those that the list names as paid for their

@@ -36,6 +36,9 @@ var submissionFields = map[string]Field{
 			"hour",
 	},
 	"ProbeResult.endpoints_found": {About: "Number of endpoints that requested payment"},
+	"ProbeResult.paid_tools": {
+		About: "Tools of the submitted MCP servers that asked for payment, with their prices; absent without any",
+	},
 	"ProbeResult.errors": {
 		About: "One message for each endpoint that did not request payment, with the reason",
 	},

@@ -101,6 +101,9 @@ func (s *Submission) Print(w io.Writer, asJSON bool) error {
 	}
 	if p := s.ProbeResult; p != nil {
 		t.Row("Probe", fmt.Sprintf("%d of %d endpoints asked for payment", p.EndpointsFound, len(s.Endpoints)))
+		for _, tool := range p.PaidTools {
+			t.Row("", "paid tool "+tool)
+		}
 		for _, e := range p.Errors {
 			t.Row("", e)
 		}
