@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tollbook/crawl/probe"
+	"tollbook/crawl/pull"
 	"tollbook/site/postgres"
 )
 
@@ -91,6 +92,9 @@ type NoContactError struct {
 	Contact string   // the setting: "" or an example
 	Hosts   []string // of others, at least one
 }
+
+// Unwrap returns pull.ErrNoContact.
+func (e *NoContactError) Unwrap() error { return pull.ErrNoContact }
 
 func (e *NoContactError) Error() string {
 	whom := e.Hosts[0]

@@ -23,6 +23,7 @@ type Options struct {
 	Workers int           // services visited at once; 32 when zero
 	HostGap time.Duration // between two requests to a host; 1 s when zero
 	// Hourly is the most requests to a host in an hour, over all its services; 600 when zero, unlimited when negative.
+	// Pages of a public source do not count.
 	Hourly int
 	// longest visit; 90 s when zero. The next visit begins with the endpoints that were not reached
 	Visit   time.Duration
@@ -91,8 +92,8 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger, NoContact: o.NoContact}, p,
 		c.hosts)
 	c.fetcher = facts.New(facts.Options{
-		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db},
-		Now: o.Now, LookupTXT: lookupPublic(o.LookupTXT),
+		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter,
+		EnterSource: c.hosts.enterSource, Robots: robotsStore{db}, Now: o.Now, LookupTXT: lookupPublic(o.LookupTXT),
 	})
 	return c
 }

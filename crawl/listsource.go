@@ -11,15 +11,13 @@ import (
 	"tollbook/site/postgres"
 )
 
-// FetchSource requests a page of a public source, through the guard and at the pace of visits. Without a contact it
+// FetchSource requests a page of a public source, through the guard and at the pace of sources. Without a contact it
 // asks no host of others. See facts.Fetcher.FetchSource.
-func (c *Crawler) FetchSource(
-	ctx context.Context, address, accept string, v facts.Validators, limit int64,
-) (facts.SourceAnswer, error) {
-	if c.o.NoContact && c.guard.ReachesOthers(address) {
-		return facts.SourceAnswer{}, &NoContactError{Hosts: []string{host(address)}}
+func (c *Crawler) FetchSource(ctx context.Context, r facts.SourceRequest) (facts.SourceAnswer, error) {
+	if c.o.NoContact && c.guard.ReachesOthers(r.URL) {
+		return facts.SourceAnswer{}, &NoContactError{Hosts: []string{host(r.URL)}}
 	}
-	return c.fetcher.FetchSource(ctx, address, accept, v, limit)
+	return c.fetcher.FetchSource(ctx, r)
 }
 
 // CheckURL returns an error for a URL that the guard refuses without asking for the host's addresses.

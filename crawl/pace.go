@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tollbook/crawl/facts"
 	"tollbook/site/postgres"
 )
 
@@ -75,13 +76,27 @@ func newPace(rows hostRows, gap time.Duration, perHour int, longest time.Duratio
 	return p
 }
 
+// rules returns the rules of visits.
 func (p *pace) rules(hold time.Duration) postgres.HostRules {
 	return postgres.HostRules{Gap: p.gap, Refill: p.regain, Burst: p.burst, Hold: hold}
 }
 
-// enter waits until no other request to the host runs and the gap is over. The caller keeps the host until it calls
-// leave.
+// enter waits until no other request to the host runs, the gap is over and the hourly limit allows a request. The
+// caller keeps the host until it calls leave.
 func (p *pace) enter(ctx context.Context, host string) (leave func(), err error) {
+	return p.enterBy(ctx, host, p.rules(p.hold))
+}
+
+// sourceHold is the longest time that a process that died keeps the host of a source.
+const sourceHold = facts.SourceTimeout + 15*time.Second
+
+// enterSource is enter for a page of a public source. Its host publishes a list to be read whole, so the gap alone
+// counts: a list of 200,000 resources takes an hour at one request a second, and six hours at 600 an hour.
+func (p *pace) enterSource(ctx context.Context, host string) (leave func(), err error) {
+	return p.enterBy(ctx, host, postgres.HostRules{Gap: p.gap, Burst: 24 * time.Hour, Hold: sourceHold})
+}
+
+func (p *pace) enterBy(ctx context.Context, host string, r postgres.HostRules) (leave func(), err error) {
 	p.mu.Lock()
 	t := p.inUse[host]
 	if t == nil {
@@ -104,7 +119,7 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 		return nil, ctx.Err()
 	}
 	release := func() { <-t.held; forget() }
-	if err := p.takeHost(ctx, host, p.hold); err != nil {
+	if err := p.takeHost(ctx, host, r); err != nil {
 		release()
 		return nil, err
 	}
@@ -121,17 +136,17 @@ const leaveLimit = 5 * time.Second
 const rowPoll = 5 * time.Second
 
 // takeHost waits until the host is free, and takes it.
-func (p *pace) takeHost(ctx context.Context, host string, hold time.Duration) error {
+func (p *pace) takeHost(ctx context.Context, host string, r postgres.HostRules) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		var wait time.Duration
 		var err error
-		if hold == p.hold {
+		if r == p.rules(p.hold) {
 			wait, err = p.take.call(host)
 		} else {
-			wait, err = p.rows.TakeHost(ctx, host, p.holder, p.rules(hold))
+			wait, err = p.rows.TakeHost(ctx, host, p.holder, r)
 		}
-		if err != nil || wait == 0 && (hold == 0 || time.Since(began) < hold/2) {
+		if err != nil || wait == 0 && (r.Hold == 0 || time.Since(began) < r.Hold/2) {
 			return err
 		}
 		if wait == 0 {
@@ -152,12 +167,12 @@ func (p *pace) waitAgain(ctx context.Context, host string) error {
 	ours := t != nil && len(t.held) > 0
 	p.mu.Unlock()
 	if !ours {
-		return p.takeHost(ctx, host, 0)
+		return p.takeHost(ctx, host, p.rules(0))
 	}
 	if err := p.rows.DelayHost(ctx, host, p.holder, p.gap); err != nil {
 		return err
 	}
-	return p.takeHost(ctx, host, p.hold)
+	return p.takeHost(ctx, host, p.rules(p.hold))
 }
 
 // sleep waits for d. It returns ctx.Err() if ctx ends first.

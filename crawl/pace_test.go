@@ -164,3 +164,31 @@ func TestSharedPace(t *testing.T) {
 		}
 	}
 }
+
+// TestPaceOfSources checks that pages of a source keep the gap of their host and are not counted in its hourly
+// allowance, whoever used that up.
+func TestPaceOfSources(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	p := newPace(m.DB, 20*time.Millisecond, 2, time.Minute)
+	enter := func(enter func(context.Context, string) (func(), error)) {
+		leave, err := enter(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
+	began := time.Now()
+	for range 5 {
+		enter(p.enterSource)
+	}
+	if took := time.Since(began); took < 4*p.gap {
+		t.Errorf("5 pages took %s, want gaps of %s between them", took, p.gap)
+	}
+	enter(p.enter) // half of the allowance; the next request of a visit must wait for an hour
+	enter(p.enterSource)
+	waits, err := m.TakeHosts(t.Context(), []string{"a"}, p.holder, p.rules(p.hold))
+	if err != nil || waits[0] < 50*time.Minute {
+		t.Errorf("a visit waits %s, error %v; want about an hour", waits[0], err)
+	}
+}

@@ -46,7 +46,8 @@ resources the source lists. Nothing else of a listed service changes, and nothin
 
 New counts the resources that no source listed before, merged those that another source lists too, and dropped those
 that this source no longer lists. A source that cannot be read to its end drops nothing. An answer that shrank by
-more than half is held back. Requests need --crawl-contact.
+more than half is held back. Requests need --crawl-contact. A page that fails is requested again for up to a minute,
+and as long as the host asks to wait, at most five minutes.
 
 EXIT STATUS
 

@@ -80,17 +80,11 @@ func GroupSellers(rows []source.Row) []Seller {
 	return out
 }
 
-// Pauses after an answer that asks to wait.
-const (
-	firstBackoff = time.Second
-	lastBackoff  = 32 * time.Second
-)
-
-// FetchCatalogue reads a whole facilitator's catalogue, page by page, as a source.Walk does. After a 429 or 5xx it
-// tries again, after pauses from 1 s doubling to 32 s.
+// FetchCatalogue reads a whole facilitator's catalogue, page by page, as a source.Walk does. It fetches pages as
+// FetchSource does; wait is that of a SourceRequest.
 //
-// wait waits for a pause; nil means real time. Catalogue calls page after each page with the number of resources so far
-// and the number of entries in all, which is -1 if the catalogue does not say; page may be nil.
+// FetchCatalogue calls page after each page with the number of resources so far and the number of entries in all, which
+// is -1 if the catalogue does not say; page may be nil.
 func (f *Fetcher) FetchCatalogue(
 	ctx context.Context, address string, wait func(context.Context, time.Duration) error,
 	page func(items, total int),
@@ -99,16 +93,13 @@ func (f *Fetcher) FetchCatalogue(
 	if err != nil {
 		return nil, fmt.Errorf("read catalogue: %.80q is not a URL", address)
 	}
-	if wait == nil {
-		wait = sleep
-	}
 	kind, _ := source.KindOf("x402-discovery")
 	w := source.NewWalk(kind, u, nil)
 	for next := w.Next(); next != nil; next = w.Next() {
 		before := w.Result()
-		doc, err := f.fetchPage(ctx, next.String(), wait)
+		got, err := f.FetchSource(ctx, SourceRequest{URL: next.String(), Accept: kind.Accept, Wait: wait})
 		if err == nil {
-			err = w.Read(doc)
+			err = w.Read(got.Body)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read catalogue at %d: %w", before.Entries, err)
@@ -123,39 +114,6 @@ func (f *Fetcher) FetchCatalogue(
 		}
 	}
 	return w.Result().Rows, nil
-}
-
-func (f *Fetcher) fetchPage(
-	ctx context.Context, address string, wait func(context.Context, time.Duration) error,
-) ([]byte, error) {
-	for pause := firstBackoff; ; pause *= 2 {
-		doc, err := f.get(ctx, address, request{accept: "application/json", limit: source.MaxBytes})
-		switch {
-		case err != nil:
-			return nil, err
-		case doc.status == 200 && doc.truncated:
-			return nil, fmt.Errorf("the page is larger than %d MiB", source.MaxBytes>>20)
-		case doc.status == 200:
-			return doc.body, nil
-		case (doc.status == 429 || doc.status >= 500) && pause <= lastBackoff:
-			if err := wait(ctx, max(pause, min(doc.retryAfter, lastBackoff))); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, fmt.Errorf("the answer is %d", doc.status)
-		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // FetchList returns the content of a list at a URL, of any format.

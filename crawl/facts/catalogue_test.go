@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,8 +91,8 @@ func TestCataloguePages(t *testing.T) {
 			[]time.Duration{second, 2 * second, second}},
 		{"busy and says so", catalogue{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2,
 			[]time.Duration{7 * second}},
-		{"busy for days", catalogue{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2,
-			[]time.Duration{32 * second}},
+		{"busy for minutes", catalogue{rows: 50, most: 100, total: true, after: "300", fail: map[int]int{1: 429}}, 50,
+			2, []time.Duration{300 * second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,12 +133,17 @@ func TestCataloguePages(t *testing.T) {
 }
 
 // TestCatalogueGivesUp checks that reading ends after pauses of 1 to 32 seconds, at once for errors that waiting can't
-// solve, and when the context ends.
+// solve or that last longer than a reader waits, and when the context ends.
 func TestCatalogueGivesUp(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 	}
+	days := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "86400")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	hangUp := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	big := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"items": [`)
 		for r.Context().Err() == nil {
@@ -150,14 +156,22 @@ func TestCatalogueGivesUp(t *testing.T) {
 		name  string
 		h     http.Handler
 		waits int
-	}{{"busy for ever", status(429), 6}, {"no such catalogue", status(404), 0}, {"key needed", status(401), 0},
-		{"no catalogue", pages{"/": page}, 0}, {"a page without end", big, 0}} {
+		want  string
+	}{
+		{"busy for ever", status(429), 6, "the answer is 429"},
+		{"busy for days", days, 0, "the answer is 429 and asks to wait 24h0m0s"},
+		{"no such catalogue", status(404), 0, "the answer is 404"},
+		{"key needed", status(401), 0, "the answer is 401"},
+		{"no catalogue", pages{"/": page}, 0, "does not have the expected shape"},
+		{"a page without end", big, 0, "the answer is larger than 16 MiB"},
+		{"no answer", hangUp, 3, "EOF"},
+	} {
 		_, f := newTown(t, map[string]http.Handler{"facilitator.test": c.h})
 		waits := 0
 		_, err := f.FetchCatalogue(t.Context(), "http://facilitator.test/",
 			func(context.Context, time.Duration) error { waits++; return nil }, nil)
-		if err == nil || waits != c.waits {
-			t.Errorf("%s: error %v after %d waits, want one after %d", c.name, err, waits, c.waits)
+		if err == nil || !strings.Contains(err.Error(), c.want) || waits != c.waits {
+			t.Errorf("%s: error %v after %d waits, want %q after %d", c.name, err, waits, c.want, c.waits)
 		}
 	}
 	_, f := newTown(t, map[string]http.Handler{"facilitator.test": status(503)})

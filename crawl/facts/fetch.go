@@ -43,6 +43,9 @@ type Options struct {
 	// Enter waits until the host is free. The caller keeps the host until it calls leave. Nil means no waiting.
 	Enter func(ctx context.Context, host string) (leave func(), err error)
 
+	// EnterSource is Enter for a request to a public source, which may take SourceTimeout; Enter when nil.
+	EnterSource func(ctx context.Context, host string) (leave func(), err error)
+
 	// LookupTXT looks up TXT records, such as net.DefaultResolver.LookupTXT. Nil means that none are looked up.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
@@ -66,6 +69,9 @@ func New(o Options) *Fetcher {
 	}
 	if o.Enter == nil {
 		o.Enter = func(ctx context.Context, _ string) (func(), error) { return func() {}, ctx.Err() }
+	}
+	if o.EnterSource == nil {
+		o.EnterSource = o.Enter
 	}
 	if o.Robots == nil {
 		o.Robots = &memory{}
@@ -135,6 +141,7 @@ type request struct {
 	limit   int64 // most bytes of the body
 	polite  bool  // respects robots.txt
 	anySite bool  // allows redirects to another site, as a registry's do
+	source  bool  // asks a public source of services
 
 	timeout    time.Duration // the fetcher's when zero
 	validators Validators    // of the document that the caller has
@@ -204,7 +211,11 @@ func (f *Fetcher) followRedirect(from *url.URL, location string, anySite bool) (
 func (f *Fetcher) send(
 	ctx context.Context, u *url.URL, r request, left *time.Duration,
 ) (doc document, location string, err error) {
-	leave, err := f.o.Enter(ctx, u.Host)
+	enter := f.o.Enter
+	if r.source {
+		enter = f.o.EnterSource
+	}
+	leave, err := enter(ctx, u.Host)
 	if err != nil {
 		return document{}, "", fmt.Errorf("wait for %s: %w", u.Host, err)
 	}

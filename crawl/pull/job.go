@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -31,6 +32,8 @@ func (j *job) run(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, ErrNoContact):
+		return err // the source did not fail
 	case errors.Is(err, errUnchanged):
 		j.report.Outcome, j.report.Rows = sources.Unchanged, j.state.Accepted.Resources
 		return j.store.Unchange(ctx, j.state.ID, j.number, j.o.Now(), j.due())
@@ -44,7 +47,7 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	result.Rows = nil // hundreds of thousands
-	if last := j.state.Accepted; last != nil && answer.Resources*2 < last.Resources {
+	if answer.Resources*2 < j.state.Listed && !answer.Partial {
 		j.report.Outcome = sources.Held
 		return j.store.Hold(ctx, j.state.ID, j.number, answer, j.due())
 	}
@@ -69,9 +72,9 @@ const (
 func (j *job) fail(ctx context.Context, cause error) error {
 	j.report.Outcome, j.report.Error = sources.Failed, cause.Error()
 	pause := min(firstRetry<<min(j.state.Failures, 10), lastRetry)
-	var status errStatus
+	var status *facts.StatusError
 	if errors.As(cause, &status) {
-		pause = max(pause, status.after)
+		j.status, pause = status.Status, max(pause, status.After)
 	}
 	now := j.o.Now()
 	return j.store.Fail(ctx, j.state.ID, j.number, clean(cause.Error(), 500), j.status, now, now.Add(pause))
@@ -93,14 +96,19 @@ func (j *job) read(ctx context.Context) (result source.Result, answer sources.An
 	walk, sum := source.NewWalk(kind, address, j.visitor.CheckURL), sha256.New()
 	var got facts.SourceAnswer
 	for u := walk.Next(); u != nil; u = walk.Next() {
-		var v facts.Validators
+		r := facts.SourceRequest{URL: u.String(), Accept: kind.Accept, Wait: j.o.Wait}
 		// Hosts that did not answer are asked again when a whole answer names them.
 		if !kind.IsPaged() && j.of.Take != TakeAnswering && j.state.Accepted != nil {
-			v = facts.Validators{ETag: j.state.ETag, LastModified: j.state.LastModified}
+			r.Validators = facts.Validators{ETag: j.state.ETag, LastModified: j.state.LastModified}
 		}
-		if got, err = j.fetch(ctx, u.String(), kind.Accept, v); err != nil {
+		j.status = 0
+		if got, err = j.visitor.FetchSource(ctx, r); err != nil {
 			return result, answer, fmt.Errorf("page %d: %w", walk.Result().Pages+1, err)
 		}
+		if got.Unchanged {
+			return result, answer, errUnchanged
+		}
+		j.status = http.StatusOK
 		if err := walk.Read(got.Body); err != nil {
 			return result, answer, fmt.Errorf("page %d: %w", walk.Result().Pages+1, err)
 		}
@@ -111,45 +119,23 @@ func (j *job) read(ctx context.Context) (result source.Result, answer sources.An
 		}
 	}
 	result = walk.Result()
-	if !result.Complete() {
+	answer.Partial = result.End == source.Partial
+	if !result.Complete() && !answer.Partial {
 		return result, answer, fmt.Errorf("the source was not read to its end: %s after %d pages and %d resources",
 			result.End, result.Pages, len(result.Rows))
 	}
 	answer.EndedAt, answer.Pages, answer.SHA256 = j.o.Now(), result.Pages, sum.Sum(nil)
 	answer.Resources, answer.Skipped = len(result.Rows), len(result.Skipped)+result.Omitted
 	answer.Moved = result.Moved
+	if answer.Partial && j.state.Listed+answer.Resources > source.MaxRows {
+		return result, answer, fmt.Errorf("the source hides a part of its list, and the parts so far have %d resources",
+			j.state.Listed)
+	}
 	if !kind.IsPaged() {
 		answer.ETag, answer.LastModified = got.Validators.ETag, got.Validators.LastModified
 	}
 	j.report.Pages, j.report.Bytes, j.report.Rows, j.report.Skipped = answer.Pages, answer.Bytes, answer.Resources,
 		answer.Skipped
+	j.report.Partial = answer.Partial
 	return result, answer, nil
-}
-
-// Pauses between two requests for one page.
-const (
-	firstBackoff = time.Second
-	lastBackoff  = 32 * time.Second
-)
-
-// fetch requests a page. After a 429 or 5xx it tries again, after pauses that double.
-func (j *job) fetch(ctx context.Context, address, accept string, v facts.Validators) (facts.SourceAnswer, error) {
-	for pause := firstBackoff; ; pause *= 2 {
-		a, err := j.visitor.FetchSource(ctx, address, accept, v, source.MaxBytes)
-		j.status = a.Status
-		switch {
-		case err != nil:
-			return a, err
-		case a.Status == 200:
-			return a, nil
-		case a.Status == 304 && v != facts.Validators{}:
-			return a, errUnchanged
-		case (a.Status == 429 || a.Status >= 500) && pause <= lastBackoff && a.RetryAfter <= lastBackoff:
-			if err := j.o.Wait(ctx, max(pause, a.RetryAfter)); err != nil {
-				return a, err
-			}
-		default:
-			return a, errStatus{a.Status, a.RetryAfter}
-		}
-	}
 }

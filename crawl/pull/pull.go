@@ -8,11 +8,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -43,8 +43,7 @@ type Source struct {
 // Visitor sends requests to others, and lists services.
 type Visitor interface {
 	CheckURL(u *url.URL) error
-	FetchSource(ctx context.Context, address, accept string, v facts.Validators, limit int64) (facts.SourceAnswer,
-		error)
+	FetchSource(ctx context.Context, r facts.SourceRequest) (facts.SourceAnswer, error)
 	AsksPayment(ctx context.Context, items []facts.Item) (bool, error)
 	ListItems(ctx context.Context, items []facts.Item, source string) (Listed, error)
 }
@@ -66,6 +65,7 @@ type Puller struct {
 	store   *sources.Store
 	visitor Visitor
 	o       Options
+	warn    sync.Once // about a contact that is missing
 }
 
 // New returns a puller. It stores the configured sources when it is first used.
@@ -79,7 +79,7 @@ func New(store *sources.Store, v Visitor, o Options) *Puller {
 	if o.Wait == nil {
 		o.Wait = wait
 	}
-	return &Puller{store, v, o}
+	return &Puller{store: store, visitor: v, o: o}
 }
 
 // Report is the result of a pull.
@@ -91,6 +91,7 @@ type Report struct {
 	Bytes   int64  `json:"bytes"`
 	Rows    int    `json:"rows"`    // different resources in the answer
 	Skipped int    `json:"skipped"` // entries that name no resource that can be listed
+	Partial bool   `json:"partial"` // the source hides rows from readers who do not pay, so nothing is dropped
 	sources.Counts
 	Services  int `json:"services_added"`
 	Endpoints int `json:"endpoints_added"` // of services that were listed before
@@ -99,6 +100,10 @@ type Report struct {
 
 // ErrBusy says that another process pulls the source.
 var ErrBusy = errors.New("another process is pulling this source; try again when it has finished")
+
+// ErrNoContact says that the settings forbid requests to hosts of others, because they name nobody who sends them. A
+// Visitor returns it.
+var ErrNoContact = errors.New("no contact")
 
 // concurrentPulls is how many sources are read at once. Each needs memory for a whole answer.
 const concurrentPulls = 2
@@ -121,10 +126,15 @@ func (p *Puller) PullDue(ctx context.Context) error {
 			continue
 		}
 		g.Go(func() error {
-			if _, err := p.pull(ctx, of); err != nil && !errors.Is(err, ErrBusy) {
-				return err
+			_, err := p.pull(ctx, of)
+			switch {
+			case errors.Is(err, ErrNoContact): // it stays due
+				p.warn.Do(func() { p.o.Logger.WarnContext(ctx, "source not pulled", "source", of.Name, "error", err) })
+				return nil
+			case errors.Is(err, ErrBusy):
+				return nil
 			}
-			return nil
+			return err
 		})
 	}
 	return g.Wait()
@@ -139,7 +149,8 @@ func IsEnabled(of Source, s sources.State) bool {
 }
 
 // Pull reads a configured source now, whether it is due and enabled or not. It returns ErrBusy while another process
-// reads it, and sources.ErrUnknown for a name that is not configured. A source that fails is a report with an Error.
+// reads it, sources.ErrUnknown for a name that is not configured, and ErrNoContact if the settings forbid it. A source
+// that fails is a report with an Error.
 func (p *Puller) Pull(ctx context.Context, name string) (Report, error) {
 	of, ok := p.find(name)
 	if !ok {
@@ -230,11 +241,3 @@ func hostOf(r sources.Resource) string {
 	host, _, _ := strings.Cut(r.Resource, "/")
 	return host
 }
-
-// errStatus is an answer of a status that has no list.
-type errStatus struct {
-	status int
-	after  time.Duration // as Retry-After asks; 0 if it does not say
-}
-
-func (e errStatus) Error() string { return fmt.Sprintf("the answer is %d", e.status) }

@@ -98,10 +98,36 @@ type world struct {
 	conn   *pgx.Conn
 	puller *pull.Puller
 	now    time.Time
+	waits  []time.Duration     // pauses between two attempts
 	new    func() *pull.Puller // another process
 }
 
+// newWorld returns a directory whose sources answer as facilitators do.
 func newWorld(t *testing.T, rows map[string][]int, take string) *world {
+	t.Helper()
+	c := &catalogues{rows: rows, status: map[string]int{}}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	var list []pull.Source
+	for name := range rows {
+		s := newSource(name, "x402-discovery", server.URL+"/"+name)
+		s.Take = take
+		list = append(list, s)
+	}
+	w := newDirectory(t, list)
+	w.catalogues = c
+	return w
+}
+
+// newSource returns a source of which everything is listed.
+func newSource(name, kind, address string) pull.Source {
+	return pull.Source{Source: sources.Source{Name: name, Kind: kind, Address: address}, Enabled: true,
+		Period: 6 * time.Hour, Take: pull.TakeAll, Trust: true}
+}
+
+// newDirectory returns a directory with sources. It may visit their addresses, and hosts of this machine that are
+// named.
+func newDirectory(t *testing.T, list []pull.Source, allowed ...string) *world {
 	t.Helper()
 	dsn := template.Database(t)
 	db, err := postgres.Open(t.Context(), dsn)
@@ -109,29 +135,24 @@ func newWorld(t *testing.T, rows map[string][]int, take string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	c := &catalogues{rows: rows, status: map[string]int{}}
-	server := httptest.NewServer(c)
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
+	for _, s := range list {
+		u, err := url.Parse(s.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed = append(allowed, u.Host)
 	}
-	w := &world{catalogues: c, db: db, conn: postgrestest.Connect(t, dsn),
-		now: time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)}
+	w := &world{db: db, conn: postgrestest.Connect(t, dsn), now: time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return w.now }
 	w.new = func() *pull.Puller {
 		v := crawl.New(db, crawl.Options{HostGap: time.Nanosecond, Hourly: -1, Now: clock, NoContact: true},
-			probe.Options{Guard: &probe.Guard{AllowPrivate: []string{u.Host}}})
+			probe.Options{Guard: &probe.Guard{AllowPrivate: allowed}})
 		t.Cleanup(v.Close)
-		var list []pull.Source
-		for name := range rows {
-			list = append(list, pull.Source{
-				Source:  sources.Source{Name: name, Kind: "x402-discovery", Address: server.URL + "/" + name},
-				Enabled: true, Period: 6 * time.Hour, Take: take, Trust: true,
-			})
-		}
 		return pull.New(db.Sources, v, pull.Options{Sources: list, Now: clock,
-			Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+			Wait: func(ctx context.Context, d time.Duration) error {
+				w.waits = append(w.waits, d)
+				return ctx.Err()
+			}})
 	}
 	w.puller = w.new()
 	return w

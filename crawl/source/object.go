@@ -255,6 +255,7 @@ func readList(list json.RawMessage, read func(e *entries, o object)) Page {
 			}
 		} else {
 			e.skip(TooLarge, "")
+			p.Cut = true
 		}
 		p.Entries++
 	}
@@ -269,6 +270,7 @@ func (e *entries) add(r Row) {
 		return
 	}
 	if len(e.page.Rows) == MaxRows {
+		e.page.Cut = true
 		e.skip(TooLarge, r.URL)
 		return
 	}

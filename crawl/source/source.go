@@ -121,6 +121,7 @@ type Page struct {
 	Next    string // cursor of the next answer; "" if this answer names none
 	Last    bool   // whether the answer says that it is the last one
 	Partial bool   // whether the source hides URLs from readers who do not pay
+	Cut     bool   // whether the answer has more entries or resources than MaxRows; the others are skipped
 }
 
 // Skip describes an entry that gives no row.

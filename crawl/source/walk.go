@@ -202,11 +202,16 @@ func (w *Walk) skip(s Skip) {
 // end returns why the walk ends after a page, or "" if it goes on.
 func (w *Walk) end(p Page) End {
 	switch {
-	case len(w.result.Rows) == w.limits.rows:
+	case len(w.result.Rows) == w.limits.rows || p.Cut:
 		return TooManyRows
 	case w.stored > w.limits.stored || w.bytes > w.limits.total:
 		return TooManyBytes
-	case !w.kind.IsPaged() || p.Last || p.Total != nil && w.at.Offset >= *p.Total:
+	case !w.kind.IsPaged() || p.Last:
+		return Finished
+	case p.Total != nil && w.at.Offset >= *p.Total:
+		if w.stale > 0 && w.stale == w.result.Pages-1 && w.result.Entries == w.result.Pages*p.Entries {
+			return Repeats // each page was the first one again, so the total was reached by repetition
+		}
 		return Finished
 	case p.Entries == 0 && p.Total != nil:
 		return Short

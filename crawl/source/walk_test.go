@@ -102,6 +102,8 @@ func TestWalk(t *testing.T) {
 			Finished, true},
 		{"offset ignored, few rows", catalogue{rows: 50, most: 100, ignore: true}, 50, 4, Finished, true},
 		{"offset ignored, many rows", catalogue{rows: 250, most: 100, ignore: true}, 100, 4, Repeats, true},
+		{"offset ignored with a total that repeated entries reach", catalogue{rows: 150, most: 100, total: true,
+			ignore: true}, 100, 2, Repeats, true},
 		{"offset ignored with a total", catalogue{rows: 1000, most: 100, total: true, ignore: true}, 100, 4, Repeats,
 			true},
 		{"a ceiling below the total", catalogue{rows: 1000, most: 100, total: true, ceiling: 300}, 300, 4, Short,

@@ -103,6 +103,7 @@ CREATE TABLE source_pulls (
     sha256    bytea,                 -- of the bytes of all pages, in order; null if it failed
     resources integer,               -- different resources in the answer; null if it failed
     skipped   integer NOT NULL DEFAULT 0, -- entries that name no resource that can be listed
+    partial   boolean NOT NULL DEFAULT false, -- the source hid rows from readers who do not pay
     PRIMARY KEY (source_id, number)
 );
 

@@ -25,9 +25,9 @@ type Counts struct {
 var ErrNotHeld = errors.New("no answer is held back")
 
 // Accept believes the staged answer of a pull. Resources that are new to the source are listed since the end of the
-// pull; those that it lacks were dropped then. Both give a change record for each resource below a listed service,
-// except that the first answer of a source is a beginning and no change. All of it is one transaction, which ends the
-// pull: a crash before leaves the last answer in force.
+// pull; those that it lacks were dropped then, unless the answer is partial. Both give a change record for each
+// resource below a listed service, except that the first answer of a source is a beginning and no change. All of it is
+// one transaction, which ends the pull: a crash before leaves the last answer in force.
 func (st *Store) Accept(ctx context.Context, source State, pull int64, a Answer, due time.Time) (c Counts, err error) {
 	err = st.end(ctx, source.ID, pull, "accept an answer of "+source.Name, func(tx pgx.Tx) error {
 		if err := endPull(ctx, tx, source.ID, pull, Accepted, a); err != nil {
@@ -71,7 +71,7 @@ func (st *Store) AcceptHeld(ctx context.Context, source State, actor string, now
 			WHERE id = $1`, source.ID, pull); err != nil {
 			return err
 		}
-		return audit(ctx, tx, now, actor, "accept source", source.Name)
+		return audit(ctx, tx, now, actor, actionAccept, source.Name)
 	})
 	return c, err
 }
@@ -141,14 +141,15 @@ func apply(ctx context.Context, tx pgx.Tx, source State, pull int64, a Answer) (
 	count(&c.Dropped, `
 		WITH gone AS (
 			UPDATE source_resources r SET until = CASE WHEN missed OR NOT $4 THEN $3::timestamptz END, missed = true
-			WHERE source_id = $1 AND until IS NULL AND NOT EXISTS (SELECT FROM source_staged n
+			WHERE source_id = $1 AND until IS NULL AND NOT $6 AND NOT EXISTS (SELECT FROM source_staged n
 				WHERE n.source_id = $1 AND n.pull = $2 AND n.resource = r.resource AND n.method = r.method
 					AND n.tool = r.tool)
 			RETURNING resource, method, tool, since, until
 		), noted AS (
 			INSERT INTO changed_resources SELECT $5, resource, method, tool, since FROM gone WHERE until IS NOT NULL
 		)
-		SELECT count(*) FROM gone WHERE until IS NOT NULL`, source.ID, pull, now, a.Moved, site.SourceDropped)
+		SELECT count(*) FROM gone WHERE until IS NOT NULL`, source.ID, pull, now, a.Moved, site.SourceDropped,
+		a.Partial)
 	if err != nil {
 		return c, err
 	}

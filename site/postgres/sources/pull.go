@@ -47,7 +47,7 @@ func (st *Store) Begin(ctx context.Context, source int, now time.Time) (number i
 // stageRows is the number of resources that one statement stages.
 const stageRows = 5000
 
-// Stage stores resources of a running pull. A resource that the pull has already counts once.
+// Stage stores all resources of a running pull. list has each of them once.
 func (st *Store) Stage(ctx context.Context, source int, pull int64, list []Resource) error {
 	for len(list) > 0 {
 		n := min(len(list), stageRows)
@@ -56,7 +56,9 @@ func (st *Store) Stage(ctx context.Context, source int, pull int64, list []Resou
 		}
 		list = list[n:]
 	}
-	return nil
+	// Without statistics the server expects few rows, and compares each with each.
+	_, err := st.pool.Exec(ctx, `ANALYZE source_staged`)
+	return wrap("count the resources of a source", err)
 }
 
 func (st *Store) stage(ctx context.Context, source int, pull int64, list []Resource) error {
@@ -141,6 +143,7 @@ type Answer struct {
 	Resources    int
 	Skipped      int
 	Moved        bool // entries moved while the answer was read, so a missing one may still be listed
+	Partial      bool // the source hides rows from readers who do not pay, so a missing one may still be listed
 	ETag         string
 	LastModified string
 }
@@ -210,8 +213,8 @@ func (st *Store) end(ctx context.Context, source int, pull int64, what string, f
 func endPull(ctx context.Context, tx pgx.Tx, source int, pull int64, outcome string, a Answer) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE source_pulls SET ended_at = $3, outcome = $4, status_code = 200, pages = $5, bytes = $6, sha256 = $7,
-			resources = $8, skipped = $9
+			resources = $8, skipped = $9, partial = $10
 		WHERE source_id = $1 AND number = $2`, source, pull, a.EndedAt, outcome, a.Pages, a.Bytes, a.SHA256,
-		a.Resources, a.Skipped)
+		a.Resources, a.Skipped, a.Partial)
 	return err
 }

@@ -72,6 +72,7 @@ type Pull struct {
 	SHA256    []byte // of all pages; nil if the pull failed
 	Resources int    // different resources in the answer
 	Skipped   int    // entries that name no resource that can be listed
+	Partial   bool   // the source hides rows from readers who do not pay
 }
 
 // Configure stores the configured sources. A source whose address changed is due at once, without validators. Sources
@@ -96,11 +97,11 @@ func (st *Store) Configure(ctx context.Context, list []Source) error {
 
 // pullColumns are the columns of source_pulls in the order of Pull.scan.
 const pullColumns = `number, began_at, ended_at, coalesce(outcome, ''), coalesce(error, ''), status_code, pages,
-	bytes, sha256, coalesce(resources, 0), skipped`
+	bytes, sha256, coalesce(resources, 0), skipped, partial`
 
 func (p *Pull) scan() []any {
 	return []any{&p.Number, &p.BeganAt, &p.EndedAt, &p.Outcome, &p.Error, &p.Status, &p.Pages, &p.Bytes,
-		&p.SHA256, &p.Resources, &p.Skipped}
+		&p.SHA256, &p.Resources, &p.Skipped, &p.Partial}
 }
 
 // List reads all sources by name.
@@ -181,9 +182,9 @@ func (st *Store) SetEnabled(ctx context.Context, name string, enabled bool, acto
 		if err != nil {
 			return err
 		}
-		action := "disable source"
+		action := actionDisable
 		if enabled {
-			action = "enable source"
+			action = actionEnable
 		}
 		return audit(ctx, tx, now, actor, action, name)
 	})
