@@ -89,8 +89,8 @@ var (
 	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
 )
 
-// figuresOfUp returns the metrics of a running directory that visits a service, asks a facilitator, reads a chain and
-// serves a snapshot.
+// figuresOfUp returns the metrics of a running directory that visits a service, asks a facilitator, reads a source and a
+// chain, and serves a snapshot.
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)
@@ -115,10 +115,13 @@ func figuresOfUp(t *testing.T) string {
 	if code, _, stderr := run(t, n.env, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
+	c, config := newCatalogue(t)
+	c.set(3, 0, nil)
 	p := command(t, n.env,
-		append([]string{"up", "--data", dir, "--serve-listen", "127.0.0.1:0", "--serve-metrics", "127.0.0.1:0",
-			"--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s",
-			"--serve-submissions", "--crawl-contact", testContact, "--submissions-notify", "true"}, n.rpc...)...).
+		append([]string{"up", "--config", config, "--data", dir, "--serve-listen", "127.0.0.1:0",
+			"--serve-metrics", "127.0.0.1:0", "--crawl-allow-private", "127.0.0.1", "--schedule-build", "2s",
+			"--schedule-index", "1s", "--serve-submissions", "--crawl-contact", testContact, "--submissions-notify",
+			"true"}, n.rpc...)...).
 		start(t)
 	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
 	base, _, _ = strings.Cut(base, " ")
@@ -129,7 +132,7 @@ func figuresOfUp(t *testing.T) string {
 			"tollbook_jobs_done_total{kind=\"visit\"}",
 			"tollbook_facilitator_last_answer_timestamp_seconds{facilitator=\"acme\"}",
 			"tollbook_step_last_success_timestamp_seconds{step=\"build\"}", "tollbook_visit_overdue_seconds ",
-			"tollbook_snapshot_age_seconds "} {
+			"tollbook_snapshot_age_seconds ", "tollbook_source_last_success_timestamp_seconds{"} {
 			if !strings.Contains(a.body, "\n"+begin) {
 				return false
 			}

@@ -115,6 +115,8 @@ const (
 
 // directorySteps returns the steps that any worker can do.
 func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
+	puller := pull.New(db.Sources, w.crawler, pull.Options{Sources: o.Sources, Logger: o.Logger})
+	w.Metrics = append(w.Metrics, puller.WriteMetrics)
 	steps := []schedule.Step{{
 		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Resumes: true,
 		Do: func(ctx context.Context) error {
@@ -139,7 +141,7 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
 		},
 	}, {
-		Name: "sources", Every: sourcesEvery, Limit: sourcesLimit, Do: w.newPuller(db, o).PullDue,
+		Name: "sources", Every: sourcesEvery, Limit: sourcesLimit, Do: puller.PullDue,
 	}}
 	if o.Schedule.Facilitators > 0 {
 		steps = append(steps, schedule.Step{
@@ -163,11 +165,6 @@ func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 			return err
 		},
 	})
-}
-
-// newPuller returns what reads sources.
-func (w *Worker) newPuller(db *database.DB, o Options) *pull.Puller {
-	return pull.New(db.Sources, w.crawler, pull.Options{Sources: o.Sources, Logger: o.Logger})
 }
 
 // indexSteps returns a step for each network.
