@@ -19,6 +19,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/sources"
 )
 
 // A directory's file contains one JSON object on each line, in this order. Each object has a kind:
@@ -30,6 +31,7 @@ import (
 //	{"kind":"submission", …}    with its audit trail; without contacts, email and notes are empty
 //	{"kind":"erased", …}        a slug that is never assigned again
 //	{"kind":"opt-out", …}       a host whose owner wants it to be left out
+//	{"kind":"source", …}        whether a public source is read, with its audit trail
 //	{"kind":"end","lines":7}    the number of lines before this one
 //
 // The file contains no time of its own, so the same directory gives the same bytes. A later version adds kinds and
@@ -78,6 +80,9 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	for _, o := range d.OptOuts {
 		line(directoryOptOut{"opt-out", o})
 	}
+	for _, s := range d.Sources {
+		line(directorySource{"source", s})
+	}
 	line(directoryEnd{"end", lines})
 	if failed == nil {
 		failed = b.Flush()
@@ -95,17 +100,19 @@ type directoryReader struct {
 	facilitators []directoryFacilitator
 	slugs, bases map[string]int // line of each
 	optOuts      map[string]int
+	sources      map[string]int
 	end          bool
 }
 
 // directoryKinds are the kinds of lines in the order of a file.
 var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "opt-out",
-	"end"}
+	"source", "end"}
 
 // ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
 // or if the file was cut. The error is a *servicelist.Fault with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
-	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}, optOuts: map[string]int{}}
+	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}, optOuts: map[string]int{},
+		sources: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
 	scanner := bufio.NewScanner(limited)
 	scanner.Buffer(make([]byte, 64<<10), maxDirectoryLine)
@@ -213,6 +220,13 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		}
 		in.d.OptOuts = append(in.d.OptOuts, o.OptOut)
 		return checkUnique(in.optOuts, "host", o.Host, n)
+	case "source":
+		var s directorySource
+		if err := strictLine(data, &s); err != nil {
+			return err
+		}
+		in.d.Sources = append(in.d.Sources, s.Decision)
+		return errors.Join(checkSource(s.Decision), checkUnique(in.sources, "source", s.Name, n))
 	case "end":
 		var end directoryEnd
 		if err := strictLine(data, &end); err != nil {
@@ -314,6 +328,18 @@ func checkAudit(lines []postgres.DirectoryAuditLine) error {
 	for _, a := range lines {
 		if strings.ContainsRune(a.Actor+a.Action+a.Detail, 0) || a.Actor == "" || a.Action == "" {
 			return errors.New("audit: each line must have an actor and an action, without NUL bytes")
+		}
+	}
+	return nil
+}
+
+func checkSource(d sources.Decision) error {
+	if !site.ValidSlug(d.Name) {
+		return fmt.Errorf("name %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", d.Name)
+	}
+	for _, l := range d.Audit {
+		if !slices.Contains(sources.Actions, l.Action) || l.Actor == "" || strings.ContainsRune(l.Actor, 0) {
+			return fmt.Errorf("audit: each line must have an actor and one of the actions %q", sources.Actions)
 		}
 	}
 	return nil

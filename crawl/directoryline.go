@@ -1,6 +1,9 @@
 package crawl
 
-import "tollbook/site/postgres"
+import (
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/sources"
+)
 
 type directoryHead struct {
 	Kind     string `json:"kind"`
@@ -40,6 +43,11 @@ type directoryErased struct {
 type directoryOptOut struct {
 	Kind string `json:"kind"`
 	postgres.OptOut
+}
+
+type directorySource struct {
+	Kind string `json:"kind"`
+	sources.Decision
 }
 
 type directoryEnd struct {

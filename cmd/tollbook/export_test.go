@@ -41,6 +41,9 @@ func TestExport(t *testing.T) {
 	ran(t, env, "submissions", "reject", ids[2], "--reason", "It asks for nothing.", "--as", "bob")
 	ran(t, env, "services", "remove", "--yes", "service-0001")
 	ran(t, env, "services", "pause", "service-0000")
+	ran(t, env, "sources", "enable", "payai", "--as", "cleo")
+	ran(t, env, "sources", "enable", "cdp")
+	ran(t, env, "sources", "disable", "cdp")
 	if code, _, _ := run(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // creates the token
 		t.Fatal("a service that nobody answers for is verified")
 	}
@@ -81,6 +84,7 @@ func TestExport(t *testing.T) {
 	}
 	for what, list := range map[string][]string{"services": {"services", "list", "--json"},
 		"facilitators": {"facilitators", "list", "--json"},
+		"sources":      {"sources", "list", "--json"},
 		"submissions":  {"submissions", "list", "--state", "all", "--json"}} {
 		was, is := ran(t, env, list...), ran(t, other, list...)
 		if what == "services" { // an import makes every service due now
@@ -177,6 +181,11 @@ func TestImportRefuses(t *testing.T) {
 		{"a submission of a service that is not there",
 			head + "\n" +
 				`{"kind":"submission","id":"00000000-0000-4000-8000-000000000000","received_at":"2026-11-20T00:00:00Z","domain":"acme.example","url":"https://acme.example","email":"","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"Data","endpoints":["/a"],"state":"approved","decided_at":"2026-11-20T00:00:00Z","reason":null,"slug":"nowhere","probe_result":null,"audit":[]}` + "\n" + end, `no service "nowhere" is in the list`},
+		{"a decision that does not exist", head + "\n" + `{"kind":"source","name":"cdp","enabled":true,"audit":[` +
+			`{"at":"2026-11-20T00:00:00Z","actor":"ada","action":"approve"}]}` + "\n" + end,
+			"file.jsonl:2: audit: each line must have an actor and one of the actions"},
+		{"a source twice", head + "\n" + strings.Repeat(`{"kind":"source","name":"cdp","enabled":true,"audit":[]}`+"\n",
+			2) + end, "file.jsonl:3: source cdp is already at line 2"},
 		{"a line without an end", head + "\n" + strings.Repeat(" ", 9<<20), "file.jsonl:2: is longer than 8 MiB"},
 	} {
 		dir := t.TempDir()

@@ -40,9 +40,9 @@ func NewExport() *cobra.Command {
 		Short: "Export the listed services and all decisions to a file",
 		Long: `Export writes one file of JSON lines with everything that people decided: facilitators with their
 accounts, measured tokens, services with their slugs, endpoints and ownership tokens, submissions with each
-decision, its author and time, and the slugs of erased services. "tollbook import" restores it into an empty
-directory. Without FILE it writes to stdout. A file is written completely or not at all, and only its owner may read
-it.
+decision, its author and time, the slugs of erased services, hosts that opted out, and which public sources are read.
+"tollbook import" restores it into an empty directory. Without FILE it writes to stdout. A file is written completely or
+not at all, and only its owner may read it.
 
 E-mail addresses and notes of submissions are included only with --with-contacts; who sent a submission never is.
 Measurements are not included, because a crawl measures again. To keep history too, back up the database, as the
