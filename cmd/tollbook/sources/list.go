@@ -30,6 +30,7 @@ type entry struct {
 	Take          string     `json:"take,omitempty"`
 	Trust         *bool      `json:"trust"`
 	Resources     int        `json:"resources"`
+	Partial       bool       `json:"partial"`
 	LastAttemptAt *site.Time `json:"last_attempt_at"`
 	LastSuccessAt *site.Time `json:"last_success_at"`
 	NextAt        *site.Time `json:"next_at"`
@@ -110,6 +111,7 @@ func newEntry(of pull.Source, isConfigured bool, s sources.State) entry {
 	}
 	if s.Last != nil {
 		e.LastAttemptAt = site.TimeOrNull(*s.Last.EndedAt)
+		e.Partial = s.Last.Partial
 		if s.Last.Outcome == sources.Failed {
 			text := redact.Text(s.Last.Error)
 			e.Error = &text
@@ -158,6 +160,8 @@ func (e *entry) state() string {
 		return strings.Join(parts, "; ")
 	case !e.Configured:
 		return "no longer configured"
+	case e.Partial:
+		return "ok, but it hides a part of its list; it drops nothing"
 	case e.LastSuccessAt != nil:
 		return "ok"
 	}

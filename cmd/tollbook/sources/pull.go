@@ -26,6 +26,10 @@ func PrintPulls(w io.Writer, list []pull.Report, asJSON bool) error {
 	t := report.NewTable(w, "SOURCE", "OUTCOME", "RESOURCES", "NEW", "MERGED", "DROPPED", "SERVICES", "ENDPOINTS",
 		"ERROR")
 	for _, r := range list {
+		if r.Outcome == sources.Failed { // the figures are unknown
+			t.Row(r.Source, r.Outcome, "-", "-", "-", "-", "-", "-", orDash(r.Error))
+			continue
+		}
 		t.Row(r.Source, r.Outcome, r.Rows, r.New, r.Merged, r.Dropped, fmt.Sprintf("+%d", r.Services),
 			fmt.Sprintf("+%d", r.Endpoints), orDash(r.Error))
 	}
