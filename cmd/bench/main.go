@@ -16,6 +16,7 @@ import (
 	"tollbook/cmd/bench/ingest"
 	"tollbook/cmd/bench/probe"
 	"tollbook/cmd/bench/publish"
+	"tollbook/cmd/bench/pull"
 	"tollbook/cmd/bench/read"
 	"tollbook/cmd/bench/relevance"
 	"tollbook/cmd/bench/snapshot"
@@ -29,6 +30,7 @@ func main() {
 		ingest.Command,
 		probe.Command,
 		publish.Command,
+		pull.Command,
 		read.Command,
 		relevance.Command,
 		snapshot.Command,

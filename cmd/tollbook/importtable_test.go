@@ -368,7 +368,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site", "site/change",
 			"site/encode",
 			"site/listing",
-			"site/postgres", "site/postgres/consent",
+			"site/postgres", "site/postgres/consent", "site/postgres/sources",
 			"site/postgres/ledger",
 			"site/postgres/polls",
 			"site/synthesis",
@@ -476,6 +476,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/ingest",
 			"cmd/bench/probe",
 			"cmd/bench/publish",
+			"cmd/bench/pull",
 			"cmd/bench/read",
 			"cmd/bench/relevance",
 			"cmd/bench/snapshot",
@@ -523,6 +524,11 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/relevance": {
 		ours:    []string{"cmd/bench/harness", "crawl/sample", "site", "site/postgres/private", "site/search"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
+	"cmd/bench/pull": {
+		ours: []string{"cmd/bench/harness", "crawl", "crawl/probe", "crawl/pull", "site/postgres",
+			"site/postgres/private", "site/postgres/sources"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"cmd/bench/publish": {
