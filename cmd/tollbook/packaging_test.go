@@ -89,8 +89,8 @@ var (
 	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
 )
 
-// figuresOfUp returns the metrics of a running directory that visits a service, asks a facilitator, reads a source and a
-// chain, and serves a snapshot.
+// figuresOfUp returns the metrics of a running directory that visits a service, asks a facilitator, reads a source and
+// a chain, and serves a snapshot.
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)

@@ -3,7 +3,7 @@
 //	go run ./cmd/bench pull -rows 200000 -runs 3
 //
 // The source is a server on loopback that answers as a facilitator's catalogue, 100 entries a page. Ours reads it in a
-// process of its own, without a gap between requests, as "tollbook sources pull" does: it checks each entry, stages the
+// process of its own, without a gap between requests, as "tollbook sources pull" does. It checks each entry, stages the
 // rows, compares them with what the source listed before, and lists services and endpoints. The peer copies a CSV file
 // of the resulting rows into a plain table without an index. Both sides must have the same rows.
 package pull
