@@ -1,0 +1,69 @@
+package jsonrpc
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/chain"
+)
+
+// TestDocuments asks for a document by GET. The node's own path and query must stay in the URL; only a problem document
+// that says so means that the node has no such thing.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	const missing = `{"type":"https://stellar.org/horizon-errors/not_found","title":"Resource Missing"}`
+	for _, c := range []struct {
+		status int
+		body   string
+		want   string // the document, else the kind of the fault
+	}{
+		{200, `{"a":1}`, `{"a":1}`},
+		{404, missing, "null"},
+		{404, `{"error":"no such route"}`, string(KindRefused)},
+		{404, "<html>", string(KindRefused)},
+		{200, "null", string(KindMalformed)},
+		{200, "[]", string(KindMalformed)},
+		{200, `{"a":`, string(KindMalformed)},
+		{200, "", string(KindMalformed)},
+		{500, missing, string(KindServer)},
+		{429, `{"title":"Rate Limit Exceeded"}`, string(KindRate)},
+	} {
+		var asked []string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.Method+" "+r.URL.String())
+			if r.URL.Path == "/key/" {
+				fmt.Fprint(w, `{"network":"eip155:1"}`)
+				return
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		}))
+		client, err := New(chain.Network{ID: "eip155:1", RPC: []string{server.URL + "/key?apikey=s"}},
+			Identity{Call{Path: "/"}, func([]byte) (string, error) { return "eip155:1", nil }},
+			chain.Options{Backoff: time.Microsecond, HTTP: server.Client()}.WithDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		err = client.askNode(t.Context(), client.nodes[0], Question{Calls: []Call{{Path: "/things/a%20b?limit=2"}},
+			Read: func(_ int, calls []Call) error { got = string(calls[0].Result); return nil }}, 0, 1)
+		var f *Fault
+		if errors.As(err, &f) {
+			got = string(f.Kind)
+		}
+		if got != c.want {
+			t.Errorf("%d %s: %s, %v; want %s", c.status, c.body, got, err, c.want)
+		}
+		want := []string{"GET /key/?apikey=s", "GET /key/things/a%20b?apikey=s&limit=2"}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+		server.Close()
+	}
+}
