@@ -12,6 +12,7 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/crawl/servicelist"
+	"tollbook/crawl/source"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
@@ -99,12 +100,14 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 			got.Refused++
 			continue
 		}
-		if o, ok := listed.OptOuts[consent.HostOf(s.BaseURL)]; ok {
-			got.OptedOut = append(got.OptedOut, o)
+		names := source.Aliases(consent.HostOf(s.BaseURL))
+		if i := slices.IndexFunc(names, func(n string) bool { return listed.OptOuts[n].Host != "" }); i >= 0 {
+			got.OptedOut = append(got.OptedOut, listed.OptOuts[names[i]])
 			continue
 		}
-		if bases := hosts[consent.HostOf(s.BaseURL)]; len(bases) > 0 {
+		if i := slices.IndexFunc(names, func(n string) bool { return len(hosts[n]) > 0 }); i >= 0 {
 			got.Existing++
+			bases := hosts[names[i]]
 			for _, base := range bases {
 				added, err := c.addEndpoints(ctx, base, bases, s, dry)
 				if err != nil {

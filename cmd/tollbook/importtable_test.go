@@ -364,6 +364,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/facts",
 			"crawl/model",
 			"crawl/probe",
+			"crawl/source",
 			"crawl/servicelist",
 			"site", "site/change",
 			"site/encode",

@@ -15,7 +15,7 @@ import (
 // Item is a resource as a source lists it.
 type Item = source.Row
 
-// Seller is a service in a catalogue: the resources of one origin.
+// Seller is a service in a catalogue: the resources of one host, under all its names.
 type Seller struct {
 	BaseURL     string // the origin
 	Host        string
@@ -25,8 +25,8 @@ type Seller struct {
 	Endpoints   []Endpoint // by path, then method, at most MaxEndpoints
 }
 
-// GroupSellers groups the resources that a source lists by origin and sorts the groups by base URL. The order of
-// rows does not change the result.
+// GroupSellers groups the resources that a source lists by canonical host, whatever the scheme, and sorts the groups
+// by base URL. The order of rows does not change the result.
 func GroupSellers(rows []source.Row) []Seller {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r source.Row) bool {
 		return r.Type == source.MCP && r.Tool == ""
@@ -36,21 +36,25 @@ func GroupSellers(rows []source.Row) []Seller {
 			strings.Compare(a.Method, b.Method), strings.Compare(a.Service, b.Service),
 			strings.Compare(a.Description, b.Description))
 	})
-	sellers := map[string]*Seller{}
+	sellers, names, schemes := map[string]*Seller{}, map[string]string{}, map[string]string{} // by canonical host
 	declared := map[string][]Declared{}
 	for _, i := range rows {
 		u, err := url.Parse(i.URL)
 		if err != nil {
 			continue
 		}
-		host := authority(u)
+		name := authority(u)
+		host := source.CanonicalHost(name)
 		s := sellers[host]
 		if s == nil {
-			s = &Seller{BaseURL: "http://" + host, Host: u.Hostname()}
-			sellers[host] = s
+			s = &Seller{}
+			sellers[host], schemes[host] = s, "http"
+		}
+		if s.Host == "" || name == host {
+			s.Host, names[host] = u.Hostname(), name
 		}
 		if u.Scheme == "https" {
-			s.BaseURL = "https://" + host
+			schemes[host] = "https"
 		}
 		s.Name, s.Description = cmp.Or(s.Name, i.Service), cmp.Or(s.Description, i.Description)
 		for _, tag := range i.Tags {
@@ -68,6 +72,7 @@ func GroupSellers(rows []source.Row) []Seller {
 	}
 	var out []Seller
 	for host, s := range sellers {
+		s.BaseURL = schemes[host] + "://" + names[host]
 		s.Endpoints = FilterBelow(s.BaseURL, declared[host])
 		slices.SortFunc(s.Endpoints, func(a, b Endpoint) int {
 			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))

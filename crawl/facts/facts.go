@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tollbook/crawl/source"
 	"tollbook/site/invisible"
 )
 
@@ -103,7 +104,8 @@ func FilterBelow(base string, declared []Declared) []Endpoint {
 
 func pathBelow(base *url.URL, address string) (path string, ok bool) {
 	u, err := url.Parse(address)
-	if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || authority(u) != authority(base) {
+	if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		source.CanonicalHost(authority(u)) != source.CanonicalHost(authority(base)) {
 		return "", false
 	}
 	path, ok = strings.CutPrefix(unescapeBraces(u.EscapedPath()), strings.TrimRight(base.EscapedPath(), "/"))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -42,6 +43,7 @@ type catalogues struct {
 	rows   map[string][]int // numbers of resources, by source
 	status map[string]int   // of a source that is down
 	page   func(name string, offset int)
+	urls   map[string][]string // instead of rows
 }
 
 // ServeHTTP implements http.Handler.
@@ -66,9 +68,12 @@ func (c *catalogues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"description": "from " + name, "method": "GET",
 		})
 	}
+	for _, u := range c.urls[name][min(offset, len(c.urls[name])):] {
+		items = append(items, map[string]any{"type": "http", "resource": u, "method": "GET"})
+	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"x402Version": 2, "items": items, "pagination": map[string]int{"limit": limit, "offset": offset,
-			"total": len(rows)},
+			"total": len(rows) + len(c.urls[name])},
 	})
 }
 
@@ -255,6 +260,52 @@ func TestUnionOfFiveSources(t *testing.T) {
 	}
 	if n := w.count(t, "endpoints"); n != 181 {
 		t.Errorf("%d endpoints, want 181: a source removes none", n)
+	}
+}
+
+// TestAliases checks that sources may name one host with and without www., with any scheme and port: its resources are
+// one, below one service, and a second pull changes nothing.
+func TestAliases(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": {}, "b": {}, "c": {}}, pull.TakeAll)
+	w.urls = map[string][]string{
+		"a": {"https://www.seller.dev/quote"},
+		"b": {"http://seller.dev:80/quote", "https://seller.dev/search", "https://www.buyer.dev/x",
+			"https://buyer.dev/y"},
+		"c": {"https://WWW.seller.dev/search?q=1", "https://www.api.seller.dev/quote"}, // another host
+	}
+	w.pull(t, accepted("a", 1, sources.Counts{New: 1}, 1, 0))
+	w.pull(t, accepted("b", 4, sources.Counts{New: 3, Merged: 1}, 1, 1))
+	w.pull(t, accepted("c", 2, sources.Counts{New: 1, Merged: 1}, 1, 0))
+	for name, rows := range map[string]int{"a": 1, "b": 4, "c": 2} {
+		w.pull(t, accepted(name, rows, sources.Counts{}, 0, 0))
+	}
+	rows, err := w.conn.Query(t.Context(), `SELECT base_url || ' ' || string_agg(path, ' ' ORDER BY path) FROM services
+		JOIN endpoints ON service_id = services.id GROUP BY base_url ORDER BY base_url`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"https://buyer.dev /x /y", "https://www.api.seller.dev /quote",
+		"https://www.seller.dev /quote /search"}, got); diff != "" {
+		t.Errorf("services with endpoints (-want +got)\n%s", diff)
+	}
+	f, err := sources.Read(t.Context(), w.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var by []string
+	for _, list := range f.ListedBy {
+		for _, l := range list {
+			by = append(by, fmt.Sprintf("%s %d", l.Source, l.Resources))
+		}
+	}
+	slices.Sort(by)
+	if diff := cmp.Diff([]string{"a 1", "b 2", "b 2", "c 1", "c 1"}, by); diff != "" {
+		t.Errorf("who lists how many resources of a service (-want +got)\n%s", diff)
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *Row) size() int64 {
 
 // Identity is what makes two rows the same resource, whichever source they are from.
 type Identity struct {
-	URL    string // host and path in the form of lookup.NormalURL, without the scheme
+	URL    string // canonical host, and path in the form of lookup.NormalURL; without the scheme
 	Method string // "" if the source does not say
 	Tool   string // "" unless the resource is an MCP tool
 }
@@ -92,7 +92,10 @@ func (r *Row) Identity() Identity {
 		normal = r.URL // not reached: readers skip such rows
 	}
 	_, rest, _ := strings.Cut(normal, "://")
-	if host, path, _ := strings.Cut(rest, "/"); r.Template != "" {
+	host, path, _ := strings.Cut(rest, "/")
+	host = CanonicalHost(host)
+	rest = host + "/" + path
+	if r.Template != "" {
 		rest = host + r.Template
 	} else if strings.Contains(path, "%7B") {
 		rest = host + "/" + parameters(path)

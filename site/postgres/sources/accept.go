@@ -76,11 +76,18 @@ func (st *Store) AcceptHeld(ctx context.Context, source State, actor string, now
 	return c, err
 }
 
+// addresses are the base addresses of services without their scheme, in each form that resources below them may have:
+// a resource has no www. in front of a registrable domain.
+const addresses = `(
+		SELECT id, split_part(base_url, '://', 2) AS address FROM services
+		UNION ALL
+		SELECT id, substr(split_part(base_url, '://', 2), 5) FROM services
+		WHERE starts_with(split_part(base_url, '://', 2), 'www.')
+	) addresses`
+
 // homes are the services with the host and the beginning of the resources below their base addresses.
 const homes = `homes AS MATERIALIZED (
-		SELECT id, split_part(split_part(base_url, '://', 2), '/', 1) AS host,
-			rtrim(split_part(base_url, '://', 2), '/') || '/' AS base
-		FROM services
+		SELECT id, split_part(address, '/', 1) AS host, rtrim(address, '/') || '/' AS base FROM ` + addresses + `
 	)`
 
 // ofService joins a resource r with the services below whose base address it is. Of several the first in the order of

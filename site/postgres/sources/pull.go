@@ -92,8 +92,8 @@ func (st *Store) NewResources(ctx context.Context, source int, pull int64, after
 // NewResourcesOfServices is NewResources for the hosts of listed services.
 func (st *Store) NewResourcesOfServices(ctx context.Context, source int, pull int64, after string, limit int) (
 	[]Resource, error) {
-	return st.readStaged(ctx, unseen+` AND EXISTS (SELECT FROM services
-		WHERE split_part(split_part(base_url, '://', 2), '/', 1) = split_part(n.resource, '/', 1))`, source, pull,
+	return st.readStaged(ctx, unseen+` AND EXISTS (SELECT FROM `+addresses+`
+		WHERE split_part(address, '/', 1) = split_part(n.resource, '/', 1))`, source, pull,
 		after, limit)
 }
 
@@ -102,7 +102,7 @@ func (st *Store) NewResourcesOfServices(ctx context.Context, source int, pull in
 func (st *Store) UnlistedResources(ctx context.Context, source int, pull int64, since time.Time, limit int) ([]Resource,
 	error) {
 	return st.readStaged(ctx, `source_staged n WHERE n.source_id = $1 AND n.pull = $2
-		AND NOT EXISTS (SELECT FROM services WHERE split_part(split_part(base_url, '://', 2), '/', 1) =
+		AND NOT EXISTS (SELECT FROM `+addresses+` WHERE split_part(address, '/', 1) =
 			split_part(n.resource, '/', 1))
 		AND NOT EXISTS (SELECT FROM source_hosts h WHERE h.host = split_part(n.resource, '/', 1)
 			AND (h.answers OR h.asked_at > $5))`, source, pull, "", limit, since)
