@@ -63,6 +63,7 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			ON CONFLICT DO NOTHING;
 		UPDATE endpoints SET offers = '[{"protocol":"mpp","scheme":"charge","network":"eip155:4217",
 			"currency":"0x20c0000000000000000000000000000000000000","amount":"10000","recipient":"0x1"}]';
+		INSERT INTO offer_sets SELECT id, '2026-11-01', '2026-11-10', offers FROM endpoints;
 		INSERT INTO opt_outs VALUES ('gone.example', '2026-11-01', '2026-11-20', 'https://gone.example/robots.txt',
 			'2026-11-21');
 		INSERT INTO facilitator_polls SELECT id, 'https://f.example', '2026-11-20 12:00Z', '2026-11-20 12:15Z', 0,

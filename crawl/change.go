@@ -174,3 +174,15 @@ func recipients(prices []postgres.Price, names map[uuid.UUID]label) []change.Rec
 	}
 	return out
 }
+
+// isSameOffers reports whether two sets of offers have the same terms in the same order.
+func isSameOffers(a, b []postgres.Offer) bool {
+	return slices.EqualFunc(a, b, func(a, b postgres.Offer) bool {
+		at, bt := a.MaxTimeoutSeconds, b.MaxTimeoutSeconds
+		if (at == nil) != (bt == nil) || at != nil && *at != *bt {
+			return false
+		}
+		a.MaxTimeoutSeconds, b.MaxTimeoutSeconds = nil, nil
+		return a == b
+	})
+}

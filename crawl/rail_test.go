@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -103,5 +104,34 @@ func TestOtherProtocols(t *testing.T) {
 		if diff := cmp.Diff(want, visit()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.answer, diff)
 		}
+	}
+	checkOfferHistory(t, m, now.Now())
+}
+
+// checkOfferHistory checks the sets of offers that the visits of TestOtherProtocols left.
+func checkOfferHistory(t *testing.T, m *memory, at time.Time) {
+	t.Helper()
+	hour := func(n int) *time.Time { return new(noon.Add(time.Duration(n) * time.Hour)) }
+	want := map[string][]postgres.PriceSpan{
+		"l402": {{NetworkCAIP2: new(bolt11.Mainnet), Asset: "BTC", Protocol: "l402", Since: *hour(0),
+			Amounts: []string{"1500000"}}},
+		"crawl":   {{Asset: "USD", Protocol: "crawler-price", Since: *hour(0), Amounts: []string{"0.05"}}},
+		"expired": nil,
+		"moving": {{NetworkCAIP2: new("eip155:4217"), Asset: "0x20c0000000000000000000000000000000000000",
+			Protocol: "mpp", Since: *hour(1), Until: hour(3), Amounts: []string{"10000"}}},
+	}
+	got := map[string][]postgres.PriceSpan{}
+	for slug, f := range m.facts(t, at) {
+		for i := range f.OfferSpans {
+			s := &f.OfferSpans[i]
+			s.EndpointID, s.Since = uuid.UUID{}, s.Since.UTC()
+			if s.Until != nil {
+				s.Until = new(s.Until.UTC())
+			}
+		}
+		got[slug] = f.OfferSpans
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }

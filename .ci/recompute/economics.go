@@ -132,7 +132,7 @@ func recomputeEconomics(d *directory, r *snapshot.Report) {
 		r.Figure(economicsRule, e.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
 		r.Figure(economicsRule, detail.Get("endpoint_count"), len(detail.Get("endpoints").Items()))
 		var stable *big.Rat
-		if o.rows > 0 && !conformance.SpeaksOther(detail) {
+		if o.rows > 0 {
 			prices := d.snap.JSON(s.file("price/period=all.json")).Get("data").Items()
 			stable = cmp.Or(stability(prices, d.now.UTC().Format(time.DateOnly)), big.NewRat(1, 1))
 		}
@@ -338,9 +338,6 @@ func recomputePriceSeries(d *directory, r *snapshot.Report) {
 		points := d.snap.JSON(s.file("price/period=all.json")).Get("data")
 		points.Leaves(r.Input)
 		o := newOffer(s)
-		if conformance.SpeaksOther(s.detail) {
-			continue // the series is about x402
-		}
 		items := points.Items()
 		if n := len(items); n > 0 && items[n-1].Get("date").Text() < d.now.UTC().Format(time.DateOnly) {
 			r.Figure(economicsRule, items[n-1].Get("min_price_usd"), o.price())

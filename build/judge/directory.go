@@ -160,6 +160,7 @@ func (d *Directory) Drop(i int) {
 	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
+	f.OfferSpans, f.OfferDays = nil, nil
 }
 
 // Finish writes the aggregates into the snapshot and drops all other facts.

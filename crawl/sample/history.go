@@ -94,7 +94,7 @@ func (s *service) history(start time.Time, raw int) load.History {
 		}
 		p.visit(t)
 	}
-	p.h.Prices, p.h.Endpoints, p.h.Changes = p.terms.result()
+	p.terms.addTo(&p.h)
 	p.h.Responses = p.evidence.visits()
 	return p.h
 }

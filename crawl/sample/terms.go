@@ -3,6 +3,7 @@ package sample
 import (
 	"bytes"
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
@@ -38,6 +40,7 @@ type endpointTerms struct {
 	current     []postgres.Price
 	closed      []postgres.Price
 	ways        ways
+	offers      []checks.OfferSet // over other protocols, oldest first
 }
 
 // ways are the ways to pay at a time, as in change records, with the full recipients.
@@ -92,6 +95,11 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 	if f.verdict == paid {
 		a.paid = &at
 	}
+	since := at
+	if fresh {
+		since = a.first
+	}
+	a.offer(f.offers, since)
 	if f.envelope == noTerms && a.fingerprint == "" {
 		return
 	}
@@ -103,10 +111,6 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 	if fingerprint == a.fingerprint {
 		return
 	}
-	since := at
-	if fresh {
-		since = a.first
-	}
 	a.ask(e, fingerprint, since)
 	if fresh && t.original[e.key()] { // the first terms are no change
 		for _, r := range t.reports {
@@ -115,6 +119,24 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 		return
 	}
 	t.dirty = true
+}
+
+// offer replaces the offers over other protocols, if they differ.
+func (a *endpointTerms) offer(offers []postgres.Offer, since time.Time) {
+	var current []postgres.Offer
+	last := len(a.offers) - 1
+	if last >= 0 && a.offers[last].Until == nil {
+		current = a.offers[last].Offers
+	}
+	if reflect.DeepEqual(current, offers) {
+		return
+	}
+	if current != nil {
+		a.offers[last].Until = &since
+	}
+	if len(offers) > 0 {
+		a.offers = append(a.offers, checks.OfferSet{EndpointID: a.id, Since: since, Offers: offers})
+	}
 }
 
 // ask replaces the prices by those of the envelope.
@@ -199,9 +221,8 @@ func (t *terms) ways() ways {
 	return w
 }
 
-func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.Change) {
-	var prices []postgres.Price
-	var endpoints []load.EndpointHistory
+// addTo adds the terms to a history.
+func (t *terms) addTo(to *load.History) {
 	for _, e := range t.s.endpoints {
 		h := load.EndpointHistory{Method: e.declared, Path: e.path, FirstSeenAt: t.created}
 		if a := t.byEndpoint[e.key()]; a != nil {
@@ -209,12 +230,12 @@ func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.C
 			if a.fingerprint != "" {
 				h.Fingerprint = &a.fingerprint
 			}
-			prices = append(append(prices, a.closed...), a.current...)
+			to.Prices, to.Offers = append(append(to.Prices, a.closed...), a.current...), append(to.Offers, a.offers...)
 		}
-		endpoints = append(endpoints, h)
+		to.Endpoints = append(to.Endpoints, h)
 	}
-	sortPrices(prices)
-	return prices, endpoints, t.changes
+	sortPrices(to.Prices)
+	to.Changes = t.changes
 }
 
 // sortPrices sorts prices by endpoint, since and position.

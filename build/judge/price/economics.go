@@ -16,7 +16,7 @@ func NewEconomics(f *postgres.ServiceFacts, o *Offer, r Rank, h *History, now ti
 		CategoryPercentile: r.Percentile, CategoryPercentileMax: r.PercentileMax,
 		Model: model(o, isFree(f, now)), PriceCaveat: o.caveat(),
 	}
-	if o.rows > 0 && !o.other {
+	if o.rows > 0 {
 		e.Stability = h.Stability(h.today)
 	}
 	return e

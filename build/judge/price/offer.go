@@ -28,7 +28,6 @@ type Offer struct {
 
 	distinct             map[site.Decimal]bool // counted prices
 	rows, variable, test int
-	other                bool           // over other protocols than x402
 	caveats              map[string]int // rows by the reason why they are not counted
 }
 
@@ -42,10 +41,9 @@ func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
 	}
 }
 
-// AddOther adds the prices of an active endpoint over other protocols than x402. Such prices have no history and no
-// rank. If the endpoint has prices over x402, its own figures stay those of x402.
+// AddOther adds the prices of an active endpoint over other protocols than x402. Such prices have no rank. If the endpoint has prices over x402, its own figures stay those of x402.
 func (o *Offer) AddOther(e *site.Endpoint, entries []site.PricingEntry, variable bool) {
-	o.Endpoints, o.other = o.Endpoints+1, true
+	o.Endpoints++
 	to := e
 	if len(e.Pricing) > 0 {
 		to = &site.Endpoint{}

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 )
 
 // History is the history of the prices of the endpoints that are active now. Charts, series and stability come from it.
@@ -16,7 +17,11 @@ type History struct {
 	spans   []span
 	changes []dayChanges // oldest first
 	first   time.Time    // first UTC day with a price, in dollars or not; zero without
+	x402    []interval   // in which endpoints had prices over x402
 }
+
+// interval is a time without an end if until is zero.
+type interval struct{ since, until time.Time }
 
 // span is a time in which an endpoint asked counted prices in dollars.
 type span struct {
@@ -30,7 +35,8 @@ type dayChanges struct {
 	count int
 }
 
-// NewHistory returns the history of a service's prices.
+// NewHistory returns the history of a service's prices: those over x402, and at times without any those over other
+// protocols.
 func NewHistory(f *postgres.ServiceFacts, now time.Time) *History {
 	active := make(map[uuid.UUID]bool, len(f.Endpoints))
 	for i := range f.Endpoints {
@@ -49,31 +55,107 @@ func NewHistory(f *postgres.ServiceFacts, now time.Time) *History {
 			h.addChanges(d)
 		}
 	}
+	h.addOffers(f, active)
 	return h
 }
 
 // addSpan adds the counted amounts of a span.
 func (h *History) addSpan(p *postgres.PriceSpan) {
-	if day := dayOf(p.Since); h.first.IsZero() || day.Before(h.first) {
+	at := intervalOf(p)
+	h.x402 = append(h.x402, at)
+	h.addCounted(p, at)
+}
+
+// intervalOf returns the time of a span.
+func intervalOf(p *postgres.PriceSpan) interval {
+	at := interval{since: p.Since}
+	if p.Until != nil {
+		at.until = *p.Until
+	}
+	return at
+}
+
+// addCounted adds the counted amounts of a span at a part of its time.
+func (h *History) addCounted(p *postgres.PriceSpan, at interval) {
+	if day := dayOf(at.since); h.first.IsZero() || day.Before(h.first) {
 		h.first = day
 	}
 	var counted []site.Decimal
 	for _, amount := range p.Amounts { // ascending
-		r := Requirement(&postgres.Price{
-			NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Extra: p.Extra, Amount: amount,
-		})
-		if v := valueOf(&r); v.counted != nil {
+		if v := amountValue(p, amount); v.counted != nil {
 			counted = append(counted, *v.counted)
 		}
 	}
 	if len(counted) == 0 {
 		return
 	}
-	s := span{since: p.Since, lowest: counted[0], highest: counted[len(counted)-1]}
-	if p.Until != nil {
-		s.until = *p.Until
+	h.spans = append(h.spans, span{since: at.since, until: at.until, lowest: counted[0],
+		highest: counted[len(counted)-1]})
+}
+
+// amountValue returns the value of an amount of a span.
+func amountValue(p *postgres.PriceSpan, amount string) value {
+	if p.Protocol == "" {
+		r := Requirement(&postgres.Price{
+			NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Extra: p.Extra, Amount: amount,
+		})
+		return valueOf(&r)
 	}
-	h.spans = append(h.spans, s)
+	t := rail.Terms{Protocol: p.Protocol, Asset: p.Asset, Amount: amount}
+	if p.NetworkCAIP2 != nil {
+		t.NetworkCAIP2 = *p.NetworkCAIP2
+	}
+	v := t.Value()
+	if v.PriceUSD == "" {
+		return newValue(nil, v.Testnet)
+	}
+	return newValue(&v.PriceUSD, v.Testnet)
+}
+
+// addOffers adds prices over other protocols at times when no endpoint had a price over x402, and their changes on days
+// without such a time.
+func (h *History) addOffers(f *postgres.ServiceFacts, active map[uuid.UUID]bool) {
+	for i := range f.OfferSpans {
+		p := &f.OfferSpans[i]
+		if !active[p.EndpointID] {
+			continue
+		}
+		for _, part := range subtractIntervals(intervalOf(p), h.x402) {
+			h.addCounted(p, part)
+		}
+	}
+	for _, d := range f.OfferDays {
+		day := interval{d.Day, d.Day.AddDate(0, 0, 1)}
+		if active[d.EndpointID] && !slices.ContainsFunc(h.x402, day.overlaps) {
+			h.addChanges(d)
+		}
+	}
+}
+
+// overlaps reports whether two intervals have a moment in common.
+func (a interval) overlaps(b interval) bool {
+	return (b.until.IsZero() || a.since.Before(b.until)) && (a.until.IsZero() || b.since.Before(a.until))
+}
+
+// subtractIntervals returns the parts of an interval that are in none of the others, oldest first.
+func subtractIntervals(all interval, others []interval) (parts []interval) {
+	others = slices.SortedFunc(slices.Values(others), func(a, b interval) int { return a.since.Compare(b.since) })
+	for _, o := range others {
+		if !all.overlaps(o) {
+			continue
+		}
+		if all.since.Before(o.since) {
+			parts = append(parts, interval{all.since, o.since})
+		}
+		if o.until.IsZero() {
+			return parts
+		}
+		all.since = o.until
+		if !all.until.IsZero() && !all.since.Before(all.until) {
+			return parts
+		}
+	}
+	return append(parts, all)
 }
 
 func (h *History) addChanges(d postgres.PriceDay) {

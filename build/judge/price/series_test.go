@@ -10,6 +10,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
+	"tollbook/site/rail/bolt11"
 )
 
 func dateOf(month time.Month, d int) time.Time {
@@ -104,5 +105,57 @@ func TestStability(t *testing.T) {
 	}
 	if got := NewEconomics(f, &Offer{rows: 1}, Rank{}, h, now).Stability; got == nil || *got != 1 {
 		t.Errorf("stability with a price that did not change for 30 days = %v, want 1", got)
+	}
+}
+
+// TestOfferHistory checks that prices over other protocols are in the series only while there are none over x402.
+func TestOfferHistory(t *testing.T) {
+	t.Parallel()
+	one := uuid.UUID{1}
+	mpp := func(since time.Time, until *time.Time, amounts ...string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new("eip155:4217"), Protocol: "mpp",
+			Asset: "0x20c0000000000000000000000000000000000000", Since: since, Until: until, Amounts: amounts}
+	}
+	x402 := func(since time.Time, until *time.Time, amount string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc, Since: since, Until: until,
+			Amounts: []string{amount}}
+	}
+	point := func(date string, price site.Decimal, changes int) site.PricePoint {
+		return site.PricePoint{Date: date, MinPriceUSD: &price, MaxPriceUSD: &price, Changes: changes}
+	}
+	third, fifth, seventh := dateOf(9, 3), dateOf(9, 5), dateOf(9, 7)
+	change := func(d int) postgres.PriceDay { return postgres.PriceDay{EndpointID: one, Day: dateOf(9, d), Moved: 1} }
+	for _, c := range []struct {
+		name   string
+		x402   []postgres.PriceSpan
+		others []postgres.PriceSpan
+		days   []postgres.PriceDay
+		want   []site.PricePoint
+	}{
+		{"never over x402", nil, []postgres.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")},
+			[]postgres.PriceDay{change(5)},
+			[]site.PricePoint{point("2026-09-03", "0.01", 0), point("2026-09-05", "0.02", 1)}},
+		{"instead of x402", []postgres.PriceSpan{x402(third, &fifth, "30000")},
+			[]postgres.PriceSpan{mpp(fifth, nil, "20000")}, nil,
+			[]site.PricePoint{point("2026-09-03", "0.03", 0), point("2026-09-05", "0.02", 0)}},
+		{"beside x402", []postgres.PriceSpan{x402(third, nil, "30000")},
+			[]postgres.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")}, []postgres.PriceDay{change(5)},
+			[]site.PricePoint{point("2026-09-03", "0.03", 0)}},
+		{"before, beside and after x402", []postgres.PriceSpan{x402(fifth, &seventh, "30000")},
+			[]postgres.PriceSpan{mpp(third, nil, "10000")}, nil,
+			[]site.PricePoint{point("2026-09-03", "0.01", 0), point("2026-09-05", "0.03", 0),
+				point("2026-09-07", "0.01", 0)}},
+	} {
+		f := newHistoryFacts(c.x402)
+		f.OfferSpans, f.OfferDays = c.others, c.days
+		if diff := cmp.Diff(c.want, NewHistory(f, now).Points()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	bitcoin := newHistoryFacts(nil)
+	bitcoin.OfferSpans = []postgres.PriceSpan{{EndpointID: one, NetworkCAIP2: new(bolt11.Mainnet), Protocol: "l402",
+		Asset: "BTC", Since: third, Amounts: []string{"1500000"}}}
+	if diff := cmp.Diff([]site.PricePoint{{Date: "2026-09-03"}}, NewHistory(bitcoin, now).Points()); diff != "" {
+		t.Errorf("a price in bitcoin (-want +got):\n%s", diff)
 	}
 }

@@ -28,6 +28,8 @@ type Facts struct {
 	Records    []Change         // of the open blocks and newest windows of ChangeLogs, oldest first
 	PriceSpans []PriceSpan      // by endpoint, then since
 	PriceDays  []PriceDay       // by endpoint, then day
+	OfferSpans []PriceSpan      // as PriceSpans, over other protocols than x402
+	OfferDays  []PriceDay
 }
 
 // EndpointPrices are the prices of an endpoint as ReadPrices returned them.

@@ -55,6 +55,7 @@ func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	b := &pgx.Batch{}
 	queueEndpointStates(b, endpoints)
 	queuePriceChanges(b, endpoints)
+	queueOfferChanges(b, endpoints)
 	for _, e := range endpoints {
 		if e.Method != "" {
 			queueMethod(b, e)

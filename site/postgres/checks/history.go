@@ -14,6 +14,7 @@ type History struct {
 	Days      []Rollup // UTC days before the first of Checks, oldest first
 	Checks    []Check  // oldest first; their ServiceID is set by AddHistories
 	Prices    []Price  // closed ones (Until set) and current ones
+	Offers    []OfferSet
 	Changes   []Change // oldest first
 
 	// The newest responses of the endpoints, oldest first. Each list has an endpoint at most once. Prices are not among
@@ -44,6 +45,7 @@ func AddHistories(ctx context.Context, tx pgx.Tx, histories []History) error {
 	b := &pgx.Batch{}
 	for _, h := range histories {
 		queuePrices(b, h.Prices)
+		queueOfferSets(b, h.Offers)
 		for _, c := range h.Changes { // oldest first, because each sets the baseline of its type
 			queueChange(b, h.ServiceID, c)
 		}

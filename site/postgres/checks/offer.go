@@ -1,5 +1,16 @@
 package checks
 
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
+)
+
 // Offer is a way to pay an endpoint over another protocol than x402, as package rail reads it.
 type Offer struct {
 	Protocol          string `json:"protocol"`
@@ -11,4 +22,88 @@ type Offer struct {
 	PayTo             string `json:"pay_to,omitempty"` // "" if the offer names nobody
 	MaxTimeoutSeconds *int   `json:"max_timeout_seconds,omitempty"`
 	Variable          bool   `json:"variable,omitempty"` // the amount is not that of a call
+}
+
+// OfferSet is the offers that an endpoint made from since to until.
+type OfferSet struct {
+	EndpointID uuid.UUID
+	Since      time.Time
+	Until      *time.Time // nil for the current ones
+	Offers     []Offer
+}
+
+// queueOfferChanges ends the current sets of offers that visits found replaced, and begins the new ones.
+func queueOfferChanges(b *pgx.Batch, endpoints []EndpointVisit) {
+	var ids []uuid.UUID
+	var ended []time.Time
+	var begun []OfferSet
+	for _, e := range endpoints {
+		if e.OffersChanged {
+			ids, ended = append(ids, e.ID), append(ended, e.ProbedAt)
+			begun = append(begun, OfferSet{EndpointID: e.ID, Since: e.ProbedAt, Offers: e.Offers})
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	b.Queue(`
+		UPDATE offer_sets o SET until = v.at FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
+		WHERE o.endpoint_id = v.id AND o.until IS NULL`, ids, ended)
+	queueOfferSets(b, begun)
+}
+
+// queueOfferSets inserts the sets that have offers and are not stored yet.
+func queueOfferSets(b *pgx.Batch, sets []OfferSet) {
+	for _, s := range sets {
+		if len(s.Offers) > 0 {
+			b.Queue(`INSERT INTO offer_sets VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, s.EndpointID, s.Since,
+				s.Until, s.Offers)
+		}
+	}
+}
+
+// OffersAt reads the sets of offers of a service's endpoints at a time, by endpoint. For an endpoint that was listed
+// with its service and had never asked for payment by then, it returns the first set, as PricesAt does.
+func (st *Store) OffersAt(ctx context.Context, serviceID int64, at time.Time) ([]OfferSet, error) {
+	rows, err := st.pool.Query(ctx, `
+		SELECT endpoint_id, since, until, o.offers FROM offer_sets o JOIN endpoints e ON e.id = endpoint_id
+			JOIN services ON services.id = service_id
+		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
+			OR since > $2 AND first_seen_at <= services.created_at
+				AND since = (SELECT min(since) FROM offer_sets WHERE endpoint_id = e.id)
+				AND NOT EXISTS (SELECT FROM prices WHERE endpoint_id = e.id AND since <= $2))
+		ORDER BY endpoint_id`, serviceID, at)
+	if err != nil {
+		return nil, fmt.Errorf("read offers: %w", err)
+	}
+	sets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OfferSet])
+	if err != nil {
+		return nil, fmt.Errorf("read offers: %w", err)
+	}
+	return sets, nil
+}
+
+// readOffers reads all sets of offers of endpoints, by endpoint and since, one row for each offer.
+func (r *LogReader) readOffers(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID][]priceRow, error) {
+	sets, texts := map[uuid.UUID][]priceRow{}, rows.Intern{}
+	var s OfferSet
+	err := r.each(ctx, `
+		SELECT endpoint_id, since, until, offers FROM offer_sets WHERE endpoint_id = ANY($1)
+		ORDER BY endpoint_id, since`,
+		[]any{(*[16]byte)(&s.EndpointID), &s.Since, &s.Until, &s.Offers}, func() {
+			for _, o := range s.Offers {
+				row := priceRow{endpoint: s.EndpointID, since: s.Since, until: s.Until,
+					protocol: texts.String(o.Protocol), scheme: texts.String(o.Scheme), asset: texts.String(o.Asset),
+					amount: o.Amount}
+				if o.NetworkCAIP2 != "" {
+					row.caip2 = new(texts.String(o.NetworkCAIP2))
+				}
+				sets[s.EndpointID] = append(sets[s.EndpointID], row)
+			}
+			s = OfferSet{}
+		}, endpoints)
+	if err != nil {
+		return nil, fmt.Errorf("read offers: %w", err)
+	}
+	return sets, nil
 }

@@ -21,6 +21,7 @@ type PriceSpan struct {
 	EndpointID   uuid.UUID
 	NetworkCAIP2 *string
 	Asset        string
+	Protocol     string  // "" for x402
 	Extra        *string // only where it names the issuer of the asset
 	Since        time.Time
 	Until        *time.Time // nil for a current price
@@ -41,6 +42,7 @@ type priceRow struct {
 	since                 time.Time
 	until                 *time.Time
 	scheme, asset, amount string
+	protocol              string  // "" for x402
 	caip2, extra          *string // extra as in PriceSpan
 }
 
@@ -68,8 +70,20 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	if err != nil {
 		return fmt.Errorf("read series of prices: %w", err)
 	}
+	offers, err := r.readOffers(ctx, ids)
+	if err != nil {
+		return err
+	}
 	var rows []priceRow
 	for _, id := range at.ids {
+		rows = rows[:0]
+		for _, e := range at.endpoints[id] {
+			rows = append(rows, offers[e.ID]...)
+		}
+		if len(rows) > 0 {
+			s := at.services[id]
+			s.OfferSpans, s.OfferDays = priceSpans(rows), priceDays(rows)
+		}
 		rows = rows[:0]
 		for _, e := range at.endpoints[id] {
 			rows = append(rows, rowsOfEndpoint(e, old[e.ID])...)
@@ -86,7 +100,8 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
-		row := priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Asset, p.Amount, p.NetworkCAIP2, nil}
+		row := priceRow{endpoint: p.EndpointID, since: p.Since, until: p.Until, scheme: p.Scheme, asset: p.Asset,
+			amount: p.Amount, caip2: p.NetworkCAIP2}
 		if p.NetworkCAIP2 != nil && strings.HasPrefix(*p.NetworkCAIP2, "xrpl:") {
 			row.extra = p.Extra
 		}
@@ -103,6 +118,7 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	type key struct {
 		endpoint     uuid.UUID
 		caip2, asset string
+		protocol     string
 		extra        string
 		since        time.Time // the UTC day of prices that started and ended on it
 		within       bool
@@ -114,7 +130,7 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	at := make(map[key]int, len(rows))
 	spans := make([]span, 0, len(rows))
 	for _, p := range rows {
-		k := key{endpoint: p.endpoint, asset: p.asset, since: p.since}
+		k := key{endpoint: p.endpoint, asset: p.asset, protocol: p.protocol, since: p.since}
 		if p.caip2 != nil {
 			k.caip2 = *p.caip2
 		}
@@ -127,7 +143,8 @@ func priceSpans(rows []priceRow) []PriceSpan {
 		i, ok := at[k]
 		if !ok {
 			at[k] = len(spans)
-			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.extra, p.since, p.until, []string{p.amount}}}
+			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.protocol, p.extra, p.since, p.until,
+				[]string{p.amount}}}
 			if p.until != nil {
 				s.last = *p.until
 			}
@@ -150,7 +167,8 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
 			untilLast(a.last, b.last),
-			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset), nullsLast(a.Extra, b.Extra))
+			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset),
+			cmp.Compare(a.Protocol, b.Protocol), nullsLast(a.Extra, b.Extra))
 	})
 	out := make([]PriceSpan, len(spans))
 	for i := range spans {

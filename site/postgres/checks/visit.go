@@ -42,6 +42,7 @@ type EndpointVisit struct {
 	Prices         []Price
 	AsksPayment    bool       // the response is a 402, so Offers replace the stored ones
 	Offers         []Offer    // that can be paid
+	OffersChanged  bool       // the current set of offers ends at ProbedAt, and Offers replace it
 	HeadAt         *time.Time // nil when none was sent
 	HeadFree       *bool      // nil leaves the stored one
 	HeadURL        *string    // of the HEAD that decided HeadFree; nil leaves the stored one

@@ -19,6 +19,7 @@ type History struct {
 	Checks []checks.Check  // oldest first
 	// closed ones (Until set) and current ones; EndpointID from postgres.EndpointID(slug, method, path)
 	Prices    []checks.Price
+	Offers    []checks.OfferSet
 	Endpoints []EndpointHistory
 	Changes   []checks.Change          // oldest first
 	Responses [][]checks.EndpointVisit // as in checks.History
@@ -67,8 +68,8 @@ func addSample(ctx context.Context, tx pgx.Tx, source string, listings []postgre
 		if !ok {
 			return fmt.Errorf("store history of %s: it is not among the listings", h.Slug)
 		}
-		stored[i] = checks.History{ServiceID: id, Days: h.Days, Checks: h.Checks, Prices: h.Prices, Changes: h.Changes,
-			Responses: h.Responses}
+		stored[i] = checks.History{ServiceID: id, Days: h.Days, Checks: h.Checks, Prices: h.Prices, Offers: h.Offers,
+			Changes: h.Changes, Responses: h.Responses}
 	}
 	if err := checks.AddHistories(ctx, tx, stored); err != nil {
 		return err

@@ -150,7 +150,18 @@ CREATE TABLE source_hosts (
 -- Ways to pay an endpoint over other protocols than x402, in its newest 402; null without any. Adding the column
 -- rewrites nothing.
 ALTER TABLE endpoints ADD offers jsonb;
+
+-- The offers that an endpoint ever made over such protocols, with the time from since to until; until is null while
+-- they are current. Times without offers have no row.
+CREATE TABLE offer_sets (
+    endpoint_id uuid NOT NULL REFERENCES endpoints ON DELETE CASCADE,
+    since       timestamptz NOT NULL,
+    until       timestamptz,
+    offers      jsonb NOT NULL,         -- as endpoints.offers
+    PRIMARY KEY (endpoint_id, since)
+);
 ---- create above / drop below ----
+DROP TABLE offer_sets;
 ALTER TABLE endpoints DROP offers;
 DROP TABLE source_hosts, source_resources, source_staged, source_pulls, sources;
 ALTER TABLE settlers DROP accepted;
