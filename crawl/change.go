@@ -12,6 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
@@ -26,31 +27,42 @@ const changeGap = time.Hour
 // set of prices of a service is no change. Nor is the first set of an endpoint that was listed together with the
 // service: previous visits merely did not reach it.
 func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
-	replaced := map[uuid.UUID][]postgres.Price{}
+	replaced, offered := map[uuid.UUID][]postgres.Price{}, map[uuid.UUID][]postgres.Offer{}
 	for _, e := range v.Endpoints {
 		if e.PricesChanged {
 			replaced[e.ID] = e.Prices
 		}
+		if e.OffersChanged {
+			offered[e.ID] = e.Offers
+		}
 	}
-	hasShown := func(e postgres.Endpoint) bool { return e.Fingerprint != nil }
+	hasShown := func(e postgres.Endpoint) bool { return e.Fingerprint != nil || e.Offers != nil }
 	if !slices.ContainsFunc(s.Endpoints, hasShown) {
 		return nil
 	}
-	if len(replaced) == 0 && len(s.Baselines) == 0 {
+	if len(replaced)+len(offered)+len(s.Baselines) == 0 {
 		return nil
 	}
 	current, err := c.db.CurrentPrices(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	var first []postgres.Price // of endpoints that were listed with the service
-	for _, e := range s.Endpoints {
-		if !hasShown(e) && !e.FirstSeenAt.After(s.CreatedAt) {
-			first = append(first, replaced[e.ID]...)
-		}
-	}
+	var first offers // of endpoints that were listed with the service
+	var sets []postgres.OfferSet
 	names := newLabels(s, answers)
 	after := offers{names: names}
+	for _, e := range s.Endpoints {
+		if !hasShown(e) && !e.FirstSeenAt.After(s.CreatedAt) {
+			first.prices = append(first.prices, replaced[e.ID]...)
+			first.others = append(first.others, postgres.OfferSet{EndpointID: e.ID, Offers: offered[e.ID]})
+		}
+		set := postgres.OfferSet{EndpointID: e.ID, Offers: e.Offers}
+		sets = append(sets, set)
+		if now, ok := offered[e.ID]; ok {
+			set.Offers = now
+		}
+		after.others = append(after.others, set)
+	}
 	for _, p := range current {
 		if _, gone := replaced[p.EndpointID]; !gone {
 			after.prices = append(after.prices, p)
@@ -60,17 +72,22 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 		after.prices = append(after.prices, replaced[e.ID]...)
 	}
 	for _, kind := range site.OfferChangeTypes {
-		before := current
+		before := offers{current, sets, names}
 		lastRecord, marked := s.Baselines[kind]
 		if marked {
 			if v.Check.CheckedAt.Sub(lastRecord) < changeGap {
 				continue // held back
 			}
-			if before, err = c.db.PricesAt(ctx, s.ID, lastRecord); err != nil {
+			if before.prices, err = c.db.PricesAt(ctx, s.ID, lastRecord); err != nil {
+				return err
+			}
+			if before.others, err = c.db.OffersAt(ctx, s.ID, lastRecord); err != nil {
 				return err
 			}
 		}
-		compare, err := offers{slices.Concat(before, first), names}.compare(kind, after)
+		before.prices = slices.Concat(before.prices, first.prices)
+		before.others = slices.Concat(before.others, first.others)
+		compare, err := before.compare(kind, after)
 		if err != nil {
 			return err
 		}
@@ -87,14 +104,15 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 // offers are the ways to pay a service at one time.
 type offers struct {
 	prices []postgres.Price
+	others []postgres.OfferSet // over other protocols than x402
 	names  map[uuid.UUID]label
 }
 
 // compare returns a record of the differences of one type between a and after, nil if there are none.
 func (a offers) compare(kind string, after offers) (*postgres.Change, error) {
-	before, now := newSnapshot(a.prices, a.names), newSnapshot(after.prices, after.names)
-	for _, set := range change.Compare(before, now, recipients(a.prices, a.names),
-		recipients(after.prices, after.names)) {
+	before, paidBefore := a.snapshot()
+	now, paidNow := after.snapshot()
+	for _, set := range change.Compare(before, now, paidBefore, paidNow) {
 		if set.Type != kind {
 			continue
 		}
@@ -113,6 +131,30 @@ func (a offers) compare(kind string, after offers) (*postgres.Change, error) {
 		return &c, nil
 	}
 	return nil, nil
+}
+
+// snapshot returns the entries of a published price snapshot, those over x402 first, and the recipients.
+func (a offers) snapshot() ([]site.SnapshotEntry, []change.Recipient) {
+	entries, paid := newSnapshot(a.prices, a.names), recipients(a.prices, a.names)
+	for _, set := range a.others {
+		l := a.names[set.EndpointID]
+		for _, o := range set.Offers {
+			e := site.SnapshotEntry{Asset: o.Asset, Price: o.Amount, Scheme: o.Scheme, Network: o.Network,
+				Endpoint: l.endpoint, MimeType: l.mimeType, Resource: l.resource,
+				AssetName: rail.Terms(o).Value().AssetName, MaxTimeoutSeconds: o.MaxTimeoutSeconds}
+			payTo := o.PayTo
+			if o.NetworkCAIP2 != "" {
+				e.Asset, payTo = address.Spell(o.NetworkCAIP2, o.Asset), address.Spell(o.NetworkCAIP2, o.PayTo)
+			}
+			e.PayTo = site.Abbreviate(payTo)
+			entries = append(entries, e)
+			if payTo != "" {
+				paid = append(paid, change.Recipient{Endpoint: l.endpoint, Network: o.Network, Protocol: o.Protocol,
+					PayTo: payTo})
+			}
+		}
+	}
+	return entries, paid
 }
 
 // label describes an endpoint in a price snapshot.

@@ -97,7 +97,7 @@ func TestOtherProtocols(t *testing.T) {
 		{"x402", state{site.StatusOnline, "paid_ok", nil, 1}},
 		{"mpp", state{site.StatusOnline, "paid_other", mpp, 0}},
 		{"down", state{site.StatusOffline, "server_error", mpp, 0}},
-		{"x402", state{site.StatusOnline, "paid_ok", nil, 1}},
+		{"x402", state{site.StatusOnline, "paid_ok", []postgres.Offer{}, 1}},
 	} {
 		answer.Store(step.answer)
 		want := map[string]state{"l402": l402, "crawl": crawl, "expired": expired, "moving": step.moving}
@@ -133,5 +133,56 @@ func checkOfferHistory(t *testing.T, m *memory, at time.Time) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestOfferChanges checks the change records of an endpoint that raises its price over MPP, stops offering MPP, and
+// offers it again. The first offers are no change.
+func TestOfferChanges(t *testing.T) {
+	t.Parallel()
+	var amount atomic.Value
+	amount.Store("10000")
+	mux := http.NewServeMux()
+	mux.HandleFunc("/shop/x", func(w http.ResponseWriter, _ *http.Request) {
+		if a := amount.Load().(string); a != "" {
+			w.Header().Set("Www-Authenticate", `Payment id="1", realm="r", method="tempo", intent="charge", request="`+
+				base64.RawURLEncoding.EncodeToString([]byte(`{"amount":"`+a+`",`+
+					`"currency":"0x20c0000000000000000000000000000000000000",`+
+					`"recipient":"0x742d35cc6634c0532925a3b844bc454e4438f44e"}`))+`"`)
+		}
+		w.WriteHeader(http.StatusPaymentRequired)
+	})
+	base, o := local(t, mux)
+	m := open(t)
+	now := &clock{now: noon}
+	c := crawler(t, m, Options{Now: now.Now}, o)
+	l := oneEndpoint("shop", base+"/shop", "/x")
+	l.Interval = 15 * time.Minute
+	m.list(t, l)
+	const line = `"GET /x tempo/charge eip155:4217 0x20C0000000000000000000000000000000000000 pathUSD 0   {}"`
+	var want []string // newest first
+	for _, step := range []struct{ amount, record string }{
+		{"10000", ""},
+		{"10000", ""},
+		{"20000", `price_changed {"priceChanges": [{"network": "eip155:4217", "endpoint": "GET /x", ` +
+			`"newPrice": "20000", "oldPrice": "10000", "assetName": "pathUSD"}]}`},
+		{"", `schema_changed {"schemaAdded": [], "schemaRemoved": [` + line +
+			`], "endpointsAdded": [], "endpointsRemoved": ["GET /x"]}`},
+		{"20000", `schema_changed {"schemaAdded": [` + line +
+			`], "schemaRemoved": [], "endpointsAdded": ["GET /x"], "endpointsRemoved": []}`},
+	} {
+		amount.Store(step.amount)
+		round(t, c)
+		now.set(now.Now().Add(2 * time.Hour))
+		if step.record != "" {
+			want = append([]string{step.record}, want...)
+		}
+		var got []string
+		for _, r := range m.facts(t, now.Now())["shop"].Changes {
+			got = append(got, r.Type+" "+string(r.Summary))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", step.amount, diff)
+		}
 	}
 }

@@ -52,7 +52,10 @@ type Set struct {
 }
 
 // Recipient is the full address that an entry pays. Snapshots contain it abbreviated.
-type Recipient struct{ Endpoint, Network, PayTo string }
+type Recipient struct {
+	Endpoint, Network, PayTo string
+	Protocol                 string // "" for x402
+}
 
 // Compare returns what changed between two snapshots of a service: schema, prices and recipients, in this order and
 // each at most once. The order of entries does not matter.
@@ -149,11 +152,12 @@ func CompareAmounts(a, b string) int {
 // not a change of recipient. If several recipients of one changed, the first removed one is paired with the first added
 // one.
 func compareRecipients(before, after []Recipient) site.PayToSummary {
-	type option struct{ endpoint, network string }
+	type option struct{ endpoint, network, protocol string }
 	recipients := func(list []Recipient) map[option][]string {
 		m := map[option][]string{}
 		for _, r := range list {
-			m[option{r.Endpoint, r.Network}] = append(m[option{r.Endpoint, r.Network}], r.PayTo)
+			o := option{r.Endpoint, r.Network, r.Protocol}
+			m[o] = append(m[o], r.PayTo)
 		}
 		for o, list := range m {
 			m[o] = collect(list, func(s string) string { return s })

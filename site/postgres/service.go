@@ -67,7 +67,7 @@ type Endpoint struct {
 	DeclaredPrice  *DeclaredPrice // nil if the origin's OpenAPI document has no price
 	HeadURL        *string        // of the HEAD that decided HeadFree
 	HeadStatus     *int           // of its response
-	Offers         []Offer        // over other protocols than x402, of the newest 402
+	Offers         []Offer        // over other protocols than x402, of the newest 402; nil if it never made any
 }
 
 // DeclaredPrice is the price of an endpoint in the origin's OpenAPI document. It is never used as the price.

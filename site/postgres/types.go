@@ -21,6 +21,7 @@ type (
 	LogFacts       = checks.LogFacts
 	PackBlock      = checks.PackBlock
 	Offer          = checks.Offer
+	OfferSet       = checks.OfferSet
 	Phases         = checks.Phases
 	Price          = checks.Price
 	PriceDay       = checks.PriceDay

@@ -36,7 +36,7 @@ var changeFields = map[string]Field{
 	"payTo":               {About: "Recipient, abbreviated"},
 	"mimeType":            {About: "Media type of the response, as the endpoint declares it"},
 	"resource":            {About: "URL that is paid for, as the endpoint declares it"},
-	"x402Version":         {About: "Version of the protocol"},
+	"x402Version":         {About: "Version of x402; 0 for other protocols"},
 	"maxTimeoutSeconds":   {About: "Number of seconds for which a payment is valid"},
 
 	"schema_changed": {About: "Number of schema changes"},

@@ -41,7 +41,8 @@ func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
 	}
 }
 
-// AddOther adds the prices of an active endpoint over other protocols than x402. Such prices have no rank. If the endpoint has prices over x402, its own figures stay those of x402.
+// AddOther adds the prices of an active endpoint over other protocols than x402. Such prices have no rank. If the
+// endpoint has prices over x402, its own figures stay those of x402.
 func (o *Offer) AddOther(e *site.Endpoint, entries []site.PricingEntry, variable bool) {
 	o.Endpoints++
 	to := e

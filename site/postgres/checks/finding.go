@@ -97,7 +97,8 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
 		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
 			e.HeadAt, e.HeadFree
-		headURLs[i], headStatuses[i], asks[i], offers[i] = e.HeadURL, e.HeadStatus, e.AsksPayment, e.Offers
+		headURLs[i], headStatuses[i], asks[i] = e.HeadURL, e.HeadStatus, e.AsksPayment
+		offers[i] = append([]Offer{}, e.Offers...) // an empty list is no null
 	}
 	b.Queue(`
 		UPDATE endpoints e SET last_probed_at = v.at, verdict = coalesce(v.verdict, e.verdict),
@@ -108,7 +109,7 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 			fingerprint = coalesce(v.fingerprint, e.fingerprint), head_at = coalesce(v.head_at, e.head_at),
 			head_free = coalesce(v.head_free, e.head_free), head_url = coalesce(v.head_url, e.head_url),
 			head_status = coalesce(v.head_status, e.head_status),
-			offers = CASE WHEN v.asks THEN v.offers ELSE e.offers END
+			offers = CASE WHEN v.asks AND (e.offers IS NOT NULL OR v.offers <> '[]') THEN v.offers ELSE e.offers END
 		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[],
 			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[],
 			$13::text[], $14::integer[], $15::boolean[], $16::jsonb[])

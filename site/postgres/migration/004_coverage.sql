@@ -147,8 +147,8 @@ CREATE TABLE source_hosts (
     answers  boolean NOT NULL
 );
 
--- Ways to pay an endpoint over other protocols than x402, in its newest 402; null without any. Adding the column
--- rewrites nothing.
+-- Ways to pay an endpoint over other protocols than x402, in its newest 402; null if it never offered any. Adding the
+-- column rewrites nothing.
 ALTER TABLE endpoints ADD offers jsonb;
 
 -- The offers that an endpoint ever made over such protocols, with the time from since to until; until is null while
