@@ -52,8 +52,9 @@ func TestWhatCallsCost(t *testing.T) {
 		{"fixed", []postgres.Price{fixed}, []int{0}, site.SettledPrice{}},
 		// "early" named the recipient of "heir" until ten days ago, and has the rows
 		{"early", []postgres.Price{upto(payee(6), "100000", created, &moved), upto(payee(10), "100000", moved, nil)},
-			[]int{0, 0}, site.SettledPrice{Calls: new(int64(0)), WindowDays: 30, Reason: new("fewer than 20 settlements"),
-				Since: new(moment.AddDate(0, 0, -9).Format(time.DateOnly))}},
+			[]int{0, 0}, site.SettledPrice{Calls: new(int64(0)), WindowDays: 30,
+				Reason: new("fewer than 20 settlements"),
+				Since:  new(moment.AddDate(0, 0, -9).Format(time.DateOnly))}},
 		{"heir", []postgres.Price{upto(payee(6), "100000", created, nil)}, []int{0},
 			unknown("another service names the same recipient, or did")},
 		{"lowered", []postgres.Price{upto(payee(2), "900000", created, &moved), upto(payee(2), "100000", moved, nil)},
@@ -125,7 +126,8 @@ func meteredSettlements() (list []ledger.Settlement) {
 	add := func(to int, ago int, amount, token string) {
 		n := len(list)
 		list = append(list, ledger.Settlement{Network: chainBase, Block: int64(n), BlockHash: "0x1",
-			Time: moment.AddDate(0, 0, -ago).Add(time.Duration(n) * time.Second), Transaction: fmt.Sprintf("0x%064x", n),
+			Time:        moment.AddDate(0, 0, -ago).Add(time.Duration(n) * time.Second),
+			Transaction: fmt.Sprintf("0x%064x", n),
 			Facilitator: []string{"counts", "x402.rs"}[n%2], Settler: account("a", n%2+1), Token: token,
 			Payer: account("d", n%9), Payee: payee(to), Amount: amount, Method: "eip3009"})
 	}

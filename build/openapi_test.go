@@ -224,7 +224,7 @@ func (d *openapiTest) testFiles(t *testing.T) {
 	for _, r := range routes.All {
 		// without a file
 		answered := []routes.Rule{routes.RuleLookup, routes.RuleRank, routes.RuleCatalogue, routes.RuleFind}
-		if r.Ext == ".json" && !slices.Contains(answered, r.Rule) &&
+		if r.Ext == ".json" && !slices.Contains(answered, r.Rule) && r.Name != "source" && // the sample follows none
 			seen[strings.TrimPrefix(r.Pattern, "/v1")] == 0 {
 			t.Errorf("no file of the snapshot belongs to route %s", r.Name)
 		}

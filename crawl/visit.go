@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tollbook/crawl/offer"
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -296,7 +297,7 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	envelope := r.Captured.Envelope
 	if isConclusive(r.Verdict) && r.Status == http.StatusPaymentRequired {
 		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
-		e.OffersChanged = !isSameOffers(e.Offers, a.endpoint.Offers)
+		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers)
 	}
 	switch {
 	case envelope == nil && r.Class != probe.ClassPaidOther:

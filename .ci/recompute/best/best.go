@@ -31,8 +31,8 @@ const (
 	maxShown = 20  // exclusions in a response
 )
 
-// Ask adds the responses of a directory to the snapshot. source is a base URL. A folder has no responses, nor has a host
-// of files.
+// Ask adds the responses of a directory to the snapshot. source is a base URL. A folder has no responses, nor has a
+// host of files.
 func Ask(snap *snapshot.Snapshot, source string) error {
 	if !strings.HasPrefix(source, "http://") && !strings.HasPrefix(source, "https://") {
 		return nil
@@ -80,12 +80,12 @@ func Recompute(snap *snapshot.Snapshot, r *snapshot.Report) {
 		values, _ := url.ParseQuery(query)
 		q := newRanking(values, snap.Now)
 		if search := searchOf(query); search != "" {
-			found := snap.JSON(snapshot.AnswerFile("v1/search", search))
-			if found.At("meta", "total").Int() > maxLimit {
+			rows := snap.JSON(snapshot.AnswerFile("v1/search", search))
+			if rows.At("meta", "total").Int() > maxLimit {
 				continue
 			}
 			q.relevance = map[string]int{}
-			for _, item := range found.Get("data").Items() {
+			for _, item := range rows.Get("data").Items() {
 				q.relevance[slugOf(item)] = item.Get("score").Int()
 			}
 		}
@@ -180,18 +180,18 @@ func (q *ranking) compareMatches(r *snapshot.Report, list snapshot.Node) {
 		r.Figure(rule, list, make([]any, min(q.limit, len(q.candidates))))
 		return
 	}
-	given := make([]*candidate, len(items))
+	matches := make([]*candidate, len(items))
 	for i, item := range items {
-		given[i] = q.matchOf(item)
-		if given[i] == nil {
+		matches[i] = q.matchOf(item)
+		if matches[i] == nil {
 			r.Compare(rule, item.Get("slug"), slugOf(item), "a candidate with this endpoint")
 			return
 		}
 	}
-	ordered := slices.Clone(given)
+	ordered := slices.Clone(matches)
 	slices.SortStableFunc(ordered, compareCandidates)
 	for i, item := range items {
-		given[i].compare(r, item)
+		matches[i].compare(r, item)
 		r.Figure(rule, item.Get("slug"), slugOf(ordered[i].row))
 	}
 }

@@ -71,8 +71,8 @@ func number(text string) *big.Rat {
 func (q *ranking) divide(rows []snapshot.Node) {
 	var prices []string
 	for _, row := range rows {
-		score, found := q.relevance[slugOf(row)]
-		if q.relevance != nil && !found || !q.passes(row) {
+		score, matched := q.relevance[slugOf(row)]
+		if q.relevance != nil && !matched || !q.passes(row) {
 			continue
 		}
 		c := &candidate{row: row, relevance: 1000}
@@ -171,17 +171,17 @@ func (q *ranking) chooseEndpoints() {
 		if len(q.matches) == 2*q.limit {
 			break
 		}
-		furthest, found := -1, false
+		furthest, ok := -1, false
 		for _, e := range c.row.Get("endpoints").Items() {
 			price, network := q.lowestOf(e)
 			if code := q.excludeEndpoint(e, price); code != "" {
 				furthest = max(furthest, slices.Index(endpointCodes, code))
-			} else if !found || comparePrices(price, c.price) < 0 {
-				found, c.endpoint, c.price, c.network = true, e, price, network
+			} else if !ok || comparePrices(price, c.price) < 0 {
+				ok, c.endpoint, c.price, c.network = true, e, price, network
 			}
 		}
 		switch {
-		case found:
+		case ok:
 			q.setScore(c)
 			q.matches = append(q.matches, c)
 		case furthest < 0:

@@ -64,7 +64,8 @@ func namesOther(detail, endpoint, price snapshot.Node) bool {
 	for _, e := range detail.Get("endpoints").Items() {
 		for _, p := range e.Get("pricing").Items() {
 			isSame := e.Get("id").Text() == endpoint.Get("id").Text() &&
-				p.Get("scheme").Text() == price.Get("scheme").Text() && p.Get("price").Text() == price.Get("price").Text()
+				p.Get("scheme").Text() == price.Get("scheme").Text() &&
+				p.Get("price").Text() == price.Get("price").Text()
 			if !isSame && p.Get("protocol").Text() == "x402" && accountOf(p) == accountOf(price) {
 				return true
 			}

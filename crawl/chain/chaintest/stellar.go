@@ -146,19 +146,19 @@ func (n *Stellar) transactions(account string, query url.Values) map[string]any 
 		panic("want order=asc and a limit of at most 200: " + query.Encode())
 	}
 	after, _ := strconv.ParseInt(query.Get("cursor"), 10, 64)
-	known, page := false, []any{}
+	ok, page := false, []any{}
 	for _, row := range n.rows {
 		if row["source_account"] != account && row["fee_account"] != account || ledgerNumber(row) > n.latest() ||
 			ledgerNumber(row) < n.Elder {
 			continue
 		}
-		known = true
+		ok = true
 		token, _ := strconv.ParseInt(row["paging_token"].(string), 10, 64)
 		if token > after && len(page) < limit && (row["successful"] == true || query.Get("include_failed") == "true") {
 			page = append(page, row)
 		}
 	}
-	if !known {
+	if !ok {
 		return nil
 	}
 	return map[string]any{"_links": map[string]any{}, "_embedded": map[string]any{"records": page}}

@@ -34,9 +34,9 @@ func TestDocuments(t *testing.T) {
 		{500, missing, string(KindServer)},
 		{429, `{"title":"Rate Limit Exceeded"}`, string(KindRate)},
 	} {
-		var asked []string
+		var requests []string
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked = append(asked, r.Method+" "+r.URL.String())
+			requests = append(requests, r.Method+" "+r.URL.String())
 			if r.URL.Path == "/key/" {
 				fmt.Fprint(w, `{"network":"eip155:1"}`)
 				return
@@ -61,7 +61,7 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%d %s: %s, %v; want %s", c.status, c.body, got, err, c.want)
 		}
 		want := []string{"GET /key/?apikey=s", "GET /key/things/a%20b?apikey=s&limit=2"}
-		if diff := cmp.Diff(want, asked); diff != "" {
+		if diff := cmp.Diff(want, requests); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 		server.Close()

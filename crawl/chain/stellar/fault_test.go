@@ -141,11 +141,11 @@ func TestLag(t *testing.T) {
 	}{{20, successes(0, 381)}, {150, successes(0, 400)}} {
 		s := newStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 		node := newServer(t, all)
-		asked := 0
+		requests := 0
 		node.Spoil = func(path string, _ url.Values, answer map[string]any) int {
-			if asked++; asked == 2 { // the network's identity, then the head
+			if requests++; requests == 2 { // the network's identity, then the head
 				node.Lag = c.lag
-			} else if asked == 4 && c.lag > 100 {
+			} else if requests == 4 && c.lag > 100 {
 				node.Lag = 0
 			}
 			return 0

@@ -29,8 +29,8 @@ func TestMetrics(t *testing.T) {
 	if err := db.WritePollMetrics(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	want := `# HELP tollbook_facilitator_last_answer_timestamp_seconds When a facilitator last said what it settles, in ` +
-		`seconds since 1970.
+	want := `# HELP tollbook_facilitator_last_answer_timestamp_seconds When a facilitator last said what it ` +
+		`settles, in seconds since 1970.
 # TYPE tollbook_facilitator_last_answer_timestamp_seconds gauge
 tollbook_facilitator_last_answer_timestamp_seconds{facilitator="acme"} 1795176000
 # HELP tollbook_facilitator_failures Polls of a facilitator in a row that had no answer.
