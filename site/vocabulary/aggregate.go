@@ -30,6 +30,7 @@ var aggregateFields = map[string]Field{
 	"OnChainMeasurement.measured_since": {
 		About: "Since when settlements on the first of the networks that are read are counted; null without one",
 	},
+	"OnChainMeasurement.note": {About: "What the two times mean"},
 	"coverage_of_measured_flow_pct": {
 		About: "Volume of measured services as a percentage of the volume of all measured facilitators", Max: 100,
 	},

@@ -61,8 +61,8 @@ func TestContractsAreTheirSource(t *testing.T) {
 func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }
 
 type receipt struct {
-	Status, BlockNumber, BlockHash, ContractAddress string
-	Logs                                            []struct{ LogIndex string }
+	TransactionHash, Status, BlockNumber, BlockHash, ContractAddress string
+	Logs                                                             []struct{ LogIndex string }
 }
 
 // TestAnvil compares the index of a live chain with what was sent to it, through reorganisations and kills.
