@@ -119,8 +119,8 @@ func (m *market) send(by key, to, input []byte, paid []livePayment) (id string) 
 	return hexOf(hash[:])
 }
 
-// receipt returns a transaction's receipt, nil until it is in a block. geth's index of transactions may wait for the next
-// block after a reorganisation, which comes only with the next transaction, so the blocks are read then.
+// receipt returns a transaction's receipt, nil until it is in a block. After a reorganisation, geth's index may wait
+// for the next block, which comes only with the next transaction. The blocks are read then.
 func (m *market) receipt(id string) (r *receipt) {
 	m.t.Helper()
 	err := m.try(&r, "eth_getTransactionReceipt", id)
