@@ -165,8 +165,8 @@ func TestSharedPace(t *testing.T) {
 	}
 }
 
-// TestPaceOfSources checks that pages of a source keep the gap of their host and are not counted in its hourly
-// allowance, whoever used that up.
+// TestPaceOfSources checks that pages of a source keep the gap of their host, and that they need nothing of its hourly
+// allowance, which visits have used up.
 func TestPaceOfSources(t *testing.T) {
 	t.Parallel()
 	m := open(t)

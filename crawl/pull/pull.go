@@ -76,9 +76,6 @@ func New(store *sources.Store, v Visitor, o Options) *Puller {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Wait == nil {
-		o.Wait = wait
-	}
 	return &Puller{store: store, visitor: v, o: o}
 }
 
@@ -223,17 +220,6 @@ func (p *Puller) log(ctx context.Context, r Report) {
 		attrs = append(attrs, slog.String("error", r.Error))
 	}
 	p.o.Logger.LogAttrs(ctx, level, text, attrs...)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // hostOf returns the host of a resource.

@@ -1,12 +1,12 @@
 package stellar
 
 import (
-	"encoding/base32"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/big"
+	"tollbook/site/x402/address"
 )
 
 // envelope is what a transaction envelope (XDR, RFC 4506) says about a payment.
@@ -68,7 +68,7 @@ func readEnvelope(text string) (*envelope, error) {
 	}
 	switch {
 	case kind == envelopeV0 && e.feeAccount == "":
-		e.feeAccount = strkey(versionAccount, x.bytes(32))
+		e.feeAccount = address.Strkey(versionAccount, x.bytes(32))
 		e.source = e.feeAccount
 		return e, x.err
 	case kind != envelopeV1:
@@ -168,7 +168,7 @@ func (x *xdr) account() string {
 	default:
 		x.fail("account has type %d", kind)
 	}
-	return strkey(versionAccount, x.bytes(32))
+	return address.Strkey(versionAccount, x.bytes(32))
 }
 
 // address returns an SCAddress: an account (G), a contract (C) or a multiplexed account (M); "" for a balance or pool.
@@ -178,12 +178,12 @@ func (x *xdr) address() string {
 		if key := x.uint32(); key != keyEd25519 {
 			x.fail("public key has type %d", key)
 		}
-		return strkey(versionAccount, x.bytes(32))
+		return address.Strkey(versionAccount, x.bytes(32))
 	case addressContract:
-		return strkey(versionContract, x.bytes(32))
+		return address.Strkey(versionContract, x.bytes(32))
 	case addressMuxed:
 		id := x.bytes(8)
-		return strkey(versionMuxed, append(append([]byte(nil), x.bytes(32)...), id...))
+		return address.Strkey(versionMuxed, append(append([]byte(nil), x.bytes(32)...), id...))
 	case addressBalance:
 		x.skip(4 + 32)
 	case addressPool:
@@ -245,25 +245,3 @@ const (
 	versionContract = 2 << 3  // C
 	versionMuxed    = 12 << 3 // M
 )
-
-// strkey writes an address as text: version, payload and checksum in base32.
-func strkey(version byte, payload []byte) string {
-	b := append([]byte{version}, payload...)
-	sum := crc16(b)
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append(b, byte(sum), byte(sum>>8)))
-}
-
-// crc16 is CRC-16/XMODEM.
-func crc16(b []byte) (sum uint16) {
-	for _, c := range b {
-		sum ^= uint16(c) << 8
-		for range 8 {
-			if sum&0x8000 != 0 {
-				sum = sum<<1 ^ 0x1021
-			} else {
-				sum <<= 1
-			}
-		}
-	}
-	return sum
-}

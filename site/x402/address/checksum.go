@@ -180,6 +180,13 @@ func stellarAddress(_, s string) error {
 	return nil
 }
 
+// Strkey returns an address of Stellar as text (SEP-23): version, payload and checksum in base32.
+func Strkey(version byte, payload []byte) string {
+	b := append([]byte{version}, payload...)
+	sum := crc16(b)
+	return base32Raw.EncodeToString(append(b, byte(sum), byte(sum>>8)))
+}
+
 // algorandAddress checks an address of 32 bytes of key and the last four bytes of their SHA-512/256.
 func algorandAddress(_, s string) error {
 	b, err := base32Raw.DecodeString(s)
