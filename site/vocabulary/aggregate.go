@@ -32,7 +32,9 @@ var aggregateFields = map[string]Field{
 	},
 	"OnChainMeasurement.note": {About: "What the two times mean"},
 	"coverage_of_measured_flow_pct": {
-		About: "Volume of measured services as a percentage of the volume of all measured facilitators", Max: 100,
+		About: "Volume of measured services as a percentage of the volume of all measured facilitators; null if it " +
+			"is not a part of it, because a service has figures of an earlier build",
+		Max: 100,
 	},
 	"measured_flow_freshness": {About: "How far behind the reading of networks is"},
 	"top_1_service_share_pct": {

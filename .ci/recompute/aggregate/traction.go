@@ -108,9 +108,9 @@ func sum(volumes []*big.Rat) *big.Rat {
 	return total
 }
 
-// share returns part of whole in percent with two decimals, nil if the whole is 0.
+// share returns part of whole in percent with two decimals, nil if the whole is 0 or less than the part.
 func share(part, whole *big.Rat) any {
-	if whole.Sign() == 0 {
+	if whole.Sign() == 0 || part.Cmp(whole) > 0 {
 		return nil
 	}
 	p := new(big.Rat).Quo(part, whole)

@@ -71,9 +71,10 @@ func TestTraction(t *testing.T) {
 	services[5].Assessment.Traction.VolumeUSD30d = new(site.Decimal("20"))
 	services[5].Verified, services[5].PaymentReady = true, true
 	services[5].CreatedAt, services[6].CreatedAt = *before(6 * day), *before(29 * day)
+	settled := site.Decimal("70.5") // by the first facilitator
 	sum := func(networks ...site.NetworkCoverage) site.AggregateStats {
 		s := site.Snapshot{Now: site.NewTime(now), Facilitators: []site.FacilitatorDetail{{}, {}}}
-		s.Facilitators[0].VolumeUSD30d, s.Facilitators[1].VolumeUSD30d = "70.5", "9.5"
+		s.Facilitators[0].VolumeUSD30d, s.Facilitators[1].VolumeUSD30d = settled, "9.5"
 		s.Coverage.Networks = networks
 		c := aggregate.New(len(services), now)
 		for i := range services {
@@ -115,5 +116,9 @@ func TestTraction(t *testing.T) {
 	if unmeasured.FacilitatorVolumeUSD30d != nil {
 		t.Errorf("volume of facilitators without a measured network: %s, want null",
 			*unmeasured.FacilitatorVolumeUSD30d)
+	}
+	settled = "1" // less than the services received, of which one was judged by an earlier build
+	if share := sum(site.NetworkCoverage{Measured: true}).Traction.CoverageOfMeasuredFlowPct; share != nil {
+		t.Errorf("coverage of less flow than the services': %v, want null", *share)
 	}
 }

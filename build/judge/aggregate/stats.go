@@ -158,9 +158,10 @@ func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 	return t
 }
 
-// percent returns part of whole in percent, rounded half up to two decimals; nil if whole is zero.
+// percent returns part of whole in percent, rounded half up to two decimals. It returns nil if whole is zero or less
+// than part: a service that is set aside has the figures of an earlier build.
 func percent(part, whole *big.Rat) *float64 {
-	if whole.Sign() == 0 {
+	if whole.Sign() == 0 || part.Cmp(whole) > 0 {
 		return nil
 	}
 	share := new(big.Rat).Quo(part, whole)
