@@ -78,12 +78,12 @@ func (c *Crawler) importFrom(
 	if err != nil {
 		return ImportReport{}, err
 	}
-	return c.addSellers(ctx, facts.GroupSellers(items), u.Hostname(), dry)
+	return c.addItems(ctx, items, u.Hostname(), dry)
 }
 
-// addSellers lists each seller that is not listed yet, and adds the new endpoints of the others. With dry it only
-// reports.
-func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (ImportReport, error) {
+// addItems lists each seller of resources that is not listed yet, and adds the new endpoints of the others. With dry it
+// only reports.
+func (c *Crawler) addItems(ctx context.Context, items []facts.Item, from string, dry bool) (ImportReport, error) {
 	listed, err := c.db.Listed(ctx)
 	if err != nil {
 		return ImportReport{}, err
@@ -95,7 +95,7 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 		hosts[consent.HostOf(s.BaseURL)] = append(hosts[consent.HostOf(s.BaseURL)], s.BaseURL)
 	}
 	var got ImportReport
-	for _, s := range sellers {
+	for _, s := range facts.GroupSellers(returnMoved(items, listed)) {
 		if u, err := url.Parse(s.BaseURL); err != nil || c.guard.CheckURL(u) != nil {
 			got.Refused++
 			continue

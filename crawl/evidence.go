@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tollbook/crawl/probe"
+	"tollbook/crawl/source"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -53,7 +54,7 @@ func newAnswer(a answer) *postgres.Response {
 func isConclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
 
 func newExchange(r probe.Result) postgres.Exchange {
-	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300)}
+	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300), MovedHost: source.CanonicalHost(r.MovedHost)}
 	if r.Requests == 0 {
 		return x
 	}

@@ -29,11 +29,10 @@ const listAttempts = 3
 // ListItems lists the services of resources that a public source names, as Import does: new services are listed, and
 // listed ones get the endpoints that they lack. Nothing else of a listed service changes.
 func (c *Crawler) ListItems(ctx context.Context, items []facts.Item, source string) (pull.Listed, error) {
-	sellers := facts.GroupSellers(items)
 	var got ImportReport
 	var err error
 	for range listAttempts {
-		got, err = c.addSellers(ctx, sellers, source, false)
+		got, err = c.addItems(ctx, items, source, false)
 		if !errors.Is(err, postgres.ErrListed) && !errors.Is(err, postgres.ErrSlugUsed) {
 			break
 		}

@@ -41,7 +41,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"crawl/facts", "crawl/source", "site/postgres/sources"},
 		modules: []string{"golang.org/x/sync"},
 	},
-	"site/postgres/sources": {ours: []string{"site", "site/postgres/rows"},
+	"site/postgres/moves": {ours: []string{"site/postgres/rows"}},
+	"site/postgres/sources": {ours: []string{"site", "site/postgres/moves", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"}},
 	"render/overlap":      {ours: []string{"site", "site/display"}},
 	"render/source":       {ours: []string{"render/chart", "render/overlap", "site", "site/display"}},
@@ -269,7 +270,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/consent": {
-		ours:    []string{"site/postgres/rows"},
+		ours:    []string{"site/postgres/moves", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
 	"site/postgres/checks": {
@@ -284,8 +285,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"site/postgres/sources",
 			"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
-			"site/postgres/ledger", "site/postgres/migration", "site/postgres/polls", "site/postgres/rows",
-			"site/postgres/statement"},
+			"site/postgres/ledger", "site/postgres/migration", "site/postgres/moves", "site/postgres/polls",
+			"site/postgres/rows", "site/postgres/statement"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
 	},
 	"site/postgres/migration": {
@@ -405,7 +406,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {
-		ours:    []string{"site", "site/listing", "site/postgres", "site/postgres/consent", "site/suggestion"},
+		ours: []string{"crawl/source", "site", "site/listing", "site/postgres", "site/postgres/consent",
+			"site/suggestion"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
 	"crawl/source": {
@@ -420,7 +422,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	}, modules: []string{"golang.org/x/net"}},
 	"crawl/model":           {modules: []string{"github.com/sashabaranov/go-openai"}},
 	"crawl/model/modeltest": {},
-	"crawl/probe":           {ours: []string{"site/rail", "site/x402"}, modules: []string{"golang.org/x/net"}},
+	"crawl/probe": {ours: []string{"site/listing", "site/rail", "site/x402"},
+		modules: []string{"golang.org/x/net"}},
 	"crawl/schedule": {
 		ours:    []string{"site/postgres"},
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},

@@ -31,6 +31,7 @@ type reply struct {
 	phases       Phases
 	responseTime time.Duration
 	redirects    []string
+	movedHost    string // see Result.MovedHost
 	tlsVerified  bool
 	requests     int
 	err          error // why there is no answer, or only a part of it
@@ -41,6 +42,7 @@ func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 	r := reply{sent: Request{Method: c.method, URL: c.url.String()}}
 	left := p.request
 	seen := map[string]bool{}
+	first, permanent := c.url, true
 	for {
 		if ctx.Err() != nil {
 			r.err = newInterrupted(ctx)
@@ -61,9 +63,13 @@ func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 		if len(r.redirects) > 0 && errors.Is(r.err, ErrRefused) {
 			r.err = redirectFault(r.err) // the redirect's host resolves to a forbidden address
 		}
+		if r.err == nil && location == "" && permanent {
+			r.movedHost = movedHost(first, c.url)
+		}
 		if r.err != nil || location == "" {
 			return r
 		}
+		permanent = permanent && isPermanent(r.answer.Status)
 		next, err := p.followRedirect(c, r.answer.Status, location)
 		switch {
 		case err != nil:

@@ -287,7 +287,7 @@ func (t tries) result() Result {
 		Method: x.method, Status: x.answer.Status,
 		Sent: x.sent, Answer: x.answer, Captured: x.captured, Offers: x.offers,
 		Phases: x.phases, ResponseTime: x.responseTime,
-		FinalURL: x.sent.URL, Redirects: x.redirects, TLSVerified: x.tlsVerified,
+		FinalURL: x.sent.URL, Redirects: x.redirects, MovedHost: x.movedHost, TLSVerified: x.tlsVerified,
 		Attempts: len(t),
 	}
 	for _, y := range t {

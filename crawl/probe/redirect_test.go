@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -124,4 +125,33 @@ func redirectOnce(w http.ResponseWriter, r *http.Request, then http.HandlerFunc)
 		return
 	}
 	then(w, r)
+}
+
+func TestMovedHost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ from, to, want string }{
+		{"https://a.acme.com/x?q=1", "https://b.acme.com/x?q=1", "b.acme.com"},
+		{"http://acme.com/x", "https://www.acme.com/x", "www.acme.com"},
+		{"http://a.acme.co.uk/x", "https://b.acme.co.uk:8443/x", "b.acme.co.uk:8443"},
+		{"http://acme.com/x", "https://acme.com/x", ""},                // another scheme
+		{"http://a.acme.com/x", "http://b.acme.com/y", ""},             // another path
+		{"http://a.acme.com/x", "http://b.acme.com/x?q=1", ""},         // another query
+		{"http://acme.co.uk/x", "http://bolt.co.uk/x", ""},             // another domain
+		{"http://a.vercel.app/x", "http://b.vercel.app/x", ""},         // a public suffix
+		{"http://a.codesandbox.io/x", "http://b.codesandbox.io/x", ""}, // a host of free sites
+		{"http://198.51.100.1/x", "http://198.51.100.2/x", ""},         // addresses
+		{"http://localhost:1/x", "http://localhost:2/x", ""},           // no domain
+	} {
+		from, err := url.Parse(tt.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := url.Parse(tt.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := movedHost(from, to); got != tt.want {
+			t.Errorf("movedHost(%s, %s) = %q, want %q", from, to, got, tt.want)
+		}
+	}
 }

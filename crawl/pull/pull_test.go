@@ -309,6 +309,50 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestMovedService checks that a row of a host that a service moved to is an endpoint of that service. The source is in
+// the service's listed_by, its changes are recorded there, and a second pull changes nothing.
+func TestMovedService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": {}, "b": {}}, pull.TakeAll)
+	w.urls = map[string][]string{"a": {"https://old.seller.dev/x"}, "b": {"https://buyer.dev/x"}}
+	w.pull(t, accepted("a", 1, sources.Counts{New: 1}, 1, 0))
+	w.pull(t, accepted("b", 1, sources.Counts{New: 1}, 1, 0))
+	if _, err := w.conn.Exec(t.Context(), `
+		INSERT INTO envelopes (endpoint_id, received_at, method, url, status_code, header, body, truncated,
+			tls_verified, sha256, exchange)
+		SELECT id, now(), 'GET', 'https://new.seller.dev/x', 402, '{}', '', false, true, '',
+			'{"moved_host": "new.seller.dev"}'
+		FROM endpoints WHERE service_id = (SELECT id FROM services WHERE base_url = 'https://old.seller.dev')`,
+	); err != nil {
+		t.Fatal(err)
+	}
+	w.urls["b"] = []string{"https://buyer.dev/x", "https://new.seller.dev/x", "https://new.seller.dev/y"}
+	w.pull(t, accepted("b", 3, sources.Counts{New: 2, Records: 2}, 0, 1))
+	w.pull(t, accepted("b", 3, sources.Counts{}, 0, 0))
+	w.urls["b"] = w.urls["b"][:2]
+	w.pull(t, accepted("b", 2, sources.Counts{Dropped: 1, Records: 1}, 0, 0))
+	want := []string{"old-seller-dev dropped GET /y", "old-seller-dev listed GET /x", "old-seller-dev listed GET /y"}
+	got := w.rows(t, `SELECT slug || ' ' || type || ' ' || (summary->>'endpoint') FROM changes
+		JOIN services s ON s.id = service_id ORDER BY 1`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("change records (-want +got)\n%s", diff)
+	}
+	f, err := sources.Read(t.Context(), w.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var by []string
+	for _, list := range f.ListedBy {
+		for _, l := range list {
+			by = append(by, fmt.Sprintf("%s %d", l.Source, l.Resources))
+		}
+	}
+	slices.Sort(by)
+	if diff := cmp.Diff([]string{"a 1", "b 1", "b 1"}, by); diff != "" {
+		t.Errorf("who lists how many resources of a service (-want +got)\n%s", diff)
+	}
+}
+
 // TestSourceThatIsDown checks that it drops nothing, is asked again later and later, and goes on where it was.
 func TestSourceThatIsDown(t *testing.T) {
 	t.Parallel()

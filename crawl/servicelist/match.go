@@ -3,6 +3,7 @@ package servicelist
 import (
 	"strings"
 
+	"tollbook/crawl/source"
 	"tollbook/site/postgres"
 )
 
@@ -39,6 +40,14 @@ func newMatcher(entries []Entry, o Options, has postgres.Listed) *matcher {
 	m.match(func(s *postgres.DueService) string { return s.BaseURL }, func(e *Entry) string { return e.BaseURL })
 	m.match(func(s *postgres.DueService) string { return addressOf(s.BaseURL) }, func(e *Entry) string {
 		return addressOf(e.BaseURL)
+	})
+	m.match(func(s *postgres.DueService) string { return addressOf(s.BaseURL) }, func(e *Entry) string {
+		address := addressOf(e.BaseURL)
+		host, _, _ := strings.Cut(address, "/")
+		if old := has.Moved[source.CanonicalHost(host)]; old != "" {
+			return old + address[len(host):]
+		}
+		return address
 	})
 	m.match(func(s *postgres.DueService) string {
 		if s.Source != SourceFile {

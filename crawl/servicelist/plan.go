@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tollbook/crawl/source"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/consent"
@@ -91,14 +92,16 @@ func (p *Plan) Changes() (c postgres.ListingChanges) {
 // NewPlan compares the entries of a list with a directory. With prune, the plan retires the services of a list that
 // this list lacks, and removes endpoints that were paid for.
 //
-// An entry means the service that has its slug, if it names one; else the service at its URL; else the service of its
-// name that came from a list, whose URL changed then. The slug of a service never changes. The error joins all faults,
+// An entry means the service that has its slug, if it names one; else the service at its URL; else the service that
+// moved there, as visits saw. Else it means the service of its name that came from a list. The URL of the last two
+// changes.
+// The slug of a service never changes. The error joins all faults,
 // each a *Fault: a slug or URL that belongs to another service.
 func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan, error) {
 	m := newMatcher(entries, o, has)
 	p := &Plan{Add: []Addition{}, Change: []Change{}, Retire: []Retirement{}, Notes: []Note{}}
 	for i := range entries {
-		if o, ok := has.OptOuts[consent.HostOf(entries[i].BaseURL)]; ok {
+		if o, ok := optOutOf(entries[i].BaseURL, has); ok {
 			p.refuse(&entries[i], m.of[i], has, o)
 		} else if at := m.of[i]; at >= 0 {
 			p.compare(&entries[i], &has.Services[at], prune)
@@ -127,6 +130,16 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 		return nil, err
 	}
 	return p, nil
+}
+
+// optOutOf returns the opt-out of the host of a base URL, or of the host that moved there.
+func optOutOf(base string, has postgres.Listed) (postgres.OptOut, bool) {
+	host := consent.HostOf(base)
+	if o, ok := has.OptOuts[host]; ok {
+		return o, true
+	}
+	o, ok := has.OptOuts[has.Moved[source.CanonicalHost(host)]]
+	return o, ok
 }
 
 // refuse notes that a host opted out. Nothing is listed there, and a service that is listed there already stays as it

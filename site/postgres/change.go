@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/consent"
+	"tollbook/site/postgres/moves"
 	"tollbook/site/postgres/rows"
 )
 
@@ -18,6 +19,7 @@ type Listed struct {
 	Services []DueService      // by slug, with their endpoints
 	Erased   map[string]bool   // slugs of erased services, which are never given again
 	OptOuts  map[string]OptOut // by host, as consent.HostOf returns it
+	Moved    map[string]string // old host of each host that services moved to; see package moves
 }
 
 // HiddenService is a service that is not published.
@@ -79,6 +81,9 @@ func readListed(ctx context.Context, tx pgx.Tx) (l Listed, err error) {
 		return l, err
 	}
 	if l.OptOuts, err = consent.Read(ctx, tx); err != nil {
+		return l, err
+	}
+	if l.Moved, err = moves.Read(ctx, tx); err != nil {
 		return l, err
 	}
 	l.Erased = make(map[string]bool, len(erased))

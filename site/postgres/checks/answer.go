@@ -35,6 +35,7 @@ type Exchange struct {
 	RequestHeader  http.Header `json:"request_header,omitempty"`
 	RequestBody    []byte      `json:"request_body,omitempty"`
 	Redirects      []string    `json:"redirects,omitempty"`
+	MovedHost      string      `json:"moved_host,omitempty"` // host that the URL moved to for good; see package moves
 	ResponseTimeMS *int        `json:"response_time_ms,omitempty"`
 	Phases         *Phases     `json:"phases,omitempty"` // nil when nothing was sent
 }

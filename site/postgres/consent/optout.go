@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/postgres/moves"
 	"tollbook/site/postgres/rows"
 )
 
@@ -39,6 +40,14 @@ func HostOf(base string) string {
 
 // hostOf is HostOf in SQL, of the column base_url.
 const hostOf = `lower(split_part(split_part(base_url, '://', 2), '/', 1))`
+
+// atHost is a condition on services: their host is $1, or they moved there.
+const atHost = `(` + hostOf + ` = $1
+	OR services.id IN (SELECT moves.id FROM ` + moves.Table + ` WHERE moves.host = $1))`
+
+// optedOut is a condition on services: their host opted out, or one that they moved to.
+const optedOut = `EXISTS (SELECT FROM opt_outs WHERE opt_outs.host = ` + hostOf + `
+	OR (services.id, opt_outs.host) IN (SELECT moves.id, moves.host FROM ` + moves.Table + `))`
 
 const optOutColumns = `host, document, since, read_at`
 
@@ -115,8 +124,8 @@ func (p *Permissions) PostponeOptOut(ctx context.Context, host string, next time
 	return nil
 }
 
-// RecordOptOut stores an opt-out that was read at o.ReadAt, hides the services of its host, and returns the slugs of
-// those that it hid. An opt-out that is stored already keeps its Since.
+// RecordOptOut stores an opt-out that was read at o.ReadAt, hides the services that are or moved to its host, and
+// returns the slugs of those that it hid. An opt-out that is stored already keeps its Since.
 func (p *Permissions) RecordOptOut(ctx context.Context, o OptOut, next time.Time) (hidden []string, err error) {
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
 		if err := lockHost(ctx, tx, o.Host); err != nil {
@@ -147,7 +156,7 @@ func (p *Permissions) RecordOptOut(ctx context.Context, o OptOut, next time.Time
 // lockHost locks the services of a host until the transaction ends, in the order of package postgres.
 func lockHost(ctx context.Context, tx pgx.Tx, host string) error {
 	_, err := tx.Exec(ctx, `
-		SELECT FROM service_states WHERE service_id IN (SELECT id FROM services WHERE `+hostOf+` = $1)
+		SELECT FROM service_states WHERE service_id IN (SELECT id FROM services WHERE `+atHost+`)
 		ORDER BY service_id FOR NO KEY UPDATE`, host)
 	return err
 }
@@ -157,7 +166,7 @@ func hide(ctx context.Context, tx pgx.Tx, o OptOut) ([]string, error) {
 	return rows.Column[string](ctx, tx, `
 		WITH hidden AS (
 			UPDATE services SET state_before_opt_out = listing_state, listing_state = 'hidden', listing_state_at = $2
-			WHERE `+hostOf+` = $1 AND state_before_opt_out IS NULL
+			WHERE `+atHost+` AND state_before_opt_out IS NULL
 			RETURNING id, slug
 		), stopped AS (
 			UPDATE service_states SET next_check_at = $3 WHERE service_id IN (SELECT id FROM hidden)
@@ -165,8 +174,8 @@ func hide(ctx context.Context, tx pgx.Tx, o OptOut) ([]string, error) {
 		SELECT slug FROM hidden ORDER BY slug COLLATE "C"`, o.Host, o.ReadAt, NeverDue)
 }
 
-// EndOptOut deletes the opt-out of a host. Its services get the states that they had before, and those that are listed
-// are due at once. It returns the slugs of these services.
+// EndOptOut deletes the opt-out of a host. Its services, unless another host of theirs opted out, get the states that
+// they had before, and those that are listed are due at once. It returns the slugs of these services.
 func (p *Permissions) EndOptOut(ctx context.Context, host string, now time.Time) (shown []string, err error) {
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
 		if err := lockHost(ctx, tx, host); err != nil {
@@ -179,7 +188,7 @@ func (p *Permissions) EndOptOut(ctx context.Context, host string, now time.Time)
 			WITH shown AS (
 				UPDATE services SET listing_state = state_before_opt_out, state_before_opt_out = NULL,
 					listing_state_at = $2
-				WHERE `+hostOf+` = $1 AND state_before_opt_out IS NOT NULL
+				WHERE `+atHost+` AND state_before_opt_out IS NOT NULL AND NOT `+optedOut+`
 				RETURNING id, slug, listing_state
 			), due AS (
 				UPDATE service_states SET next_check_at = $2

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/moves"
 )
 
 // Counts says what an accepted answer changed.
@@ -76,13 +77,15 @@ func (st *Store) AcceptHeld(ctx context.Context, source State, actor string, now
 	return c, err
 }
 
-// addresses are the base addresses of services without their scheme, in each form that resources below them may have:
-// a resource has no www. in front of a registrable domain.
+// addresses are the base addresses of services without their scheme, and those at hosts that services moved to. They
+// come in each form that resources below them may have: a resource has no www. in front of a registrable domain.
 const addresses = `(
 		SELECT id, split_part(base_url, '://', 2) AS address FROM services
 		UNION ALL
 		SELECT id, substr(split_part(base_url, '://', 2), 5) FROM services
 		WHERE starts_with(split_part(base_url, '://', 2), 'www.')
+		UNION ALL
+		SELECT id, host || path FROM ` + moves.Table + `
 	) addresses`
 
 // homes are the services with the host and the beginning of the resources below their base addresses.
