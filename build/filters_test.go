@@ -66,8 +66,8 @@ var handFilters = map[string]func(r *record, value string) bool{
 }
 
 // TestFiltersAreScans publishes the sample directory and requests every filter of the route table with every value that
-// its column has. It compares the services with a scan over what is published of each. A filter that the table has and
-// this test or the directory lacks is an error.
+// its column has. It compares the services with a scan over what is published of each, and the rows with the records.
+// A filter that the table has and this test or the directory lacks is an error.
 func TestFiltersAreScans(t *testing.T) {
 	t.Parallel()
 	db := openSample(t)
@@ -83,6 +83,11 @@ func TestFiltersAreScans(t *testing.T) {
 		r.get("/v1/services/"+slug, &detail)
 		r.get("/v1/services/"+slug+"/evidence", &evidence)
 		records[slug] = &record{detail: detail.Data, evidence: evidence.Data, signable: isSignable(r, &detail.Data)}
+	}
+	for _, item := range listServices(r, "") {
+		if d := cmp.Diff(records[item.Slug].detail.Item(), item); d != "" {
+			t.Errorf("row of %s (-of its record +of the list):\n%s", item.Slug, d)
+		}
 	}
 	requests := 0
 	route := routes.ByName("services")

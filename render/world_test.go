@@ -296,6 +296,7 @@ func itemOf(d *site.ServiceDetail) site.ServiceListItem {
 		Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount, MinPriceUSD: d.MinPriceUSD,
 		Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
 		RiskLevel: d.Assessment.Risk.Level, RiskReason: riskReason(d)}
 }
 

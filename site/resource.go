@@ -23,7 +23,10 @@ type ServiceListItem struct {
 	LastCheckedAt     *Time    `json:"last_checked_at"`
 	CreatedAt         Time     `json:"created_at"`
 	RiskLevel         string   `json:"risk_level"`
-	RiskReason        *string  `json:"risk_reason"` // the most serious flag in words; null without one
+	RiskReason        *string  `json:"risk_reason"`    // the most serious flag in words; null without one
+	NetworksCAIP2     []string `json:"networks_caip2"` // of the same networks, in the same order; beyond the contract
+	PaymentReady      bool     `json:"payment_ready"`
+	Source            string   `json:"source"`
 	PausedAt          *Time    `json:"paused_at,omitempty"`
 	DelistedAt        *Time    `json:"delisted_at,omitempty"`
 
@@ -75,6 +78,7 @@ func (d *ServiceDetail) Item() ServiceListItem {
 		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
 		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
 		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt,
 		RiskLevel: d.Assessment.Risk.Level,
 	}

@@ -139,13 +139,14 @@ func (d *Directory) Service(i int) site.Listing {
 }
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
-// risk and, for the feed of changes, the prices.
+// risk, whether the service is ready for payment and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
 	d.settlers.add(l)
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
 	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
+	row.Item.PaymentReady = l.Item.PaymentReady
 	if d.inFeed[l.Item.Slug] {
 		detail := site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}
 		row.ListingDetail = &site.ListingDetail{Detail: detail}

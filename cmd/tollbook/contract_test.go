@@ -22,7 +22,10 @@ var contract = map[string]string{
 		last_checked_at date-time|null
 		created_at date-time
 		risk_level string
-		risk_reason string|null`,
+		risk_reason string|null
+		networks_caip2 string[]
+		payment_ready boolean
+		source string`,
 	"PaginationMeta": `
 		total integer
 		page integer

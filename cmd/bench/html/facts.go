@@ -266,7 +266,8 @@ func item(d *site.ServiceDetail) site.ServiceListItem {
 		WebsiteURL: d.WebsiteURL, Category: d.Category, Status: d.Status, Verified: d.Verified,
 		EndpointCount: d.EndpointCount,
 		MinPriceUSD:   d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
-		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt}
+		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source}
 }
 
 // Files of the facts in a folder: rows of lists, and the records as one list with one record a line.

@@ -82,7 +82,7 @@ func (s *Submission) AddPreview(slug string, now time.Time) {
 	s.Preview = &site.ServiceListItem{
 		Slug: slug, Name: s.ServiceName, Description: s.Description, BaseURL: s.URL, WebsiteURL: &s.WebsiteURL,
 		Category: s.Category, Status: site.StatusUnknown, EndpointCount: len(s.Endpoints), Networks: []string{},
-		CreatedAt: site.NewTime(now),
+		CreatedAt: site.NewTime(now), NetworksCAIP2: []string{}, Source: "submitted",
 	}
 }
 
