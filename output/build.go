@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -47,10 +48,11 @@ type Build struct {
 	file        *os.File           // the zip under its temporary name
 	sum         hash.Hash          // of the bytes written to file
 	zip         *archive.ZipWriter
-	notes       []byte   // nil for none
-	packs       []string // hours of new packs, which have temporary names
-	erased      int64    // for the checkpoint; 0 leaves it unchanged
-	orphan      string   // id of a snapshot that has its final name but no checkpoint yet
+	notes       []byte                      // nil for none
+	packs       []string                    // hours of new packs, which have temporary names
+	days        map[string]archive.DataFile // new files of days by name, which have temporary names
+	erased      int64                       // for the checkpoint; 0 leaves it unchanged
+	orphan      string                      // id of a snapshot that has its final name but no checkpoint yet
 	done        bool
 }
 
@@ -59,6 +61,7 @@ type Result struct {
 	Checkpoint archive.Checkpoint
 	Summary    archive.Summary
 	Packs      int // new packs
+	Days       int // new files of days
 	// Files of the tree that were written, and those that are links to the previous tree.
 	Written int
 	Linked  int
@@ -76,7 +79,7 @@ func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
 	if err := d.prepare(); err != nil {
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(d.root, lockName))
+	lock, err := disk.Lock(filepath.Join(d.root, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
@@ -105,12 +108,12 @@ func (b *Build) start(ctx context.Context) error {
 			zipOpts.Previous = b.previousZip.Zip
 		}
 	}
-	if b.file, err = d.disk.create(filepath.Join(d.root, archive.SnapshotsDir,
+	if b.file, err = d.disk.Create(filepath.Join(d.root, archive.SnapshotsDir,
 		objects.TempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
 	b.sum = sha256.New()
-	b.zip = archive.NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sum), zipOpts)
+	b.zip = archive.NewZipWriter(io.MultiWriter(d.disk.Writer(b.file), b.sum), zipOpts)
 	return nil
 }
 
@@ -174,7 +177,7 @@ func (b *Build) Commit(ctx context.Context) (Result, error) {
 
 // publish does the steps of a publication in order. The build holds the lock.
 func (b *Build) publish(ctx context.Context) (Result, error) {
-	d, r := b.folder, Result{Packs: len(b.packs)}
+	d, r := b.folder, Result{Packs: len(b.packs), Days: len(b.days)}
 
 	if b.opts.Key != nil {
 		if err := b.Add(archive.KeyFile, archive.PublicKey(b.opts.Key)); err != nil {
@@ -182,7 +185,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		}
 	}
 	sum, err := b.zip.Close()
-	if err := errors.Join(err, d.disk.syncAndClose(b.file)); err != nil {
+	if err := errors.Join(err, d.disk.SyncAndClose(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
 	id := archive.SnapshotID(b.opts.Now, sum.Digest)
@@ -205,24 +208,27 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	// A crash here leaves the sum of a zip that does not exist. The next build of the same id writes it again; Prune
 	// removes it.
 
-	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
+	if err := d.disk.Rename(b.file.Name(), d.snapshotPath(id)); err != nil {
 		return r, err
 	}
-	if err := d.disk.syncDir(filepath.Join(d.root, archive.SnapshotsDir)); err != nil {
+	if err := d.disk.SyncDir(filepath.Join(d.root, archive.SnapshotsDir)); err != nil {
 		return r, err
 	}
 	// A crash here leaves a complete zip that no checkpoint names; Prune removes it.
 
 	for _, hour := range b.packs {
-		if err := d.disk.rename(b.tempPack(hour), d.packPath(hour)); err != nil {
+		if err := d.disk.Rename(b.tempPack(hour), d.packPath(hour)); err != nil {
 			return r, err
 		}
 	}
-	if err := d.disk.syncDir(filepath.Join(d.root, archive.PacksDir)); err != nil {
+	if err := d.disk.SyncDir(filepath.Join(d.root, archive.PacksDir)); err != nil {
 		return r, err
 	}
 	// A crash here leaves packs without the snapshot that names them; the next build finds and keeps them.
 
+	if err := b.publishDays(); err != nil {
+		return r, err
+	}
 	if b.opts.Expand != ExpandNone {
 		if err := b.expand(ctx, id, &r); err != nil {
 			return r, err
@@ -244,7 +250,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if b.previous.Snapshot == id {
 		return r, nil // already published under the same name with the same bytes
 	}
-	return r, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile),
+	return r, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
 }
 
@@ -270,13 +276,13 @@ func (b *Build) next(id, digest string) archive.Checkpoint {
 func (b *Build) moveCurrent(id string) error {
 	d := b.folder
 	temp := filepath.Join(d.root, objects.TempPrefix+currentLink)
-	if err := d.disk.symlink(filepath.Join(treeDir, id), temp); err != nil {
+	if err := d.disk.Symlink(filepath.Join(treeDir, id), temp); err != nil {
 		return err
 	}
-	if err := d.disk.rename(temp, filepath.Join(d.root, currentLink)); err != nil {
+	if err := d.disk.Rename(temp, filepath.Join(d.root, currentLink)); err != nil {
 		return err
 	}
-	return d.disk.syncDir(d.root)
+	return d.disk.SyncDir(d.root)
 }
 
 // Abort releases the lock and removes unpublished files. After Commit it does nothing.
@@ -295,7 +301,7 @@ func (b *Build) Abort() {
 		b.file.Close()
 	}
 	b.discard()
-	unlockFile(b.lock)
+	disk.Unlock(b.lock)
 }
 
 // discard removes files that no checkpoint names, so that builds that fail on a full disk do not fill it further. The
@@ -310,8 +316,8 @@ func (b *Build) discard() {
 	if c, err := d.Checkpoint(); err != nil && !errors.Is(err, ErrEmpty) || c.Snapshot == b.orphan {
 		return
 	}
-	_ = d.disk.remove(d.snapshotPath(b.orphan))
-	_ = d.disk.remove(d.zipSumPath(b.orphan))
+	_ = d.disk.Remove(d.snapshotPath(b.orphan))
+	_ = d.disk.Remove(d.zipSumPath(b.orphan))
 	if d.treeID() != b.orphan {
 		_ = d.removeTree(b.orphan)
 	}

@@ -29,19 +29,19 @@ func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte
 // writePack writes a pack under a temporary name.
 func (b *Build) writePack(hour string, fill func(add func(name string, data []byte) error) error) error {
 	d := b.folder
-	f, err := d.disk.create(b.tempPack(hour))
+	f, err := d.disk.Create(b.tempPack(hour))
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
 	sum := sha256.New()
-	z := archive.NewZipWriter(io.MultiWriter(d.disk.writer(f), sum), archive.ZipOptions{Modified: b.opts.Now})
+	z := archive.NewZipWriter(io.MultiWriter(d.disk.Writer(f), sum), archive.ZipOptions{Modified: b.opts.Now})
 	err = fill(z.Add)
 	if err == nil {
 		_, err = z.Close()
 	} else {
 		z.Abort()
 	}
-	if err := errors.Join(err, d.disk.syncAndClose(f)); err != nil {
+	if err := errors.Join(err, d.disk.SyncAndClose(f)); err != nil {
 		return fmt.Errorf("add pack %s: %w", f.Name(), err)
 	}
 	if err := readBack(f.Name(), sum); err != nil {

@@ -26,7 +26,7 @@ func TestPublishFaults(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int64
 	counted := faultyFolder(t, func(int, string, string) (bool, error) { seen.Add(1); return true, nil })
-	mustPublish(t, counted, t0.Add(time.Minute), tree(2))
+	mustPublish(t, counted, t0.Add(time.Minute), dataTree(2))
 	operations := int(seen.Load())
 	if operations < 25 {
 		t.Fatalf("%d operations; is the hook called?", operations)
@@ -53,7 +53,7 @@ func testFault(t *testing.T, at int, done bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := publish(d, t0.Add(time.Minute), tree(2))
+	r, err := publish(d, t0.Add(time.Minute), dataTree(2))
 	switch {
 	case err == nil && !strings.HasPrefix(op, "link "):
 		t.Errorf("%s failed without an error", op)
@@ -78,7 +78,7 @@ func testFault(t *testing.T, at int, done bool) {
 		}
 	}
 
-	again := mustPublish(t, openFolder(t, d.Root()), t0.Add(2*time.Minute), tree(3))
+	again := mustPublish(t, openFolder(t, d.Root()), t0.Add(2*time.Minute), dataTree(3))
 	if err := checkWhole(d.Root()); err != nil {
 		t.Errorf("after the next run: %v", err)
 	}
@@ -94,7 +94,15 @@ func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 	if _, err := openFolder(t, root).Prune(t0.AddDate(10, 0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "snapshots"}
+	want := []string{".lock", ".notes", "checkpoint.json", "current", "data"}
+	days, _, err := openFolder(t, root).namedDays(c.Snapshot)
+	if err != nil || len(days) < 2 {
+		t.Errorf("days %v, %v", days, err)
+	}
+	for _, f := range days {
+		want = append(want, f.Name, f.Name+dataSumExt)
+	}
+	want = append(want, "packs", "packs/2026112023.zip", "snapshots")
 	for _, id := range []string{*c.Previous, c.Snapshot} {
 		want = append(want, "snapshots/"+id+".zip", "snapshots/"+id+zipSumExt)
 	}
@@ -115,10 +123,10 @@ func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 func faultyFolder(t *testing.T, fault func(n int, op, path string) (do bool, err error)) *Folder {
 	t.Helper()
 	d := openFolder(t, tempDir(t))
-	mustPublish(t, d, t0, tree(1))
+	mustPublish(t, d, t0, dataTree(1))
 	// Two workers write the four files of the tree, so links and writes may swap numbers. Each still fails once.
 	var n atomic.Int64
-	d.disk.hook = func(op, path string, do func() error) error {
+	d.disk.Hook = func(op, path string, do func() error) error {
 		ok, err := fault(int(n.Add(1)-1), op, path)
 		if !ok {
 			return err
@@ -171,7 +179,7 @@ func publishForever(dir string) {
 	}
 	for ; ; n++ {
 		begin := time.Now()
-		files := tree(n)
+		files := dataTree(n)
 		for i := range 100 {
 			files[fmt.Sprintf("v1/list/page=%d.json", i)] = strings.Repeat(fmt.Sprint(i, n/(i+1)), 300)
 		}

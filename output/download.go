@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -28,7 +30,7 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	}
 	defer z.Close()
 	temp := filepath.Join(d.root, treeDir, objects.TempPrefix+id)
-	if err := d.disk.remove(temp); err != nil {
+	if err := d.disk.Remove(temp); err != nil {
 		return err
 	}
 	e := expansion{disk: d.disk, to: temp, before: b.openPreviousTree(), packed: b.opts.Packed}
@@ -39,13 +41,13 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 		return err
 	}
 	r.Written, r.Linked = int(e.written.Load()), int(e.linked.Load())
-	if err := d.disk.do("syncfs", temp, func() error { return objects.SyncFiles(temp) }); err != nil {
+	if err := d.disk.Do("syncfs", temp, func() error { return objects.SyncFiles(temp) }); err != nil {
 		return fmt.Errorf("sync %s: %w", temp, err)
 	}
-	if err := d.disk.rename(temp, d.treePath(id)); err != nil {
+	if err := d.disk.Rename(temp, d.treePath(id)); err != nil {
 		return err
 	}
-	return d.disk.syncDir(filepath.Join(d.root, treeDir))
+	return d.disk.SyncDir(filepath.Join(d.root, treeDir))
 }
 
 // openPreviousTree opens the tree that current names; nil if there is none to link to.
@@ -63,7 +65,7 @@ func (b *Build) openPreviousTree() *archive.Dir {
 
 // expansion writes one tree.
 type expansion struct {
-	disk            disk
+	disk            disk.Disk
 	to              string
 	before          *archive.Dir
 	packed          bool // write a gzip body beside each file that the zip stores compressed
@@ -78,7 +80,7 @@ func (e *expansion) folders(names []string) error {
 		if dir == last {
 			continue
 		}
-		if err := e.disk.mkdir(dir); err != nil {
+		if err := e.disk.Mkdir(dir); err != nil {
 			return err
 		}
 		last = dir
@@ -112,14 +114,14 @@ func (e *expansion) file(m archive.Member) error {
 func (e *expansion) put(name string, same bool, fill func(io.Writer) error) (linked bool, err error) {
 	path := filepath.Join(e.to, filepath.FromSlash(name))
 	if same {
-		if err := e.disk.link(e.before.Path(name), path); err == nil {
+		if err := e.disk.Link(e.before.Path(name), path); err == nil {
 			return true, nil
 		}
 		// Linking fails with too many links, on a file system without links, or if the file was removed. Write the file
 		// instead.
-		if err := e.disk.remove(path); err != nil {
+		if err := e.disk.Remove(path); err != nil {
 			return false, err
 		}
 	}
-	return false, e.disk.write(path, fill)
+	return false, e.disk.Write(path, fill)
 }

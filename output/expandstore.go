@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 
@@ -106,7 +107,8 @@ func wantedSums(tree archive.Tree, expand func(string) bool) (map[string]archive
 // isOwn reports whether a name belongs to the publication itself, so that no file may have it.
 func isOwn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir ||
+	_, _, isDay := archive.ParseDataDay(name)
+	return isDay || name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir ||
 		top == archive.PacksDir || strings.HasPrefix(top, objects.TempPrefix)
 }
 
@@ -202,7 +204,7 @@ func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names [
 				return err
 			}
 			o.Encoding = encoding
-			if _, err := p.store.Put(gctx, name, bytes.NewReader(body), o); err != nil {
+			if _, err := p.store.Put(gctx, name, body, o); err != nil {
 				return err
 			}
 			p.progress.addDone(1, m.Size)
@@ -212,16 +214,24 @@ func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names [
 	return g.Wait()
 }
 
-// objectBody returns the bytes of a file's object. They are compressed if the store keeps the header that says so.
-func (p *Publisher) objectBody(m *archive.Member) (body []byte, encoding string, err error) {
+// objectBody returns the bytes of a file's object. They are compressed if the store keeps the header that says so. A
+// member that the zip stores uncompressed may be large and is read in pieces.
+func (p *Publisher) objectBody(m *archive.Member) (body objects.Body, encoding string, err error) {
+	stored, _, ok, err := m.Stored()
+	if err != nil {
+		return nil, "", err
+	}
+	if ok {
+		return stored, "", m.CopyTo(io.Discard) // checks the bytes
+	}
 	c, err := m.Load()
 	if err != nil {
 		return nil, "", err
 	}
 	if p.store.KeepsHeader() && c.Deflate != nil {
-		return c.Gzip(), "gzip", nil
+		return bytes.NewReader(c.Gzip()), "gzip", nil
 	}
-	return c.Plain, "", nil
+	return bytes.NewReader(c.Plain), "", nil
 }
 
 // readExpanded reads the list of expanded objects; listed is false if the store has none.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+
 	"tollbook/output/archive"
 
 	"golang.org/x/sync/errgroup"

@@ -8,6 +8,7 @@
 //	snapshots/<id>.zip         every file of a snapshot, with SHA256SUMS as the last member
 //	snapshots/<id>.zip.sha256  the sum of the zip, which a publisher checks
 //	packs/<hour>.zip           files that outlive snapshots; written once
+//	data/<table>/<day>.parquet the rows of a day of a table, written once; its sum is in <day>.parquet.sha256
 //	tree/<id>/…                a snapshot expanded into single files
 //	current -> tree/<id>       the expanded snapshot that a plain file server shows
 //	.notes                     notes of the last build for the next one
@@ -25,7 +26,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -38,7 +41,7 @@ const (
 
 var (
 	// ErrBusy marks an attempt to publish while another publisher holds the lock.
-	ErrBusy = errors.New("another publisher is at work")
+	ErrBusy = disk.ErrBusy
 	// ErrEmpty marks a publication that has no snapshot yet.
 	ErrEmpty = errors.New("nothing published yet: run tollbook build")
 
@@ -49,7 +52,7 @@ var (
 // files never change, except for two names that are moved by rename.
 type Folder struct {
 	root      string
-	disk      disk
+	disk      disk.Disk
 	retention Retention
 }
 
@@ -106,7 +109,7 @@ func (d *Folder) Packs() ([]string, error) {
 // prepare creates the folders of a publication.
 func (d *Folder) prepare() error {
 	for _, dir := range []string{archive.SnapshotsDir, archive.PacksDir, treeDir} {
-		if err := d.disk.mkdir(filepath.Join(d.root, dir)); err != nil {
+		if err := d.disk.Mkdir(filepath.Join(d.root, dir)); err != nil {
 			return err
 		}
 	}
@@ -115,7 +118,11 @@ func (d *Folder) prepare() error {
 
 // sweep removes unfinished files of interrupted publishers. The caller holds the lock.
 func (d *Folder) sweep() error {
-	for _, dir := range []string{"", archive.SnapshotsDir, archive.PacksDir, treeDir} {
+	folders, err := d.dataFolders()
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(folders, "", archive.SnapshotsDir, archive.PacksDir, treeDir) {
 		entries, err := os.ReadDir(filepath.Join(d.root, dir))
 		if err != nil {
 			return err
@@ -124,7 +131,7 @@ func (d *Folder) sweep() error {
 			if !strings.HasPrefix(e.Name(), objects.TempPrefix) {
 				continue
 			}
-			if err := d.disk.remove(filepath.Join(d.root, dir, e.Name())); err != nil {
+			if err := d.disk.Remove(filepath.Join(d.root, dir, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -147,12 +154,12 @@ func (d *Folder) treeID() string {
 // removeTree renames a tree before it removes its files, so that a tree under its own name is always complete.
 func (d *Folder) removeTree(id string) error {
 	temp := filepath.Join(d.root, treeDir, objects.TempPrefix+"old-"+id)
-	err := d.disk.rename(d.treePath(id), temp)
+	err := d.disk.Rename(d.treePath(id), temp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return d.disk.remove(temp)
+	return d.disk.Remove(temp)
 }

@@ -43,7 +43,7 @@ func (d *Folder) storePublished(place string, r Published) {
 	all, _ := d.readPublished() // a damaged file is replaced
 	all[place] = r
 	if data, err := json.Marshal(all); err == nil {
-		_ = d.disk.replace(filepath.Join(d.root, publishedFile),
+		_ = d.disk.Replace(filepath.Join(d.root, publishedFile),
 			filepath.Join(d.root, objects.TempPrefix+publishedFile), data)
 	}
 }

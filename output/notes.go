@@ -42,5 +42,5 @@ func (b *Build) storeNotes(digest string) error {
 		return nil
 	}
 	data := append([]byte(digest+"\n"), b.notes...)
-	return d.disk.replace(d.notesPath(), filepath.Join(d.root, objects.TempPrefix+notesFile), data)
+	return d.disk.Replace(d.notesPath(), filepath.Join(d.root, objects.TempPrefix+notesFile), data)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
 	"tollbook/output/archive"
 )
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -58,7 +59,7 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 	}
 	defer b.Abort()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := b.Add(name, []byte(files[name])); err != nil {
+		if err := addFile(b, name, files[name]); err != nil {
 			return Result{}, err
 		}
 	}
@@ -73,6 +74,54 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 		}
 	}
 	return b.Commit(context.Background())
+}
+
+// addFile adds a file of a snapshot as its name requires. The index names all days.
+func addFile(b *Build, name, text string) error {
+	write := func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	table, day, isDay := archive.ParseDataDay(name)
+	switch {
+	case isDay:
+		return b.AddDataDay(table, day, write)
+	case name == archive.DataIndex:
+		days, err := b.DataDays()
+		if err != nil {
+			return err
+		}
+		return b.Add(name, indexOf(days))
+	case strings.HasPrefix(name, archive.DataDir+"/"):
+		_, err := b.AddDataFile(name, write)
+		return err
+	}
+	return b.Add(name, []byte(text))
+}
+
+// indexOf returns an index of the tables that names some days.
+func indexOf(days []archive.DataFile) []byte {
+	var parts []string
+	for _, f := range days {
+		path := strings.TrimPrefix(f.Name, archive.DataDir+"/")
+		parts = append(parts, fmt.Sprintf(`{"path":%q,"bytes":%d,"hash":"sha256:%s"}`, path, f.Bytes, f.Sum))
+	}
+	return []byte(`{"resources":[{"parts":[` + strings.Join(parts, ",") + `]}]}`)
+}
+
+// dataTree returns the files of a snapshot with tables, of which each n has a day more.
+func dataTree(n int) map[string]string {
+	files := tree(n)
+	files["data/services.parquet"] = strings.Repeat(fmt.Sprintf("service of %d ", n), 3000)
+	files[dayOf(n)] = strings.Repeat(fmt.Sprintf("check of %d ", n), 2000)
+	files["data/zz.parquet"] = "" // sorts after the index, which may be added at any time after the days
+	files[archive.DataIndex] = ""
+	return files
+}
+
+// dayOf returns the name of the file of a day that dataTree adds.
+func dayOf(n int) string {
+	return archive.DataDayName("checks", t0.AddDate(0, 0, n).Format(time.DateOnly))
 }
 
 func notesOf(now time.Time) string { return "of " + now.UTC().Format(archive.TimeLayout) }
@@ -133,6 +182,9 @@ func checkWhole(root string) error {
 			return fmt.Errorf("current is %s, its tree has digest %s", id, t.Digest())
 		}
 	}
+	if err := checkDays(d, c.Snapshot); err != nil {
+		return err
+	}
 	packs, _ := filepath.Glob(filepath.Join(root, archive.PacksDir, "2*.zip"))
 	for _, path := range packs {
 		z, err := archive.OpenZipFile(path)
@@ -142,6 +194,32 @@ func checkWhole(root string) error {
 		defer z.Close()
 		if err := archive.Verify(context.Background(), z, ""); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkDays checks that every file of a day that the current snapshot names has its bytes, and that no stored sum is
+// wrong.
+func checkDays(d *Folder, current string) error {
+	days, err := d.DataDays()
+	if err != nil {
+		return err
+	}
+	if current != "" {
+		named, _, err := d.namedDays(current)
+		if err != nil {
+			return err
+		}
+		days = append(days, named...)
+	}
+	for _, f := range days {
+		sum, err := sumFile(d.dataPath(f.Name))
+		if err != nil {
+			return err
+		}
+		if sum != f.Sum {
+			return fmt.Errorf("%s has sum %s, not %s", f.Name, sum, f.Sum)
 		}
 	}
 	return nil
@@ -165,7 +243,8 @@ func listing(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
 	for _, pattern := range []string{"*", ".*", archive.SnapshotsDir + "/*", archive.SnapshotsDir + "/.*",
-		archive.PacksDir + "/*", archive.PacksDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
+		archive.PacksDir + "/*", archive.PacksDir + "/.*", archive.DataDir + "/*/*", archive.DataDir + "/*/.*",
+		treeDir + "/*", treeDir + "/.*"} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package output
 import (
 	"slices"
 	"sync"
+
 	"tollbook/output/archive"
 )
 

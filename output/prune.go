@@ -3,19 +3,22 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 )
 
 // Retention says which snapshots stay beside the current and the previous one.
 type Retention struct {
 	Daily int   // newest snapshots of a UTC day each; 0 for none
-	Size  int64 // largest number of bytes of all snapshots and packs together; 0 for any
+	Size  int64 // largest number of bytes of all snapshots, packs and files of days; 0 for any
 }
 
 // DefaultRetention keeps one snapshot a day for a year.
@@ -31,7 +34,7 @@ const (
 )
 
 // Retain returns the ids of those snapshots of list that are retained, oldest first. It ignores names that are not ids.
-// packs is the number of bytes of all packs. It retains:
+// shared is the number of bytes of all packs and files of days. It retains:
 //
 //   - the current and the previous snapshot
 //   - the snapshots that were current within the last hour, at most the newest 60 of them
@@ -39,9 +42,9 @@ const (
 //   - the newest of each UTC hour of the last 24 hours
 //   - the newest of each UTC day, for the last Daily days that have a snapshot, also if the clock is a year wrong
 //
-// If these and the packs have more bytes than Size, it drops the oldest of them, but none of the first two kinds.
-// Applying Retain to its own result changes nothing until time passes.
-func (r Retention) Retain(list []RetainedSnapshot, packs int64, now time.Time, current, previous string) []string {
+// If these and the shared files have more bytes than Size, it drops the oldest of them, but none of the first two
+// kinds. Applying Retain to its own result changes nothing until time passes.
+func (r Retention) Retain(list []RetainedSnapshot, shared int64, now time.Time, current, previous string) []string {
 	bytes := map[string]int64{}
 	for _, s := range list {
 		bytes[s.ID] = s.Bytes
@@ -50,7 +53,7 @@ func (r Retention) Retain(list []RetainedSnapshot, packs int64, now time.Time, c
 	slices.Reverse(ids)
 	var retained []string
 	needed := map[string]bool{}
-	total := packs
+	total := shared
 	recent, justReplaced, days, hour, day := 0, 0, 0, "", ""
 	replaced := now // when the next newer snapshot was built
 	for _, id := range ids {
@@ -93,21 +96,22 @@ func (r Retention) Retain(list []RetainedSnapshot, packs int64, now time.Time, c
 }
 
 // Pruned counts what Prune removed.
-type Pruned struct{ Snapshots, Trees, Packs int }
+type Pruned struct{ Snapshots, Trees, Packs, Days int }
 
 // Prune removes the snapshots that the folder's retention does not retain, and all trees but the current and the
 // previous one. It removes the packs of hours before packsBefore ("2026112023"; "" for none) except the needed ones,
-// and remains of interrupted publishers. It locks the folder. Files with other names stay.
+// the files of days that neither the current nor the previous snapshot names, and remains of interrupted publishers. It
+// locks the folder. Files with other names stay.
 func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(d.root, lockName))
+	lock, err := disk.Lock(filepath.Join(d.root, lockName))
 	if err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	defer unlockFile(lock)
+	defer disk.Unlock(lock)
 	if err := d.prune(now, packsBefore, needed, &p); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
@@ -135,16 +139,19 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	if err != nil {
 		return err
 	}
-	packs, err := d.packBytes()
+	if err := d.pruneDays(c.Snapshot, previous, p); err != nil {
+		return err
+	}
+	shared, err := d.sharedBytes()
 	if err != nil {
 		return err
 	}
-	retained := d.retention.Retain(list, packs, now, c.Snapshot, previous)
+	retained := d.retention.Retain(list, shared, now, c.Snapshot, previous)
 	for _, s := range list {
 		if slices.Contains(retained, s.ID) {
 			continue
 		}
-		if err := d.disk.remove(d.snapshotPath(s.ID)); err != nil {
+		if err := d.disk.Remove(d.snapshotPath(s.ID)); err != nil {
 			return err
 		}
 		p.Snapshots++
@@ -157,7 +164,7 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		if slices.Contains(retained, id) {
 			continue
 		}
-		if err := d.disk.remove(d.zipSumPath(id)); err != nil {
+		if err := d.disk.Remove(d.zipSumPath(id)); err != nil {
 			return err
 		}
 	}
@@ -187,12 +194,57 @@ func (d *Folder) prunePacks(packsBefore string, needed []string, p *Pruned) erro
 		if hour >= packsBefore || slices.Contains(needed, hour) {
 			continue
 		}
-		if err := d.disk.remove(d.packPath(hour)); err != nil {
+		if err := d.disk.Remove(d.packPath(hour)); err != nil {
 			return err
 		}
 		p.Packs++
 	}
 	return nil
+}
+
+// pruneDays removes the files of days that neither of two snapshots names.
+func (d *Folder) pruneDays(current, previous string, p *Pruned) error {
+	names, err := d.dataDayNames()
+	if err != nil || len(names) == 0 || current == "" {
+		return err
+	}
+	needed, has, err := d.namedDays(current)
+	if err != nil || !has { // an older program built this snapshot; the next one may name the files again
+		return err
+	}
+	if previous != "" {
+		more, _, err := d.namedDays(previous)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		needed = append(needed, more...)
+	}
+	stays := map[string]bool{}
+	for _, f := range needed {
+		stays[f.Name] = true
+	}
+	for _, name := range names {
+		if stays[name] {
+			continue
+		}
+		for _, path := range []string{d.dataPath(name), d.dataSumPath(name)} {
+			if err := d.disk.Remove(path); err != nil {
+				return err
+			}
+		}
+		p.Days++
+	}
+	return nil
+}
+
+// namedDays returns the files of days that a snapshot names, and false if it has no index of them.
+func (d *Folder) namedDays(id string) ([]archive.DataFile, bool, error) {
+	z, err := archive.OpenZipFile(d.snapshotPath(id))
+	if err != nil {
+		return nil, false, err
+	}
+	defer z.Close()
+	return archive.ReadDataDays(z)
 }
 
 // list returns the valid names in a folder of the publication, without their extension.

@@ -238,7 +238,7 @@ func TestPruneSize(t *testing.T) {
 		if err != nil || len(list) != 6 {
 			t.Fatalf("%d snapshots, %v", len(list), err)
 		}
-		packs, err := d.packBytes()
+		packs, err := d.sharedBytes()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 
@@ -67,6 +68,7 @@ type Published struct {
 	Checkpoint archive.Checkpoint `json:"checkpoint"`
 	Moved      bool               `json:"moved"` // false: the pointer already named the snapshot
 	Packs      int                `json:"packs"` // uploaded
+	Days       int                `json:"days"`  // files of days, uploaded
 	Written    int                `json:"written"`
 	Deleted    int                `json:"deleted"`
 	Unchanged  int                `json:"unchanged"` // expanded objects
@@ -141,6 +143,9 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 		if r.Packs, err = p.uploadPacks(gctx, from, local.Erased > t.checkpoint.Erased); err != nil {
 			return err
 		}
+		if r.Days, err = p.uploadDays(gctx, t, from, tree); err != nil {
+			return err
+		}
 		close(checked)
 		return nil
 	})
@@ -151,7 +156,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 		}
 		return r, err
 	}
-	// A crash before leaves packs without the snapshot that names them, a complete zip that no pointer names, or
+	// A crash before leaves packs and files of days without their snapshot, a complete zip that no pointer names, or
 	// invisible parts of a zip. The next run finds and keeps them, or removes the parts if they are another zip's;
 	// Prune removes what no run needs.
 

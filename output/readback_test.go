@@ -17,7 +17,7 @@ func TestReadBack(t *testing.T) {
 	for _, where := range []string{"first", "middle", "last"} {
 		d := openFolder(t, t.TempDir())
 		first := mustPublish(t, d, t0, tree(1))
-		d.disk.hook = func(op, path string, do func() error) error {
+		d.disk.Hook = func(op, path string, do func() error) error {
 			err := do()
 			if op == "sync" && strings.HasSuffix(path, "snapshot.zip") && err == nil {
 				flipByte(t, path, where)
@@ -27,7 +27,7 @@ func TestReadBack(t *testing.T) {
 		if _, err := publish(d, t0.Add(time.Minute), tree(2)); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("with its %s byte flipped it was published: %v", where, err)
 		}
-		d.disk.hook = nil
+		d.disk.Hook = nil
 		if c, err := d.Checkpoint(); err != nil || c.Snapshot != first.Checkpoint.Snapshot {
 			t.Errorf("%s byte: current is %s (%v), want the previous snapshot", where, c.Snapshot, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
 	"tollbook/output/archive"
 )
 
@@ -48,7 +49,7 @@ func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	packs, err := d.packBytes()
+	shared, err := d.sharedBytes()
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	// The size is not known either. If it were assumed too small, Prune might remove a snapshot that this one lists.
 	next := RetainedSnapshot{this, bytes[b.previous.Snapshot] + bytes[b.previous.Snapshot]/4}
 	var retained []RetainedSnapshot
-	for _, id := range d.retention.Retain(append(list, next), packs, b.opts.Now, this, b.previous.Snapshot) {
+	for _, id := range d.retention.Retain(append(list, next), shared, b.opts.Now, this, b.previous.Snapshot) {
 		if id != this {
 			retained = append(retained, RetainedSnapshot{id, bytes[id]})
 		}
@@ -111,13 +112,18 @@ func (d *Folder) PackSizes() (map[string]int64, error) {
 	return sizes, nil
 }
 
-// packBytes returns the size of all packs.
-func (d *Folder) packBytes() (total int64, err error) {
-	sizes, err := d.PackSizes()
-	for _, bytes := range sizes {
-		total += bytes
+// sharedBytes returns the size of all packs and files of days.
+func (d *Folder) sharedBytes() (total int64, err error) {
+	for _, read := range []func() (map[string]int64, error){d.PackSizes, d.DataDaySizes} {
+		sizes, err := read()
+		if err != nil {
+			return 0, err
+		}
+		for _, bytes := range sizes {
+			total += bytes
+		}
 	}
-	return total, err
+	return total, nil
 }
 
 // Digest reads the digest of a snapshot from its zip.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -30,11 +32,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if err := d.prepare(); err != nil {
 		return c, false, err
 	}
-	lock, err := lockFile(filepath.Join(d.root, lockName))
+	lock, err := disk.Lock(filepath.Join(d.root, lockName))
 	if err != nil {
 		return c, false, err
 	}
-	defer unlockFile(lock)
+	defer disk.Unlock(lock)
 	if err := d.sweep(); err != nil {
 		return c, false, err
 	}
@@ -74,7 +76,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if key != nil {
 		c = c.Sign(key)
 	}
-	return c, true, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile),
+	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }
 

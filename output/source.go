@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )

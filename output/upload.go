@@ -2,8 +2,12 @@ package output
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 
@@ -49,6 +53,94 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 	return uploaded, g.Wait()
 }
 
+// uploadDays sends the files of days that a snapshot names. It keeps an object if the published snapshot names it with
+// the same sum, or if its bytes are the same.
+func (p *Publisher) uploadDays(ctx context.Context, t target, from *Folder, tree archive.Tree) (uploaded int,
+	err error) {
+	days, _, err := archive.ReadDataDays(tree)
+	if err != nil || len(days) == 0 {
+		return 0, err
+	}
+	there, err := p.store.List(ctx, archive.DataDir+"/")
+	if err != nil {
+		return 0, err
+	}
+	sizes := map[string]int64{}
+	for _, obj := range there {
+		sizes[obj.Name] = obj.Size
+	}
+	published, err := p.publishedDays(t, from)
+	if err != nil {
+		return 0, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(packsAtOnce)
+	for _, day := range days {
+		size, exists := sizes[day.Name]
+		exists = exists && size == day.Bytes
+		if exists && published[day.Name] == day.Sum {
+			continue
+		}
+		body, err := from.openDataDay(day)
+		if err != nil {
+			return uploaded, errors.Join(err, g.Wait())
+		}
+		if exists && objects.Compare(gctx, p.store, day.Name, body) == nil {
+			body.Close()
+			continue
+		}
+		uploaded++
+		g.Go(func() error {
+			defer body.Close()
+			return p.upload(gctx, day.Name, body, nil)
+		})
+	}
+	return uploaded, g.Wait()
+}
+
+// publishedDays returns the sums of the files of days that the published snapshot names; none if it can't be read.
+func (p *Publisher) publishedDays(t target, from *Folder) (map[string]archive.Sum, error) {
+	sums := map[string]archive.Sum{}
+	if t.checkpoint.Snapshot == "" {
+		return sums, nil
+	}
+	before, err := p.openPublished(t.checkpoint, from)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, archive.ErrDamaged) {
+		return sums, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer before.Close()
+	days, _, err := archive.ReadDataDays(before)
+	if errors.Is(err, archive.ErrDamaged) {
+		return sums, nil
+	}
+	for _, day := range days {
+		sums[day.Name] = day.Sum
+	}
+	return sums, err
+}
+
+// openDataDay opens a file of a day and compares it with its sum.
+func (d *Folder) openDataDay(day archive.DataFile) (*objects.FileBody, error) {
+	path := d.dataPath(day.Name)
+	body, err := objects.OpenBody(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, io.NewSectionReader(body, 0, body.Size()))
+	if err == nil && archive.Sum(sum.Sum(nil)) != day.Sum {
+		err = fmt.Errorf("%w: its bytes do not match their sum; delete it and build again", archive.ErrDamaged)
+	}
+	if err != nil {
+		body.Close()
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return body, nil
+}
+
 // uploadSnapshot sends the zip unless the store already has the same files under its name, makes it visible when it is
 // checked, and reads it back. A zip that the pointer names was read back before.
 func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body,
@@ -77,7 +169,11 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Chec
 // upload puts an immutable object, which becomes visible when after is closed, and reads it back.
 func (p *Publisher) upload(ctx context.Context, name string, body objects.Body, after <-chan struct{}) error {
 	p.progress.addTotal(1, body.Size())
-	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: immutableHeader, After: after,
+	header := immutableHeader
+	if _, _, isDay := archive.ParseDataDay(name); isDay && p.o.Header != nil {
+		header.Type = p.o.Header(name).Type
+	}
+	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: header, After: after,
 		ReadBack: true}); err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package output
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -13,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 
@@ -34,6 +33,7 @@ type Verified struct {
 	Digest   string `json:"digest"`
 	Files    int    `json:"files"`   // of the snapshot
 	Packs    int    `json:"packs"`   // read completely
+	Days     int    `json:"days"`    // files of days, read completely
 	Objects  int    `json:"objects"` // expanded
 	Wrong    int    `json:"wrong"`
 }
@@ -114,6 +114,9 @@ func (v *verifier) run(ctx context.Context) error {
 	if err := v.packs(ctx, tree); err != nil {
 		return err
 	}
+	if err := v.days(ctx, tree); err != nil {
+		return err
+	}
 	return v.expanded(ctx, tree)
 }
 
@@ -159,6 +162,29 @@ func (v *verifier) packs(ctx context.Context, t archive.Tree) error {
 		v.result.Packs++
 	}
 	return nil
+}
+
+// days reads every file of a day that the snapshot names.
+func (v *verifier) days(ctx context.Context, t archive.Tree) error {
+	days, _, err := archive.ReadDataDays(t)
+	if err != nil {
+		return v.report(archive.DataIndex, err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readersAtOnce)
+	for _, day := range days {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := objects.CheckFile(ctx, v.store, day); err != nil {
+				return v.report(day.Name, err)
+			}
+			return nil
+		})
+	}
+	v.result.Days = len(days)
+	return g.Wait()
 }
 
 // expanded reads every object in the store's own list. Without a list, it reads every file of the tree if Files is set.
@@ -224,7 +250,7 @@ func (v *verifier) objects(ctx context.Context, want map[string]archive.Sum) err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			sum, err := contentSum(ctx, v.store, name)
+			sum, err := objects.ContentSum(ctx, v.store, name)
 			if err == nil && sum != want[name] {
 				err = fmt.Errorf("%w: its sha256 is %s, not %s", archive.ErrDamaged, sum, want[name])
 			}
@@ -236,28 +262,4 @@ func (v *verifier) objects(ctx context.Context, want map[string]archive.Sum) err
 	}
 	v.result.Objects = len(want)
 	return g.Wait()
-}
-
-// contentSum returns the sum of an object's content after unpacking, as a reader sees it.
-func contentSum(ctx context.Context, s objects.Store, name string) (sum archive.Sum, err error) {
-	obj, data, err := objects.ReadObject(ctx, s, name, objects.GetOptions{}, maxExpanded)
-	if err != nil {
-		return sum, err
-	}
-	switch obj.Header.Encoding {
-	case "":
-		return sha256.Sum256(data), nil
-	case "gzip":
-	default:
-		return sum, fmt.Errorf("%w: its encoding is %q", archive.ErrDamaged, obj.Header.Encoding)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return sum, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(z, maxExpanded)); err != nil {
-		return sum, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
-	}
-	return archive.Sum(h.Sum(nil)), nil
 }

@@ -29,7 +29,7 @@ func formatZipSum(id string, sum hash.Hash) []byte {
 
 // writeZipSum writes the sum of a zip that was read back.
 func (d *Folder) writeZipSum(id string, sum hash.Hash) error {
-	return d.disk.replace(d.zipSumPath(id), filepath.Join(d.root, objects.TempPrefix+id+zipSumExt),
+	return d.disk.Replace(d.zipSumPath(id), filepath.Join(d.root, objects.TempPrefix+id+zipSumExt),
 		formatZipSum(id, sum))
 }
 

@@ -665,8 +665,12 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/htmlcheck": {
 		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
 	},
-	"templates":      {},
-	"output":         {ours: []string{"output/archive", "output/objects"}, modules: []string{"golang.org/x/sync"}},
+	"templates": {},
+	"output": {
+		ours:    []string{"output/archive", "output/disk", "output/objects"},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"output/disk":    {ours: []string{"output/objects"}},
 	"output/archive": {modules: []string{"github.com/klauspost/compress"}},
 	"output/objects": {
 		ours:    []string{"output/archive"},

@@ -28,8 +28,12 @@ func ParseHour(hour string) (time.Time, bool) {
 	return t, err == nil && t.Format(hourLayout) == hour
 }
 
-// IsDownload reports whether name is that of a snapshot's zip or of a pack. Readers may download both.
+// IsDownload reports whether name is that of a snapshot's zip, of a pack or of a day of a table. Readers may download
+// all of them.
 func IsDownload(name string) bool {
+	if _, _, ok := ParseDataDay(name); ok {
+		return true
+	}
 	stem, ok := strings.CutSuffix(name, ".zip")
 	if !ok {
 		return false

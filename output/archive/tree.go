@@ -177,6 +177,23 @@ func (m Member) CopyGzip(w io.Writer) error {
 	return nil
 }
 
+// Stored returns the content of a member that its zip stores uncompressed, unchecked, and false for any other member.
+// offset is that of the content in the zip.
+func (m Member) Stored() (content *io.SectionReader, offset int64, ok bool, err error) {
+	z, isZip := m.from.(*Zip)
+	if !isZip || m.deflated {
+		return nil, 0, false, nil
+	}
+	if int64(m.packed) != m.Size {
+		return nil, 0, false, fmt.Errorf("read %s: %w: its size is not %d", m.Name, ErrDamaged, m.Size)
+	}
+	offset, err = z.contentOffset(&m)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return io.NewSectionReader(z.r, offset, m.Size), offset, true, nil
+}
+
 // IsDeflated reports whether Deflated and Load return raw deflate.
 func (m Member) IsDeflated() bool { return m.deflated }
 

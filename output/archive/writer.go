@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -91,6 +92,28 @@ func (z *ZipWriter) AddPacked(name string, p Packed) error {
 	return z.err
 }
 
+// AddStored appends a member without compressing it. It reads from twice, in pieces, and returns the sum.
+func (z *ZipWriter) AddStored(name string, from io.ReaderAt, size int64) (Sum, error) {
+	z.writeQueue()
+	if err := z.checkName(name); err != nil {
+		return Sum{}, err
+	}
+	sum, crc := sha256.New(), crc32.NewIEEE()
+	if n, err := io.Copy(io.MultiWriter(sum, crc), io.NewSectionReader(from, 0, size)); err != nil || n != size {
+		return Sum{}, fmt.Errorf("add %s to zip: read %d of %d bytes: %w", name, n, size,
+			cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	p := Packed{sum: Sum(sum.Sum(nil)), crc: crc.Sum32(), size: int(size)}
+	if z.err = z.writeHeader(name, p, size); z.err == nil {
+		n, err := io.Copy(z.out, io.NewSectionReader(from, 0, size))
+		z.at += n
+		if err != nil || n != size { // the header promises more
+			z.err = fmt.Errorf("write %s: %w", name, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+	}
+	return p.sum, z.err
+}
+
 // checkName checks a name by itself; Close compares it with the other names.
 func (z *ZipWriter) checkName(name string) error {
 	if z.err != nil {
@@ -127,21 +150,32 @@ func (z *ZipWriter) write(name string, p Packed) {
 }
 
 func (z *ZipWriter) writeMember(name string, p Packed) error {
+	if err := z.writeHeader(name, p, int64(len(p.bytes))); err != nil {
+		return err
+	}
+	if err := z.writeBytes(p.bytes); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// writeHeader adds a member of packed stored bytes to the directory and writes its local header. The bytes follow.
+func (z *ZipWriter) writeHeader(name string, p Packed, packed int64) error {
 	if uint64(p.size) >= math.MaxUint32 { // OpenZip rejects such a member
 		return fmt.Errorf("write %s: %d bytes are too large for a member", name, p.size)
 	}
-	e := entry{sum: p.sum, crc: p.crc, packed: uint32(len(p.bytes)), size: uint32(p.size)}
+	e := entry{sum: p.sum, crc: p.crc, packed: uint32(packed), size: uint32(p.size)}
 	e.setOffset(uint64(z.at), p.deflated)
 	if err := z.members.add([]byte(name), e); err != nil {
 		return err
 	}
 	z.header = appendLocal(z.header[:0], &e, name, dosTime(z.opts.Modified))
-	if err := z.writeBytes(z.header, p.bytes); err != nil {
+	if err := z.writeBytes(z.header); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	z.summary.Files++
 	z.summary.Bytes += int64(p.size)
-	z.summary.CompressedBytes += int64(len(p.bytes))
+	z.summary.CompressedBytes += packed
 	if p.copied {
 		z.summary.Copied++
 	}

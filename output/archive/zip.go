@@ -121,15 +121,25 @@ func (z *Zip) setRecord(e *entry, rec record) error {
 
 // section implements source.
 func (z *Zip) section(m *Member) (io.ReadCloser, int64, error) {
-	head := make([]byte, localHead)
-	if err := readFullAt(z.r, head, m.at); err != nil {
-		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
-	}
-	skip, err := bodyOffset(head)
+	offset, err := z.contentOffset(m)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
+		return nil, 0, err
 	}
-	return io.NopCloser(io.NewSectionReader(z.r, m.at+skip, int64(m.packed))), int64(m.packed), nil
+	return io.NopCloser(io.NewSectionReader(z.r, offset, int64(m.packed))), int64(m.packed), nil
+}
+
+// contentOffset returns the offset of a member's stored bytes, behind its local header.
+func (z *Zip) contentOffset(m *Member) (int64, error) {
+	head := make([]byte, localHead)
+	err := readFullAt(z.r, head, m.at)
+	skip := int64(0)
+	if err == nil {
+		skip, err = bodyOffset(head)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", m.Name, err)
+	}
+	return m.at + skip, nil
 }
 
 // raw reads a member as it is stored in the zip. One read includes its local header: a bucket needs a single request.

@@ -155,6 +155,18 @@ func ReadObject(ctx context.Context, s Store, name string, o GetOptions, limit i
 	return obj, data, nil
 }
 
+// StreamObject calls read with the bytes of an object, and again from its beginning if the connection breaks.
+func StreamObject(ctx context.Context, s Store, name string, read func(Object, io.Reader) error) error {
+	return retryRead(ctx, func() error {
+		obj, body, err := s.Get(ctx, name, GetOptions{})
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		return read(obj, body)
+	})
+}
+
 // FileBody is a file on disk as a Body. The caller closes it.
 type FileBody struct {
 	*io.SectionReader

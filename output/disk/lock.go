@@ -1,4 +1,4 @@
-package output
+package disk
 
 import (
 	"errors"
@@ -10,9 +10,12 @@ import (
 	"time"
 )
 
-// lockFile locks the file at path without waiting. The file names the owner of the lock, and so does the error, which
+// ErrBusy marks an attempt to publish while another publisher holds the lock.
+var ErrBusy = errors.New("another publisher is at work")
+
+// Lock locks the file at path without waiting. The file names the owner of the lock, and so does the error, which
 // wraps ErrBusy. The kernel releases the lock when its process ends.
-func lockFile(path string) (*os.File, error) {
+func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
@@ -37,9 +40,9 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockFile releases the lock. Closing the file is not enough: a process that starts meanwhile has every open file,
+// Unlock releases the lock. Closing the file is not enough: a process that starts meanwhile has every open file,
 // and so the lock, for a moment.
-func unlockFile(f *os.File) {
+func Unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	f.Close()
 }
