@@ -91,6 +91,10 @@ func coverage() site.CoverageReport {
 			Groups: []site.OperatorGroup{{ServiceCount: 3,
 				Services: []site.SharedWithItem{{Name: "Acme Quotes", Slug: "acme"}, {Name: hostile, Slug: "nasty"},
 					{Name: "Quote Ledger", Slug: "plain-00"}},
-				Recipients: []site.SharedRecipient{{NetworkCAIP2: base, PayTo: payTo, ServiceCount: 3}}}}},
+				Recipients: []site.SharedRecipient{{NetworkCAIP2: base, PayTo: payTo, ServiceCount: 3}}}},
+			LinkCount: 2, Links: []site.OperatorLink{
+				{By: site.LinkedByRecipient, Value: payTo, Networks: ptr("eip155:*"), ServiceCount: 3},
+				{By: site.LinkedByDomain, Value: "acme.com", ServiceCount: 2, Services: []site.SharedWithItem{
+					{Name: "Acme Quotes", Slug: "acme"}, {Name: hostile, Slug: "nasty"}}}}},
 	}
 }

@@ -26,6 +26,7 @@ type coverageBody struct {
 	MoreCandidates int
 	Groups         []coverageGroup
 	MoreGroups     int
+	Links          []site.OperatorLink // by other evidence than recipients
 }
 
 type coverageNetwork struct {
@@ -96,6 +97,11 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 		body.Groups = append(body.Groups, coverageGroup{shown, len(g.Services) - len(shown.Services)})
 	}
 	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
+	for _, l := range c.Operators.Links {
+		if l.By != site.LinkedByRecipient && len(body.Links) < coverageGroups {
+			body.Links = append(body.Links, l)
+		}
+	}
 	return e.render(page{
 		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage and gaps",
 		HasMarkdown: true,

@@ -76,6 +76,7 @@ func TestCoveragePage(t *testing.T) {
 		In("section[aria-labelledby=candidates]", HasText("1,234"), HasText("$12.34")),
 		In(".quality tbody tr:nth-child(4)", HasText("$999,000.00"), In("rect[width='81']")),
 		In("section[aria-labelledby=operators]", HasText("53\u00a0services belong to 51\u00a0operators"),
+			HasText("acme.com"),
 			In("a[href='/services/plain-00.html']")))
 	expect(t, newRenderer(t,
 		&site.Snapshot{Now: site.NewTime(now), Coverage: site.CoverageReport{AsOf: site.NewTime(now)}}).

@@ -85,6 +85,27 @@ type OperatorReport struct {
 	OperatorCount int             `json:"operator_count"`
 	Groups        []OperatorGroup `json:"groups"` // groups of several services, largest first
 	Rule          string          `json:"rule"`
+	LinkCount     int             `json:"link_count"` // beyond the contract, as the next
+	Links         []OperatorLink  `json:"links"`      // those of most services first, at most MaxOperatorLinks
+}
+
+// The evidence of an OperatorLink.
+const (
+	LinkedByRecipient = "recipient" // the services ask to be paid to the same account
+	LinkedByDomain    = "domain"    // their hosts are below the same registrable domain
+	LinkedByOwner     = "owner"     // the owner of their host proved to control it
+)
+
+// MaxOperatorLinks is the maximum number of links in an OperatorReport.
+const MaxOperatorLinks = 1000
+
+// OperatorLink is a piece of evidence that several services have one operator.
+type OperatorLink struct {
+	By           string           `json:"by"`
+	Value        string           `json:"value"`    // address, domain or host
+	Networks     *string          `json:"networks"` // of a recipient: CAIP-2, or eip155:* for all EVM networks
+	ServiceCount int              `json:"service_count"`
+	Services     []SharedWithItem `json:"services"` // by slug, at most MaxSharedWith
 }
 
 // OperatorGroup is a set of services that share recipients, directly or through other services of the group.

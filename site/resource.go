@@ -69,6 +69,8 @@ type ServiceDetail struct {
 	PausedAt             *Time         `json:"paused_at,omitempty"`
 	DelistedAt           *Time         `json:"delisted_at,omitempty"` // the operator retired the service
 	ListedBy             []ListedBy    `json:"listed_by"`             // by public sources, by name; beyond the contract
+
+	OperatorLinks []OperatorLink `json:"operator_links"` // to other services, at most MaxSharedWith; likewise
 }
 
 // Item returns the row of the service in lists.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/operator"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -169,6 +170,34 @@ func compareOperators(r *snapshot.Report, d *directory, n snapshot.Node) {
 	r.Figure(coverageRule, n.Get("service_count"), len(d.services))
 	r.Figure(coverageRule, n.Get("operator_count"), len(members))
 	r.Figure(coverageRule, n.Get("groups"), list)
+	compareLinks(r, d, n)
+}
+
+// compareLinks compares the evidence that services have one operator.
+func compareLinks(r *snapshot.Report, d *directory, n snapshot.Node) {
+	var services []operator.Service
+	for _, s := range d.services {
+		of := operator.Service{
+			Name: s.detail.Get("name").Text(), Slug: s.slug, BaseURL: s.detail.Get("base_url").Text(),
+			Proved: s.detail.Get("verified").Bool() && s.evidence.Get("verified_by").Text() == "owner",
+			Free:   isFreeHost(hostOf(s)), Accounts: map[string][]string{},
+		}
+		for at := range operatorAccounts(s) {
+			network := accountNetwork(at.Network)
+			if network != at.Network {
+				network += ":*"
+			}
+			of.Accounts[network] = append(of.Accounts[network],
+				conformance.PublishedAddress(at.Network, at.Address))
+		}
+		services = append(services, of)
+	}
+	all, by := operator.Links(services)
+	r.Figure(coverageRule, n.Get("link_count"), len(all))
+	r.Figure(coverageRule, n.Get("links"), operator.First(all))
+	for _, s := range d.services {
+		r.Figure(coverageRule, s.detail.Get("operator_links"), slices.Concat([]any{}, by[s.slug]))
+	}
 }
 
 // operatorAccounts returns the recipients of a service that say who operates it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/build/judge/observatory"
+	"tollbook/build/judge/operator"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
@@ -19,7 +20,8 @@ const qualityRule = "The last 30 UTC days, including today, of all measured faci
 	"payer with many accounts."
 
 // newCoverage returns what is measured on chain and what is not.
-func newCoverage(f *postgres.Facts, t *revenueIndex, o *observatory.Observatory, now time.Time) site.CoverageReport {
+func newCoverage(f *postgres.Facts, t *revenueIndex, o *observatory.Observatory, operators *operator.Index,
+	now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
 		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now),
 		CandidateSettlers: o.ListCandidates(f.Chains, describeToken),
@@ -30,6 +32,7 @@ func newCoverage(f *postgres.Facts, t *revenueIndex, o *observatory.Observatory,
 		},
 		Operators: groupOperators(f.Services, t.ownership.claims),
 	}
+	c.Operators.Links, c.Operators.LinkCount = operators.All()
 	if f.Revenue == nil {
 		return c
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/build/judge/aggregate"
 	"tollbook/build/judge/observatory"
+	"tollbook/build/judge/operator"
 	"tollbook/build/judge/price"
 	"tollbook/build/judge/sources"
 	"tollbook/site"
@@ -45,6 +46,7 @@ type Directory struct {
 	market    *price.Market
 	claims    [][]claim
 	revenue   *revenueIndex
+	operators *operator.Index
 	inFeed    map[string]bool // slugs of services with a record in the feed of changes
 	aggregate *aggregate.Counter
 	settlers  servicesByFacilitator
@@ -109,7 +111,8 @@ func (d *Directory) Prepare() {
 	aggregate.Group(s)
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
-	s.Coverage = newCoverage(f, d.revenue, o, now)
+	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)
+	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
 	s.Sources = sources.New(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
 	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), newServicesByFacilitator(s)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/build/judge/operator"
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/x402/address"
 )
@@ -193,6 +195,29 @@ func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.Ope
 		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.Services[0].Slug, b.Services[0].Slug))
 	})
 	return out
+}
+
+// newOperatorLinks links services by recipient, domain and owner.
+func newOperatorLinks(services []postgres.ServiceFacts, claims [][]claim, free listing.FreeHosts,
+	now time.Time) *operator.Index {
+	list := make([]operator.Service, len(services))
+	for i := range services {
+		f := &services[i]
+		verified, _ := validUntil(f.VerifiedAt, verifiedFor, now)
+		list[i] = operator.Service{Name: f.Name, Slug: f.Slug, BaseURL: f.BaseURL, Proved: verified && f.OwnerProved}
+		for _, c := range claims[i] {
+			if !c.linksOperators() {
+				continue
+			}
+			networks := c.network
+			if accountOf(c.recipient) != c.recipient {
+				networks = "eip155:*"
+			}
+			list[i].Recipients = append(list[i].Recipients,
+				operator.Recipient{Networks: networks, Address: address.Spell(c.network, c.payTo)})
+		}
+	}
+	return operator.New(list, free)
 }
 
 // newOperatorGroup returns the services and shared recipients of a component.

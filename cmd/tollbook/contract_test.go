@@ -65,7 +65,14 @@ var contract = map[string]string{
 		assessment Assessment
 		provenance Provenance
 		rails Rail[]
-		listed_by ListedBy[]`,
+		listed_by ListedBy[]
+		operator_links OperatorLink[]`,
+	"OperatorLink": `
+		by string
+		value string
+		networks string|null
+		service_count integer
+		services SharedWith[]`,
 	"Rail": `
 		protocol string
 		grade string

@@ -160,7 +160,9 @@ func init() {
 			service_count integer
 			operator_count integer
 			groups OperatorGroup[]
-			rule string`,
+			rule string
+			link_count integer
+			links OperatorLink[]`,
 		"OperatorGroup": `
 			service_count integer
 			services SharedWith[]

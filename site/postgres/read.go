@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -108,6 +107,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if err = f.addDamaged(err); err != nil {
 		return nil, err
 	}
+	if err := r.readProofs(ctx, f.Services); err != nil {
+		return nil, err
+	}
 	if f.DirectoryFacts, err = r.ReadDirectory(ctx, now, delay); err != nil {
 		return nil, err
 	}
@@ -176,21 +178,19 @@ func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Dura
 	if err := r.readSites(ctx, by); err != nil {
 		return err
 	}
-	if err := r.readProofs(ctx, by); err != nil {
-		return err
-	}
 	return r.readSyntheses(ctx, by)
 }
 
 // readProofs reads which services an owner verified. Any other service was verified by the operator.
-func (r *Reader) readProofs(ctx context.Context, by map[int64]*ServiceFacts) error {
-	var id int64
-	err := rows.Each(ctx, r.tx, `
+func (r *Reader) readProofs(ctx context.Context, services []ServiceFacts) error {
+	ids, err := rows.Column[int64](ctx, r.tx, `
 		SELECT DISTINCT s.id FROM services s JOIN audit a ON a.service_id = s.id AND a.at = s.verified_at
-			WHERE s.id = ANY($1) AND a.action = 'verify'`, []any{&id}, func() { by[id].OwnerProved = true },
-		slices.Collect(maps.Keys(by)))
+		WHERE a.action = 'verify' ORDER BY s.id`)
 	if err != nil {
 		return fmt.Errorf("read proofs of owners: %w", err)
+	}
+	for i := range services {
+		_, services[i].OwnerProved = slices.BinarySearch(ids, services[i].ID)
 	}
 	return nil
 }

@@ -162,6 +162,7 @@ var types = map[string]string{
 	"VolumeQuality":         "Volume as observed, and the part of it that may not be real trade.",
 	"VolumeSum":             "A number of settlements and their volume.",
 	"OperatorReport":        "Services grouped by their probable operator.",
+	"OperatorLink":          "A piece of evidence that several services have one operator.",
 	"OperatorGroup":         "Services that probably have the same operator.",
 	"SharedRecipient":       "An account that several services are paid at.",
 	"Index":                 "Contents of a snapshot: every list with its number of rows, and every slug.",

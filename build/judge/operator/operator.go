@@ -1,0 +1,130 @@
+// Package operator links services that probably have one operator: by a shared recipient, a registrable domain, or a
+// host that its owner proved to control. Each link names its evidence. The package must never read anything.
+package operator
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"tollbook/site"
+	"tollbook/site/listing"
+)
+
+// Service is what links a service to others.
+type Service struct {
+	Name, Slug, BaseURL string
+	Proved              bool // its owner proved to control the host, and that still counts
+	Recipients          []Recipient
+}
+
+// Recipient is an account that a service asks to be paid to.
+type Recipient struct {
+	Networks string // CAIP-2, or "eip155:*" for an account of all EVM networks
+	Address  string
+}
+
+// Index finds the links of services.
+type Index struct {
+	links []site.OperatorLink
+	of    [][]int // by service: places of its links
+}
+
+// New links services, which are sorted by slug. Hosts below a domain of free are of many operators.
+func New(services []Service, free listing.FreeHosts) *Index {
+	type evidence struct{ by, networks, value string }
+	members := map[evidence][]int{}
+	for i := range services {
+		s := &services[i]
+		add := func(by, networks, value string) {
+			e := evidence{by, networks, value}
+			if of := members[e]; value != "" && (len(of) == 0 || of[len(of)-1] != i) {
+				members[e] = append(of, i)
+			}
+		}
+		for _, r := range s.Recipients {
+			add(site.LinkedByRecipient, r.Networks, r.Address)
+		}
+		host, name := hostOf(s.BaseURL)
+		add(site.LinkedByDomain, "", domainOf(name, free))
+		if s.Proved {
+			add(site.LinkedByOwner, "", host)
+		}
+	}
+	x := &Index{links: []site.OperatorLink{}, of: make([][]int, len(services))}
+	for e, of := range members {
+		if len(of) < 2 {
+			continue
+		}
+		l := site.OperatorLink{By: e.by, Value: e.value, ServiceCount: len(of)}
+		if e.networks != "" {
+			l.Networks = &e.networks
+		}
+		for _, i := range of[:min(len(of), site.MaxSharedWith)] {
+			l.Services = append(l.Services, site.SharedWithItem{Name: services[i].Name, Slug: services[i].Slug})
+		}
+		x.links = append(x.links, l)
+	}
+	slices.SortFunc(x.links, compare)
+	for place, l := range x.links {
+		e := evidence{by: l.By, value: l.Value}
+		if l.Networks != nil {
+			e.networks = *l.Networks
+		}
+		for _, i := range members[e] {
+			x.of[i] = append(x.of[i], place)
+		}
+	}
+	return x
+}
+
+// compare orders links: those of more services first, then by evidence.
+func compare(a, b site.OperatorLink) int {
+	networks := func(l site.OperatorLink) string {
+		if l.Networks == nil {
+			return ""
+		}
+		return *l.Networks
+	}
+	return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.By, b.By),
+		cmp.Compare(networks(a), networks(b)), cmp.Compare(a.Value, b.Value))
+}
+
+// All returns the links of most services, at most site.MaxOperatorLinks, and how many there are.
+func (x *Index) All() (links []site.OperatorLink, count int) {
+	return x.links[:min(len(x.links), site.MaxOperatorLinks)], len(x.links)
+}
+
+// Of returns the links of the ith service, at most site.MaxSharedWith, in the same order.
+func (x *Index) Of(i int) []site.OperatorLink {
+	links := []site.OperatorLink{}
+	for _, place := range x.of[i][:min(len(x.of[i]), site.MaxSharedWith)] {
+		links = append(links, x.links[place])
+	}
+	return links
+}
+
+// hostOf returns the host of a base URL, with its port if it has one, and the host's name alone.
+func hostOf(base string) (host, name string) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", ""
+	}
+	return strings.ToLower(u.Host), strings.ToLower(u.Hostname())
+}
+
+// domainOf returns the registrable domain of a host's name. It returns "" for a name below a domain that hosts sites of
+// others, an address, and a name below no known public suffix.
+func domainOf(name string, free listing.FreeHosts) string {
+	if suffix, icann := publicsuffix.PublicSuffix(name); free.Has(name) || !icann && !strings.Contains(suffix, ".") {
+		return ""
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(name)
+	if err != nil {
+		return ""
+	}
+	return domain
+}
