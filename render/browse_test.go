@@ -234,9 +234,9 @@ func TestPayExamples(t *testing.T) {
 	expect(t, servicePage(newRenderer(t, world()), manyEndpoints()), Count(".endpoint", 100), Count(".paid", 50))
 }
 
-// TestRiskComesFirst checks that a page calls no service payment ready whose payments may be lost, and that its risk
-// comes before its other facts.
-func TestRiskComesFirst(t *testing.T) {
+// TestAdviceComesFirst checks that a page calls no service payment ready whose payments may be lost, and that its
+// advice comes before its other facts.
+func TestAdviceComesFirst(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -256,14 +256,14 @@ func TestRiskComesFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(string(data), "<h2")
-		risk, status := strings.Index(head, `class="flag`), strings.Index(head, `class="now"`)
-		if got := strings.Contains(head, "payment ready"); got != c.ready || risk < 0 || risk > status {
-			t.Errorf("%s: payment ready %v, want %v; the risk is at byte %d, the status at %d", c.name, got, c.ready,
-				risk, status)
+		advice, status := strings.Index(head, `class="advice`), strings.Index(head, `class="now"`)
+		if got := strings.Contains(head, "payment ready"); got != c.ready || advice < 0 || advice > status {
+			t.Errorf("%s: payment ready %v, want %v; the advice is at byte %d, the status at %d", c.name, got, c.ready,
+				advice, status)
 		}
 		text := string(e.ServiceMarkdown(e.DescribeService(&l)).Bytes)
-		if strings.Index(text, "- Risk: ") > strings.Index(text, "- Price from: ") {
-			t.Errorf("%s: the Markdown page has the price before the risk", c.name)
+		if strings.Index(text, "- May I pay it? ") > strings.Index(text, "- Price from: ") {
+			t.Errorf("%s: the Markdown page has the price before the advice", c.name)
 		}
 	}
 	l := acme()

@@ -56,7 +56,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"link":        display.Link,
 		"name":        display.Name,
 		"reason":      display.Reason,
-		"risk":        display.Risk,
+		"advice":      display.Advice,
+		"adviceLevel": display.AdviceLevel,
 		"short":       display.Short,
 		"spans":       spans,
 

@@ -41,9 +41,10 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 		fmt.Fprintf(b, "\n> %s\n", markdown.Quote(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
-		"\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n- Price from: %s\n- Uptime: "+
-			"%s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n- Response time, 24 hours: %s\n"+
-			"- Conformance: %s\n- Checks: %d of %d pass\n",
+		"\n- May I pay it? %s\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n"+
+			"- Price from: %s\n- Uptime: %s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n"+
+			"- Response time, 24 hours: %s\n- Conformance: %s\n- Checks: %d of %d pass\n",
+		markdown.Reasons(&d.Assessment.Advice),
 		markdown.OrUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
 		markdown.OrUnknown(markdown.ISO(d.LastCheckedAt)), markdown.Quote(d.BaseURL, display.MaxLine),
 		markdown.Quote(d.Category, display.MaxCode), markdown.OrUnknown(display.DollarsOrNull(d.MinPriceUSD)),

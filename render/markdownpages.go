@@ -14,7 +14,7 @@ import (
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
 	fmt.Fprintf(b, "- [%s](%s) %s: %s%s, price from %s, uptime %s over 24 hours\n", item.Slug,
 		e.address(markdown.Key(serviceKey(item.Slug))), markdown.Quote(item.Name, display.MaxName),
-		markdown.Risk(item), display.Status(item.Status),
+		markdown.Advice(item), display.Status(item.Status),
 		markdown.OrUnknown(display.DollarsOrNull(item.MinPriceUSD)),
 		markdown.OrUnknown(display.Percent(item.Uptime24h)))
 }

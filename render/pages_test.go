@@ -247,7 +247,7 @@ func TestServicePage(t *testing.T) {
 	t.Parallel()
 	expect(t, servicePage(newRenderer(t, world()), acme()),
 		In("h1", IsText("Acme Quotes")),
-		In(".masthead .flag", IsText("warning: Recipient changed, Not encrypted")),
+		In(".masthead .advice", IsText("Caution Recipient changed Not encrypted How this is decided")),
 		In(".now", HasText("payment ready"), HasText("online"), HasText("verified"),
 			HasText("checked 20 Nov 2026, 23:41 UTC"),
 			NoText("in a row")),

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -138,6 +139,8 @@ func acme() site.Listing {
 			Evidence: "the recipient on Base moved 60 days ago"},
 		{Level: site.RiskWarning, Code: "plain_http", Title: "Not encrypted",
 			Evidence: "an endpoint answers over http"}}}
+	d.Assessment.Advice = site.Advice{Level: site.AdviceCaution, Reasons: []site.AdviceReason{
+		{Code: "pay_to_changed", Text: "Recipient changed"}, {Code: "plain_http", Text: "Not encrypted"}}}
 	d.Assessment.Traction = site.Traction{
 		Status: site.TractionMeasured, VolumeUSD30d: ptr(site.Decimal("1234.567891")), TxCount30d: ptr(int64(6012)),
 		UniqueBuyers30d:  ptr(int64(41)),
@@ -297,7 +300,8 @@ func itemOf(d *site.ServiceDetail) site.ServiceListItem {
 		Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
-		RiskLevel: d.Assessment.Risk.Level, RiskReason: riskReason(d)}
+		RiskLevel: d.Assessment.Risk.Level, RiskReason: riskReason(d),
+		AdviceLevel: cmp.Or(d.Assessment.Advice.Level, site.AdviceUnknown), AdviceReason: riskReason(d)}
 }
 
 // riskReason returns the title of the first flag, nil without flags.

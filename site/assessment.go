@@ -14,6 +14,7 @@ type Assessment struct {
 	Risk          Risk        `json:"risk"`
 	Synthesis     *Synthesis  `json:"synthesis"`
 	Traction      Traction    `json:"traction"`
+	Advice        Advice      `json:"advice"` // beyond the contract
 }
 
 // Reliability contains the measured uptime and response times.

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -27,6 +28,8 @@ type ServiceListItem struct {
 	NetworksCAIP2     []string `json:"networks_caip2"` // of the same networks, in the same order; beyond the contract
 	PaymentReady      bool     `json:"payment_ready"`
 	Source            string   `json:"source"`
+	AdviceLevel       string   `json:"advice_level"`
+	AdviceReason      *string  `json:"advice_reason"` // the main reason; null if the level is good
 	PausedAt          *Time    `json:"paused_at,omitempty"`
 	DelistedAt        *Time    `json:"delisted_at,omitempty"`
 
@@ -87,11 +90,16 @@ func (d *ServiceDetail) Item() ServiceListItem {
 	if flags := d.Assessment.Risk.Flags; item.RiskLevel != RiskClean && len(flags) > 0 {
 		item.RiskReason = &flags[0].Title
 	}
+	advice := &d.Assessment.Advice
+	item.AdviceLevel = cmp.Or(advice.Level, AdviceUnknown)
+	if item.AdviceLevel != AdviceGood && len(advice.Reasons) > 0 {
+		item.AdviceReason = &advice.Reasons[0].Text
+	}
 	return item
 }
 
 // IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger,
-// and no recipient looks mistyped.
+// and no recipient looks mistyped. Otherwise the level of its advice is do_not_pay or unknown.
 func (d *ServiceDetail) IsAdvised() bool {
 	return d.PaymentReady && d.Status != StatusOffline && d.Assessment.Risk.Level != RiskDanger &&
 		!slices.ContainsFunc(d.Assessment.Compliance.Checks, func(c ComplianceCheck) bool {

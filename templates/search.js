@@ -161,6 +161,7 @@
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
 		return item;
 	};
+	const advices = { good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" };
 	const row = (s) => {
 		const page = settings.service.replace("_", s.slug);
 		const lead = make("th", { scope: "row", class: "lead" },
@@ -168,8 +169,9 @@
 		const to = settings.categories[s.category];
 		lead.append(make(to ? "a" : "span", to ? { class: "tag", href: to } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));
-		if (s.risk_reason !== null) lead.append(" ", make("strong", { class: "risk risk-" + words(s.risk_level, 32) },
-			words(s.risk_level, 32) + ": " + words(s.risk_reason, 100)));
+		lead.append(" ", make("strong", { class: "advice advice-" + words(s.advice_level, 32) },
+			(advices[s.advice_level] ?? "Unknown")
+			+ (s.advice_reason === null ? "" : ": " + words(s.advice_reason, 300))));
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tollbook/.ci/recompute/advice"
 	"tollbook/.ci/recompute/aggregate"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -23,6 +24,9 @@ func (s *service) row(names []string) map[string]any {
 	}
 	if slices.Contains(names, "listed") {
 		row["listed"] = !s.detail.Get("delisted_at").HasValue()
+	}
+	if slices.Contains(names, "advice_level") {
+		row["advice_level"], row["advice_reason"] = advice.Row(s.detail)
 	}
 	if slices.Contains(names, "risk_level") {
 		row["risk_level"], row["risk_reason"] = s.riskLevel, s.riskReason

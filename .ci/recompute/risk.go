@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"tollbook/.ci/recompute/advice"
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -31,6 +32,7 @@ type riskFlag struct{ code, level string }
 // recomputeRisk recomputes the flags of each service, its level, and what its endpoints and its domain contribute.
 func recomputeRisk(d *directory, r *snapshot.Report) {
 	for _, s := range d.services {
+		advice.Recompute(r, s.detail)
 		compareDivergence(r, s)
 		compareSite(r, s)
 		r.Figure(riskRule, s.detail.At("assessment", "domain", "free_host"), isFreeHost(hostOf(s)))

@@ -142,7 +142,7 @@ func (d *Directory) Service(i int) site.Listing {
 }
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
-// risk, whether the service is ready for payment and, for the feed of changes, the prices.
+// risk, the advice, whether the service is ready for payment and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
 	d.settlers.add(l)
@@ -150,6 +150,7 @@ func (d *Directory) Add(i int, l *site.Listing) {
 	row.Trend = l.Trend
 	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
 	row.Item.PaymentReady = l.Item.PaymentReady
+	row.Item.AdviceLevel, row.Item.AdviceReason = l.Item.AdviceLevel, l.Item.AdviceReason
 	if d.inFeed[l.Item.Slug] {
 		detail := site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}
 		row.ListingDetail = &site.ListingDetail{Detail: detail}

@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"tollbook/build/judge/advice"
 	"tollbook/build/judge/charge"
 	"tollbook/build/judge/price"
 	"tollbook/site"
@@ -70,6 +71,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, pay, now)
+	d.Assessment.Advice = advice.Of(&d)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
 		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, listReasons(f, captures, result, now),
 			d.IsAdvised(), now),
@@ -88,7 +90,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	return l
 }
 
-// newDetail returns the part of a service's detail that needs no further facts. Its row shows no more, except the risk.
+// newDetail returns the part of a service's detail that needs no further facts. Its row shows no more, except the risk
+// and the advice.
 func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Time) site.ServiceDetail {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
@@ -154,8 +157,8 @@ func statusAfterCheck(check string, consecutiveFailures int) string {
 	return site.StatusOnline
 }
 
-// newAssessment returns the assessment of a service without its risk. UpdatedAt is the time of the newest fact behind
-// it. input is by modelInput.
+// newAssessment returns the assessment of a service without its risk and advice. UpdatedAt is the time of the newest
+// fact behind it. input is by modelInput.
 func newAssessment(b *serviceInput, d *site.ServiceDetail, input string, result complianceResult,
 	now time.Time) site.Assessment {
 	f := b.Facts

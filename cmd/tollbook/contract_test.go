@@ -25,7 +25,9 @@ var contract = map[string]string{
 		risk_reason string|null
 		networks_caip2 string[]
 		payment_ready boolean
-		source string`,
+		source string
+		advice_level string
+		advice_reason string|null`,
 	"PaginationMeta": `
 		total integer
 		page integer
@@ -170,6 +172,7 @@ var contract = map[string]string{
 		domain DomainFacts
 		economics Economics
 		risk Risk
+		advice Advice
 		synthesis Synthesis|null
 		traction Traction`,
 	"Reliability": `
@@ -239,6 +242,12 @@ var contract = map[string]string{
 	"Risk": `
 		level string
 		flags RiskFlag[]`,
+	"Advice": `
+		level string
+		reasons AdviceReason[]`,
+	"AdviceReason": `
+		code string
+		text string`,
 	"RiskFlag": `
 		level string
 		code string

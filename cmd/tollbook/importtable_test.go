@@ -555,6 +555,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/harness":  {},
 	"cmd/bench/usage":    {},
+	"build/judge/advice": {ours: []string{"site"}},
 	"build/judge/charge": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge/price": {
 		ours:    []string{"site", "site/postgres", "site/rail", "site/x402", "site/x402/address"},
@@ -569,6 +570,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"build/judge": {
 		ours: []string{
+			"build/judge/advice",
 			"build/judge/aggregate",
 			"build/judge/observatory",
 			"site/postgres/sources",

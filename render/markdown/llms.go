@@ -53,7 +53,7 @@ func WriteServices(b *strings.Builder, all []site.Listing, json string, service 
 		if text := display.Markdown(item.Description, display.MaxBlurb); text != "" {
 			fmt.Fprintf(b, ", \"%s\"", text)
 		}
-		fmt.Fprintf(b, " (%s%s%s)\n", Risk(item), display.Status(item.Status), startingPrice(item))
+		fmt.Fprintf(b, " (%s%s%s)\n", Advice(item), display.Status(item.Status), startingPrice(item))
 	}
 }
 

@@ -41,12 +41,15 @@ func ISO(t *site.Time) string {
 	return t.String()
 }
 
-// Risk returns the risk of a service before the other facts of its line, "" without one.
-func Risk(item *site.ServiceListItem) string {
-	if risk := display.Risk(item.RiskLevel, item.RiskReason); risk != "" {
-		return display.Markdown(risk, display.MaxLine) + "; "
-	}
-	return ""
+// Advice returns the advice on a service, which is before the other facts of its line.
+func Advice(item *site.ServiceListItem) string {
+	return display.Markdown(display.Advice(item.AdviceLevel, item.AdviceReason), display.MaxLine) + "; "
+}
+
+// Reasons returns an advice with all its reasons.
+func Reasons(a *site.Advice) string {
+	text := display.Reasons(a)
+	return display.Markdown(display.Advice(a.Level, &text), display.MaxLine)
 }
 
 // Escape returns text of our own, in which each character that could begin markup is escaped.

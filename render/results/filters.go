@@ -171,7 +171,7 @@ var funcs = template.FuncMap{
 	"code":    func(s string) string { return display.Line(s, display.MaxCode) },
 	"line":    func(s string) string { return display.Line(s, display.MaxLine) },
 	"name":    display.Name,
-	"risk":    display.Risk,
+	"advice":  display.Advice,
 	"status":  func(s string) string { return cmp.Or(display.Status(s), site.StatusUnknown) },
 }
 

@@ -56,7 +56,7 @@ func response(row, meta string) string { return `{"data":[` + row + `],"meta":` 
 
 const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what is said.","category":"AI",` +
 	`"status":"online","min_price_usd":0.0001,"networks":["BSE","XYZ"],"uptime_24h":99.999,` +
-	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
+	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"advice_level":"good","advice_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
 	`"score":12,"matched":["endpoints"],"endpoints":[{"method":"POST","path":"/v1/audio","description":null,` +
 	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"uptime_30d":98.5}}`
 
@@ -72,7 +72,7 @@ func TestFill(t *testing.T) {
 			`"status":{"online":20,"offline":1}}}`), "")
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
-		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI" +
+		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Good to pay" +
 			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
 		".choices dd a[aria-current][title]": "Base 21", ".choices div:nth-child(4) dd": "",
 		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters", ".pager": "Previous 2 of 2",
@@ -152,10 +152,11 @@ func TestFillHostile(t *testing.T) {
 	if got := doc.Find("[name=category]").AttrOr("value", ""); got != hostile+"\u202e" {
 		t.Errorf("the hidden field has %q", got)
 	}
-	danger := strings.NewReplacer(`"clean"`, `"danger"`, `"risk_reason":null`, `"risk_reason":"Payments may be lost"`).
+	danger := strings.NewReplacer(`"clean"`, `"danger"`, `"good","advice_reason":null`,
+		`"do_not_pay","advice_reason":"Payments may be lost"`).
 		Replace(quietRow)
 	doc = fill(t, "q=a", response(danger, `{"total":1,"page":1,"per_page":20,"total_pages":1}`), "")
-	if doc.Find(".offers").Length() > 0 || text(doc.Find(".risk-danger")) != "danger: Payments may be lost" {
+	if doc.Find(".offers").Length() > 0 || text(doc.Find(".advice-do_not_pay")) != "Do not pay: Payments may be lost" {
 		t.Errorf("a dangerous service: %s", text(doc.Find("tbody")))
 	}
 }

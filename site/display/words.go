@@ -44,6 +44,36 @@ func Risk(level string, reason *string) string {
 	return Line(level, MaxCode) + ": " + Line(*reason, MaxName)
 }
 
+// AdviceLevel returns a level of site.Advice in words. Another level is unknown.
+func AdviceLevel(level string) string {
+	switch level {
+	case site.AdviceGood:
+		return "Good to pay"
+	case site.AdviceCaution:
+		return "Caution"
+	case site.AdviceDoNotPay:
+		return "Do not pay"
+	}
+	return "Unknown"
+}
+
+// Advice returns a level of site.Advice in words with its main reason, as in "Caution: New domain".
+func Advice(level string, reason *string) string {
+	if reason == nil || *reason == "" {
+		return AdviceLevel(level)
+	}
+	return AdviceLevel(level) + ": " + Line(*reason, MaxLine)
+}
+
+// Reasons returns the reasons of an advice in one line.
+func Reasons(a *site.Advice) string {
+	texts := make([]string, len(a.Reasons))
+	for i, r := range a.Reasons {
+		texts[i] = Line(r.Text, MaxName)
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Asset returns the name of a token. A token that is in no table is stored as UNKNOWN.
 func Asset(name string) string {
 	if name == "UNKNOWN" {

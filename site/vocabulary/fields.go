@@ -3,9 +3,10 @@ package vocabulary
 import "tollbook/site"
 
 var (
-	states    = []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline, site.StatusUnknown}
-	protocols = []string{"x402", "mpp", "l402", "crawler-price"}
-	riskTexts = []string{site.RiskClean, site.RiskWarning, site.RiskDanger}
+	states      = []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline, site.StatusUnknown}
+	protocols   = []string{"x402", "mpp", "l402", "crawler-price"}
+	adviceTexts = []string{site.AdviceGood, site.AdviceCaution, site.AdviceDoNotPay, site.AdviceUnknown}
+	riskTexts   = []string{site.RiskClean, site.RiskWarning, site.RiskDanger}
 )
 
 const uri, uuid = "uri", "uuid"
@@ -64,6 +65,8 @@ var serviceFields = map[string]Field{
 	"risk_reason": {
 		About: "Title of the most serious risk flag; null if the level is clean",
 	},
+	"advice_level":                 {About: "Whether the service may be paid now", Values: adviceTexts},
+	"advice_reason":                {About: "Main reason for advice_level, in words; null if the level is good"},
 	"consecutive_failures":         {About: "Number of consecutive checks that ended offline"},
 	"check_interval_minutes":       {About: "Minutes between two checks"},
 	"uptime":                       {About: "Percentage of counted checks that were up, by window"},
@@ -260,6 +263,11 @@ var serviceFields = map[string]Field{
 	"level": {About: "Risk level; from low to high: clean, warning, danger",
 		Values: riskTexts},
 	"flags":                           {About: "Reasons for the level, the most serious first"},
+	"advice":                          {About: "Whether the service may be paid now, and why"},
+	"Advice.level":                    {About: "Whether the service may be paid now", Values: adviceTexts},
+	"reasons":                         {About: "One to three reasons for the level, the most important first"},
+	"AdviceReason.code":               {About: "Code of the reason: a risk flag's, or one of the methodology's table"},
+	"AdviceReason.text":               {About: "The reason in words, with the service's figures"},
 	"code":                            {About: "Code of the reason"},
 	"evidence":                        {About: "The observation that the flag is based on"},
 	"RiskFlag.title":                  {About: "The code in words"},

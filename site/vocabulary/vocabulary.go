@@ -66,6 +66,8 @@ var types = map[string]string{
 	"DomainFacts":       "Registry data of the service's domain.",
 	"Economics":         "Prices of the service compared with its category.",
 	"Risk":              "The risk level, which is the most serious level of its flags.",
+	"Advice":            "Whether a service may be paid now.",
+	"AdviceReason":      "One reason for the level of an advice.",
 	"RiskFlag":          "One reason for the risk level.",
 	"Synthesis":         "A language model's summary of the service's own texts.",
 	"SynthesisText":     "One text that the model wrote.",

@@ -95,7 +95,7 @@ func (f *findings) addKnown(record *record) {
 	}
 	if record.service != nil && !record.service.IsAdvised() && record.Service.Risk != site.RiskDanger {
 		f.add(aboutRisk, resultDanger, "a payment is advised against: %s",
-			strings.Join(adviceAgainst(record.service), "; "))
+			display.Reasons(&record.service.Assessment.Advice))
 	}
 	if !record.Signable {
 		reason := "the directory does not say why"

@@ -135,9 +135,7 @@ func (p *page) addResult(s *site.SearchResult, network string) {
 	}
 	uptime := display.Percent(s.Uptime24h)
 	p.line("%s", resultLine(s.Slug, price, own(strings.Join(s.Networks, " ")), display.Status(s.Status), uptime))
-	if risk := display.Risk(s.RiskLevel, s.RiskReason); risk != "" {
-		p.line("    %s", fit("Risk: "+risk, columns-4))
-	}
+	p.line("    %s", fit(display.Advice(s.AdviceLevel, s.AdviceReason), columns-4))
 	p.line("    %s", fit(display.Name(s.Name)+prefixed(": ", display.Line(s.Description, display.MaxBlurb), ""),
 		columns-4))
 	for i := range s.Endpoints {

@@ -112,8 +112,10 @@ func (p *page) addEnd(name string, at *site.Time) {
 	}
 }
 
-// addRisk adds the risk of a service and the reasons against a payment.
+// addRisk adds the advice on a service and its risk.
 func (p *page) addRisk(s *site.ServiceDetail) {
+	reasons := display.Reasons(&s.Assessment.Advice)
+	p.wrap("", "May I pay it? "+display.Advice(s.Assessment.Advice.Level, &reasons)+".")
 	risk := &s.Assessment.Risk
 	if len(risk.Flags) == 0 {
 		p.wrap("", "Risk: "+display.Line(risk.Level, display.MaxCode))
@@ -123,26 +125,6 @@ func (p *page) addRisk(s *site.ServiceDetail) {
 		p.wrap("", "Risk: "+display.Risk(f.Level, &f.Title))
 		p.wrap("  ", own(f.Evidence))
 	}
-	if reasons := adviceAgainst(s); len(reasons) > 0 {
-		p.wrap("", "Do not pay it now: "+strings.Join(reasons, "; ")+".")
-	}
-}
-
-// adviceAgainst returns why a service should not be paid now, nothing if site.ServiceDetail.IsAdvised.
-func adviceAgainst(s *site.ServiceDetail) (reasons []string) {
-	if s.Assessment.Risk.Level == site.RiskDanger {
-		reasons = append(reasons, "its risk is danger")
-	}
-	if s.Status == site.StatusOffline {
-		reasons = append(reasons, "it is offline")
-	}
-	if !s.PaymentReady {
-		reasons = append(reasons, "no recent check got usable payment terms")
-	}
-	if !s.IsAdvised() && len(reasons) == 0 {
-		reasons = append(reasons, "a recipient is no valid address")
-	}
-	return reasons
 }
 
 func verifiedText(s *site.ServiceDetail) string {

@@ -97,12 +97,12 @@ func briefList[T any](b *strings.Builder, list []T, limit size, write func(*T)) 
 	}
 }
 
-// briefRisk returns the risk of a service, which comes before its other facts.
-func briefRisk(s *site.ServiceListItem) string {
-	if risk := display.Risk(s.RiskLevel, s.RiskReason); risk != "" {
-		return quote(risk, display.MaxLine) + "; "
+// briefAdvice returns the advice on a service, which is before its other facts.
+func briefAdvice(s *site.ServiceListItem) string {
+	if s.AdviceReason == nil {
+		return display.AdviceLevel(s.AdviceLevel) + "; "
 	}
-	return ""
+	return display.AdviceLevel(s.AdviceLevel) + ": " + quote(*s.AdviceReason, display.MaxLine) + "; "
 }
 
 func briefUptime(f *float64) string {
@@ -132,14 +132,12 @@ func briefNames(names []string, limit size) string {
 func briefService(b *strings.Builder, v *site.One[site.ServiceDetail], limit size) {
 	s := &v.Data
 	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, limit.name), quote(s.Description, limit.text))
-	risk := &s.Assessment.Risk
-	fmt.Fprintf(b, "Risk %s.\n", term(risk.Level))
+	advice, risk := &s.Assessment.Advice, &s.Assessment.Risk
+	fmt.Fprintf(b, "May I pay it? %s: %s.\nRisk %s.\n", display.AdviceLevel(advice.Level),
+		quote(display.Reasons(advice), 2*limit.text), term(risk.Level))
 	briefList(b, risk.Flags, limit, func(f *site.RiskFlag) {
 		fmt.Fprintf(b, "%s: %s, %s", term(f.Level), quote(f.Title, limit.text), quote(f.Evidence, limit.text))
 	})
-	if !s.IsAdvised() {
-		b.WriteString("Do not pay it now: it is in danger, offline or not payment ready.\n")
-	}
 	fmt.Fprintf(b, "State %s%s; conformance grade %s; asked at %s.\n", display.Status(s.Status),
 		briefUptime(s.Uptime24h), quote(s.Assessment.Compliance.GradeReason, limit.text),
 		place(cut(s.BaseURL, 2*limit.text)))
@@ -157,7 +155,7 @@ func briefComparison(b *strings.Builder, v *site.One[[]site.ServiceDetail], limi
 	fmt.Fprintf(b, "%s compared.\n", display.Plural(int64(len(v.Data)), "service", "services"))
 	briefList(b, v.Data, limit, func(s *site.ServiceDetail) {
 		item := s.Item()
-		fmt.Fprintf(b, "%s: %s (%s%s%s, grade %s%s)", s.Slug, quote(s.Name, limit.name), briefRisk(&item),
+		fmt.Fprintf(b, "%s: %s (%s%s%s, grade %s%s)", s.Slug, quote(s.Name, limit.name), briefAdvice(&item),
 			display.Status(s.Status), briefPrice(&item), term(s.Assessment.Compliance.Grade),
 			briefNames(s.Networks, limit))
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // serviceRecord is the compact form of one service: what an agent needs to decide whether to pay it, and where.
@@ -17,6 +18,7 @@ type serviceRecord struct {
 	Verified         bool          `json:"verified"`
 	PaymentReady     bool          `json:"payment_ready"`
 	Advised          bool          `json:"advised"` // whether pages show how to pay it
+	Advice           string        `json:"advice"`  // a level of site.Advice with its reasons
 	MinPriceUSD      *site.Decimal `json:"min_price_usd"`
 	MaxPriceUSD      *site.Decimal `json:"max_price_usd"`
 	Uptime24h        *float64      `json:"uptime_24h"`
@@ -68,6 +70,8 @@ func compactService(v *site.One[site.ServiceDetail], limit size) any {
 		Risk: a.Risk.Level, RecipientChanges: len(s.PayToChanges), VolumeUSD30d: a.Traction.VolumeUSD30d,
 		UniqueBuyers30d: a.Traction.UniqueBuyers30d, LastCheckedAt: s.LastCheckedAt, CiteAs: s.Provenance.CiteAs,
 	}
+	reasons := display.Reasons(&a.Advice)
+	r.Advice = cut(display.Advice(a.Advice.Level, &reasons), limit.text)
 	flags, _ := limit.first(len(a.Risk.Flags))
 	for _, f := range a.Risk.Flags[:flags] {
 		r.RiskFlags = append(r.RiskFlags, cut(f.Level+": "+f.Title, limit.text))

@@ -21,6 +21,7 @@ type serviceRow struct {
 	Grade        string        `json:"grade,omitempty"`
 	Risk         string        `json:"risk"`
 	RiskReason   string        `json:"risk_reason,omitempty"`
+	Advice       string        `json:"advice"`
 	Endpoint     string        `json:"endpoint,omitempty"` // the first that matches: method and path
 }
 
@@ -46,7 +47,8 @@ func compactSearch(v *site.List[foundService, foundMeta], limit size) any {
 	})
 	return compactList[serviceRow]{Meta: meta, Data: rowsOf(v.Data, func(s *foundService) serviceRow {
 		row := serviceRow{Slug: s.Slug, Name: cut(s.Name, limit.name), PriceUSD: priceOf(s, limit), Status: s.Status,
-			Risk: s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text)}
+			Risk: s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text),
+			Advice: cut(display.Advice(s.AdviceLevel, s.AdviceReason), limit.text)}
 		if a := s.Assessment; a != nil {
 			row.Uptime30d, row.Grade = a.Uptime30d, a.Grade
 		}
@@ -85,7 +87,7 @@ func briefSearch(b *strings.Builder, v *site.List[foundService, foundMeta], limi
 		fmt.Fprintf(b, "Without %s: %s.\n", name, display.Plural(int64(v.Meta.Without[name]), "service", "services"))
 	}
 	briefList(b, v.Data, limit, func(s *foundService) {
-		fmt.Fprintf(b, "%s: %s (%s%s", s.Slug, quote(s.Name, limit.name), briefRisk(&s.ServiceListItem),
+		fmt.Fprintf(b, "%s: %s (%s%s", s.Slug, quote(s.Name, limit.name), briefAdvice(&s.ServiceListItem),
 			display.Status(s.Status))
 		if price := priceOf(s, limit); price != nil {
 			b.WriteString(", " + display.Dollars(*price))

@@ -1,0 +1,165 @@
+// Package advice owns the answer to the first question of a reader: may I pay this service? It weighs what the
+// service's record publishes. It must never know a fact that the record lacks, or the time.
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tollbook/site"
+)
+
+// A service with an uptime below minUptime percent over 30 days, or with fewer than minChecks counted checks in them,
+// is not good.
+const (
+	minUptime = 95
+	minChecks = 24
+)
+
+// poorGrades are the grades with which a service is not good.
+var poorGrades = []string{"D", "F", "unknown"}
+
+// Of returns the advice on a service. Its status, prices, uptime and assessment must be complete.
+func Of(d *site.ServiceDetail) site.Advice {
+	if reasons := against(d); len(reasons) > 0 {
+		return newAdvice(site.AdviceDoNotPay, reasons)
+	}
+	if reason := missing(d); reason != nil {
+		return newAdvice(site.AdviceUnknown, []site.AdviceReason{*reason})
+	}
+	if reasons := doubts(d); len(reasons) > 0 {
+		return newAdvice(site.AdviceCaution, reasons)
+	}
+	return newAdvice(site.AdviceGood, merits(d))
+}
+
+// newAdvice returns an advice with the first reasons.
+func newAdvice(level string, reasons []site.AdviceReason) site.Advice {
+	return site.Advice{Level: level, Reasons: reasons[:min(len(reasons), site.MaxAdviceReasons)]}
+}
+
+// reason returns a reason with its text.
+func reason(code, text string, args ...any) site.AdviceReason {
+	return site.AdviceReason{Code: code, Text: fmt.Sprintf(text, args...)}
+}
+
+// against returns why a payment would be lost or answered with nothing.
+func against(d *site.ServiceDetail) (reasons []site.AdviceReason) {
+	reasons = flagged(d, site.RiskDanger)
+	isUnpayable := slices.ContainsFunc(reasons, func(r site.AdviceReason) bool {
+		return r.Code == "unpayable_recipient"
+	})
+	if fails(d, "payto_shape") && !fails(d, "accepts_present") && !isUnpayable {
+		reasons = append(reasons, reason("recipient_invalid", "A recipient is no valid address"))
+	}
+	if d.Status == site.StatusOffline {
+		reasons = append(reasons, reason("offline", "Offline: %d visits in a row failed", d.ConsecutiveFailures))
+	}
+	if isKnown := missing(d) == nil; isKnown && !d.PaymentReady {
+		reasons = append(reasons, reason("terms_outdated", "No usable payment terms since %s", day(d.LastSuccessAt)))
+	}
+	return reasons
+}
+
+// missing returns which fact is missing without which nobody can say whether a payment would arrive, nil if none is.
+func missing(d *site.ServiceDetail) *site.AdviceReason {
+	var r site.AdviceReason
+	switch {
+	case d.DelistedAt != nil:
+		r = reason("delisted", "Delisted on %s", day(d.DelistedAt))
+	case d.LastCheckedAt == nil:
+		r = reason("not_checked", "Not checked yet")
+	case d.LastSuccessAt == nil:
+		r = reason("no_terms", "No check has received usable payment terms yet")
+	case !d.PaymentReady && d.GradedRail() != nil:
+		r = reason("other_protocol", "Takes payments over %s; only those over x402 are judged", d.GradedRail().Protocol)
+	case fails(d, "accepts_present"):
+		r = reason("no_options", "The recorded responses contain no payment options")
+	default:
+		return nil
+	}
+	return &r
+}
+
+// fails reports whether a check of the compliance fails.
+func fails(d *site.ServiceDetail, id string) bool {
+	return slices.ContainsFunc(d.Assessment.Compliance.Checks, func(c site.ComplianceCheck) bool {
+		return c.ID == id && !c.Pass
+	})
+}
+
+// doubts returns what speaks against a payment that would arrive.
+func doubts(d *site.ServiceDetail) (reasons []site.AdviceReason) {
+	reasons = flagged(d, site.RiskWarning)
+	switch d.Status {
+	case site.StatusUnknown:
+		reasons = append(reasons, reason("check_outdated", "Last checked on %s", day(d.LastCheckedAt)))
+	case site.StatusDegraded:
+		reasons = append(reasons, reason("degraded", "Degraded: the last visit found faults"))
+	}
+	if grade := &d.Assessment.Compliance; slices.Contains(poorGrades, grade.Grade) {
+		reasons = append(reasons, gradeReason(d, "grade_poor"))
+	}
+	switch up, checks := d.Uptime.D30, d.Uptime.Coverage.D30.CheckCount; {
+	case up != nil && *up < minUptime:
+		reasons = append(reasons, uptimeReason(d, "uptime_low"))
+	case checks < minChecks:
+		reasons = append(reasons, reason("few_checks", "Too new: %d checks in 30 days", checks))
+	}
+	return reasons
+}
+
+// merits returns the main figures of a service against which nothing speaks.
+func merits(d *site.ServiceDetail) []site.AdviceReason {
+	reasons := []site.AdviceReason{uptimeReason(d, "uptime"), gradeReason(d, "grade")}
+	traction, economics := &d.Assessment.Traction, &d.Assessment.Economics
+	switch {
+	case traction.Status == site.TractionMeasured && traction.TxCount30d != nil && traction.UniqueBuyers30d != nil:
+		reasons = append(reasons, reason("settlements", "Settlements in 30 days: %d, by %s", *traction.TxCount30d,
+			plural(*traction.UniqueBuyers30d, "buyer")))
+	case economics.CategoryPercentile != nil:
+		reasons = append(reasons, reason("price", "%s%% of its category are cheaper",
+			number(*economics.CategoryPercentile)))
+	}
+	return reasons
+}
+
+// flagged returns the titles of the risk flags of a level. Whether the service answers is said by its status.
+func flagged(d *site.ServiceDetail, level string) (reasons []site.AdviceReason) {
+	for _, f := range d.Assessment.Risk.Flags {
+		if f.Level == level && f.Code != "probe_failing" {
+			reasons = append(reasons, site.AdviceReason{Code: f.Code, Text: f.Title})
+		}
+	}
+	return reasons
+}
+
+func uptimeReason(d *site.ServiceDetail, code string) site.AdviceReason {
+	return reason(code, "Up in %s%% of %s over 30 days", number(*d.Uptime.D30),
+		plural(d.Uptime.Coverage.D30.CheckCount, "check"))
+}
+
+func gradeReason(d *site.ServiceDetail, code string) site.AdviceReason {
+	grade := &d.Assessment.Compliance
+	if grade.Grade == "unknown" {
+		return reason(code, "Not graded: %s", strings.TrimPrefix(grade.GradeReason, "unknown: "))
+	}
+	return reason(code, "Grade %s", grade.GradeReason)
+}
+
+// day returns the UTC day of a time.
+func day(t *site.Time) string { return t.UTC().Format("2006-01-02") }
+
+// number returns a figure with at most two decimals.
+func number(f float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
+}
+
+// plural returns a number with a noun.
+func plural(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
