@@ -10,14 +10,15 @@ import (
 	"tollbook/output/objects"
 )
 
-// Download is a zip of a publication in its stored form: a snapshot or a pack.
+// Download is a file that is sent in its stored form by ranges: a snapshot, a pack, a day of a table, or a member of a
+// snapshot.
 type Download struct {
 	objects.Object
-	store objects.Store
+	open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)
 }
 
-// Download finds a zip of the publication. It returns an error that wraps fs.ErrNotExist if there is none. It does not
-// read the zip.
+// Download finds a snapshot, a pack or a day of a table. It returns an error that wraps fs.ErrNotExist if there is
+// none. It does not read the file.
 func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
 	if !archive.IsDownload(name) {
 		return nil, fmt.Errorf("download %.80q: %w", name, fs.ErrNotExist)
@@ -27,13 +28,29 @@ func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", objects.Unreachable(err))
 	}
-	return &Download{obj, store}, nil
+	return &Download{obj, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+		_, body, err := store.Get(ctx, name, objects.GetOptions{Offset: offset, Length: length, IfMatch: obj.ETag})
+		return body, err
+	}}, nil
+}
+
+// Download finds a member of the snapshot that is not stored compressed. It returns an error that wraps fs.ErrNotExist
+// if there is none. It must not be read after the snapshot is released. The bytes are not compared with their sum,
+// which is the ETag.
+func (s *Snapshot) Download(name string) (*Download, error) {
+	m, ok := s.Lookup(name)
+	if !ok || m.IsDeflated() {
+		return nil, fmt.Errorf("download %.80q: %w", name, fs.ErrNotExist)
+	}
+	return &Download{
+		objects.Object{Name: name, Size: m.Size, ETag: m.Sum.String(), Modified: s.Checkpoint.Built()}, m.OpenRange,
+	}, nil
 }
 
 // Open reads length bytes from offset, without the block cache that other readers share. It returns an error that wraps
 // ErrCondition if the object was replaced.
 func (d *Download) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	_, body, err := d.store.Get(ctx, d.Name, objects.GetOptions{Offset: offset, Length: length, IfMatch: d.ETag})
+	body, err := d.open(ctx, offset, length)
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", objects.Unreachable(err))
 	}

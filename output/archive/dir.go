@@ -67,6 +67,18 @@ func (d *Dir) section(m *Member) (io.ReadCloser, int64, error) {
 	return f, m.Size, err
 }
 
+// openRange opens a range of a file.
+func (d *Dir) openRange(m *Member, offset, length int64) (io.ReadCloser, error) {
+	f, _, err := d.section(m)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(f.(*os.File), offset, length), f}, nil
+}
+
 // Names implements Tree.
 func (d *Dir) Names() []string { return d.files.list() }
 

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -192,6 +193,29 @@ func (m Member) Stored() (content *io.SectionReader, offset int64, ok bool, err 
 		return nil, 0, false, err
 	}
 	return io.NewSectionReader(z.r, offset, m.Size), offset, true, nil
+}
+
+// rangeOpener is a zip in a store, which reads a long range by one request.
+type rangeOpener interface {
+	OpenRange(ctx context.Context, offset, length int64) (io.ReadCloser, error)
+}
+
+// OpenRange opens a range of the content, unchecked. Its tree must not store the content deflated.
+func (m Member) OpenRange(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	if offset < 0 || length < 0 || offset+length > m.Size || m.deflated {
+		return nil, fmt.Errorf("read %s: it has no bytes %d to %d", m.Name, offset, offset+length)
+	}
+	if d, ok := m.from.(*Dir); ok {
+		return d.openRange(&m, offset, length)
+	}
+	content, at, _, err := m.Stored()
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := m.from.(*Zip).r.(rangeOpener); ok {
+		return r.OpenRange(ctx, at+offset, length)
+	}
+	return io.NopCloser(io.NewSectionReader(content, offset, length)), nil
 }
 
 // IsDeflated reports whether Deflated and Load return raw deflate.

@@ -93,6 +93,13 @@ func (r *rangeReader) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
+// OpenRange opens a range of the object by one request, which leaves the block cache to other readers.
+func (r *rangeReader) OpenRange(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	_, body, err := r.blocks.store.Get(ctx, r.obj.Name,
+		GetOptions{Offset: offset, Length: length, IfMatch: r.obj.ETag})
+	return body, err
+}
+
 // request starts to read adjacent chunks. The caller holds mu.
 func (r *rangeReader) request(first, last int64) {
 	for i := first; i <= last; i++ {

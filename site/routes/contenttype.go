@@ -25,6 +25,10 @@ var contentTypes = map[string]string{
 	".pem":  "application/x-pem-file",
 	".png":  "image/png",
 	".ico":  "image/x-icon",
+
+	".parquet": "application/vnd.apache.parquet",
+	".sqlite":  "application/vnd.sqlite3",
+	".gz":      "application/gzip",
 }
 
 // ContentType returns the content type of the file with this key.
@@ -75,6 +79,16 @@ func IsContract(key string) bool {
 	return err == nil && q.Route != nil && slices.Contains(contractRoutes, q.Route.Name) && q.Key() == key
 }
 
+const (
+	dataFolder = "data/"
+	dataIndex  = dataFolder + "datapackage.json"
+)
+
+// IsTable reports whether a file is a table: it is large, compressed by itself, and read by ranges.
+func IsTable(key string) bool {
+	return strings.HasPrefix(key, dataFolder) && slices.Contains([]string{".parquet", ".sqlite", ".gz"}, path.Ext(key))
+}
+
 // ExpandPhase returns when a file is written into a folder that is already being read, so that no file links to a
 // missing one. Phase 0 writes files about one thing, phase 1 lists of them, phase 2 the index and the home page.
 func ExpandPhase(key string) int {
@@ -84,7 +98,7 @@ func ExpandPhase(key string) int {
 	}
 	q, err := ParseRequest(address, rawQuery)
 	switch {
-	case key == IndexFile || key == "index.html":
+	case key == IndexFile || key == "index.html" || key == dataIndex:
 		return 2
 	case err != nil || q.Route == nil || q.Slug != "" || q.Item != "":
 		return 0

@@ -16,6 +16,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 )
 
@@ -36,7 +37,8 @@ var errRange = errors.New("range outside the file")
 var (
 	headerPointer   = []string{"public, max-age=5"}
 	headerZip       = []string{"application/zip"}
-	headerExposeZip = []string{"Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After, X-Request-Id"}
+	headerExposeZip = []string{
+		"Accept-Ranges, Content-Length, Content-Range, ETag, Retry-After, X-Request-Id, X-Snapshot"}
 )
 
 // download serves a checkpoint or a zip. If there is none, the response is that of any unknown path.
@@ -88,9 +90,54 @@ func (h *handler) sendCheckpoint(w *responseWriter, r *http.Request) error {
 	return h.write(w, r, http.StatusOK, typeJSON, gzipped, b)
 }
 
-// sendZip sends a zip or a range of it. Requests for several ranges get the whole file. It returns an error only before
-// anything was written. After a later error the connection closes short of its Content-Length.
-func (h *handler) sendZip(w *responseWriter, r *http.Request) error {
+// sendObject sends a snapshot, a pack or a day of a table. Only erasing a service changes the last two.
+func (h *handler) sendObject(w *responseWriter, r *http.Request) error {
+	return h.limited(w, r, func() error {
+		d, err := h.source.Download(r.Context(), r.URL.Path[1:])
+		if err != nil {
+			return err
+		}
+		w.Header()["Cache-Control"] = headerForever
+		return h.sendRange(w, r, d)
+	})
+}
+
+// isTable reports whether a path is that of a table in a snapshot.
+func isTable(path string) bool { return routes.IsTable(strings.TrimPrefix(path, "/")) }
+
+// sendTable sends a table of the current snapshot, or of the one that the request names.
+func (h *handler) sendTable(w *responseWriter, r *http.Request) error {
+	q, err := routes.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	return h.limited(w, r, func() error {
+		snap, err := h.open(q.Snapshot)
+		if err != nil {
+			return err
+		}
+		defer snap.Release()
+		d, err := snap.Download(q.Key())
+		if err != nil {
+			return err
+		}
+		v := h.info(snap)
+		header := w.Header()
+		header["X-Snapshot"] = v.name
+		header["Cache-Control"] = headerPinned
+		if q.Snapshot == "" {
+			header["Cache-Control"] = h.cacheControl(d.Name, v)
+			if h.source.Err() != nil {
+				header["X-Snapshot-Warning"] = headerStale
+			}
+		}
+		return h.sendRange(w, r, d)
+	})
+}
+
+// limited calls send when the client may download, and lets the download take as long as it needs. An error that wraps
+// fs.ErrNotExist becomes site.ErrNotFound.
+func (h *handler) limited(w *responseWriter, r *http.Request, send func() error) error {
 	leave, err := h.gate.Enter(r.Context(), client.NewID(client.Addr(r, h.trusted)))
 	if err != nil {
 		w.route = routeDownload
@@ -102,24 +149,30 @@ func (h *handler) sendZip(w *responseWriter, r *http.Request) error {
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set read deadline: %w", err)
 	}
-	d, err := h.source.Download(r.Context(), r.URL.Path[1:])
-	if errors.Is(err, fs.ErrNotExist) {
-		return site.ErrNotFound
-	}
-	if err != nil {
+	if err := send(); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	return site.ErrNotFound
+}
+
+// sendRange sends a file or a range of it. Requests for several ranges, or for one of an empty file, get the whole
+// file. It returns an error only before anything was written. After a later error the connection closes short of its
+// Content-Length.
+func (h *handler) sendRange(w *responseWriter, r *http.Request, d *output.Download) error {
+	control := http.NewResponseController(w)
 	w.route = routeDownload
 	header := w.Header()
 	header["Access-Control-Expose-Headers"] = headerExposeZip
 	header["Content-Type"] = headerZip
-	header["Cache-Control"] = headerForever
+	if strings.HasPrefix(d.Name, archive.DataDir+"/") {
+		header["Content-Type"] = headerTypes[routes.ContentType(d.Name)]
+	}
 	if tag := d.ETag; tag != "" && !strings.ContainsFunc(tag, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || c == '"'
 	}) {
 		header["Etag"] = []string{`"` + tag + `"`}
 	}
-	if strings.Contains(r.Header.Get("Range"), ",") {
+	if d.Size == 0 || strings.Contains(r.Header.Get("Range"), ",") {
 		r.Header.Del("Range")
 	}
 	from := &downloadReader{ctx: r.Context(), of: d}

@@ -38,7 +38,7 @@ type Source interface {
 	Current() (*output.Snapshot, error)
 	// ByID returns the snapshot with this id, which the caller must release, or output.ErrNotRetained.
 	ByID(id string) (*output.Snapshot, error)
-	// Download returns a zip of the publication, or fs.ErrNotExist.
+	// Download returns a zip of the publication or a day of a table, or fs.ErrNotExist.
 	Download(ctx context.Context, name string) (*output.Download, error)
 	// Err returns why the newest snapshot can't be opened, or nil if Current returns it.
 	Err() error
@@ -178,7 +178,9 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	case r.URL.EscapedPath() == checkpointPath:
 		h.download(w, r, h.sendCheckpoint)
 	case archive.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):
-		h.download(w, r, h.sendZip)
+		h.download(w, r, h.sendObject)
+	case isTable(r.URL.Path):
+		h.download(w, r, h.sendTable)
 	default:
 		h.get(w, r)
 	}

@@ -11,6 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"text/template"
 
 	"tollbook/site"
@@ -85,13 +88,23 @@ type contract struct {
 	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
 }
 
+// tableExtensions returns the extensions of tables, without dots.
+func tableExtensions() (list []string) {
+	for _, ext := range slices.Sorted(maps.Keys(routes.ContentTypes())) {
+		if routes.IsTable("data/table" + ext) {
+			list = append(list, ext[1:])
+		}
+	}
+	return list
+}
+
 // Worker returns the program of a Cloudflare Worker that serves a bucket as package serve does.
 func Worker(o Cloudflare) ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
-		Prefix, Table, Contract, Types, Search, Script, Best string
-	}{Cloudflare: o}
+		Prefix, Table, Contract, Types, Tables, Search, Script, Best string
+	}{Cloudflare: o, Tables: strings.Join(tableExtensions(), "|")}
 	var err error
 	fill := func(to *string, v any) {
 		if err == nil {

@@ -315,6 +315,9 @@ func (d *nginxData) types() {
 	var extensions, texts, small []string
 	for _, ext := range slices.Sorted(maps.Keys(types)) {
 		kind, charset, _ := strings.Cut(types[ext], ";")
+		if slices.Contains(tableExtensions(), ext[1:]) {
+			continue // serve sends them by ranges, and their days
+		}
 		d.Types = append(d.Types, struct{ Type, Ext string }{kind, ext[1:]})
 		extensions = append(extensions, ext[1:])
 		if kind == "text/html" {

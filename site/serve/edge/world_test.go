@@ -190,11 +190,16 @@ func (w *world) serve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.addr = listen(t, source, logger)
+}
+
+// listen serves a publication on a free port until the test ends, and then closes it.
+func listen(t *testing.T, source *output.Source, logger *slog.Logger) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -208,4 +213,5 @@ func (w *world) serve(t *testing.T) {
 		done.Wait()
 		source.Close()
 	})
+	return l.Addr().String()
 }
