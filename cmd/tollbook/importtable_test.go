@@ -624,6 +624,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/command",
 			"render/facilitator",
 			"render/feed",
+			"render/grade",
 			"render/guide",
 			"render/linkeddata",
 			"render/markdown",
@@ -647,6 +648,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/colour":      {},
 	"render/command":     {ours: []string{"site", "site/display"}},
 	"render/feed":        {ours: []string{"site", "site/encode"}},
+	"render/grade":       {ours: []string{"render/chart", "site", "site/display"}},
 	"render/guide":       {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart":       {ours: []string{"site", "site/display"}},
 	"render/openapi": {ours: []string{
