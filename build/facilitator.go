@@ -84,18 +84,38 @@ func addFacilitatorPage(q routes.Query, key string, lines [][]byte, add addFunc)
 // matrixID is the last segment of the paths of the matrix, which no facilitator may have as its id.
 const matrixID = "matrix"
 
-// writeFacilitatorDetails writes the file and the page of each facilitator, and the page that lists them.
+// writeFacilitatorFiles writes the JSON files of a facilitator: one for each series.
+func writeFacilitatorFiles(f site.FacilitatorDetail, add addFunc) error {
+	write := func(q routes.Query) error {
+		f.Series = f.SeriesOf(q.Text("period"), q.Text("series_by"))
+		data, err := encode.JSON(&f)
+		if err != nil {
+			return err
+		}
+		return add(q.Key(), data)
+	}
+	q := bare("facilitator", f.FacilitatorID)
+	if err := write(q); err != nil {
+		return err
+	}
+	for _, period := range q.Route.Param("period").Values {
+		for _, by := range q.Route.Param("series_by").Values {
+			if err := write(q.With("period", period).With("series_by", by)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeFacilitatorDetails writes the files and the page of each facilitator, and the page that lists them.
 func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
 		if f.FacilitatorID == matrixID {
 			continue // imported before the id was reserved: its files would be those of the matrix
 		}
-		data, err := encode.JSON(f)
-		if err != nil {
-			return err
-		}
-		if err := add(bare("facilitator", f.FacilitatorID).Key(), data); err != nil {
+		if err := writeFacilitatorFiles(*f, add); err != nil {
 			return err
 		}
 		page, err := renderer.FacilitatorPage(f)

@@ -209,9 +209,10 @@ func TestRevenueMatchesRecount(t *testing.T) {
 	checkCoverage(t, coverage.Data, settled)
 	var detail struct{ Data site.FacilitatorDetail }
 	read("v1/facilitators/x402.rs.json", &detail)
-	if want := 3; detail.Data.ServiceCount != want || len(detail.Data.Buyers) != 2 || len(detail.Data.Settlers) != 1 {
+	if want := 3; detail.Data.ServiceCount != want || len(detail.Data.Buyers.ByChain) != 2 ||
+		len(detail.Data.Settlers) != 1 {
 		t.Errorf("x402.rs settles for %d services, has %d rows of buyers, %d settlers; want 3, 2, 1",
-			detail.Data.ServiceCount, len(detail.Data.Buyers), len(detail.Data.Settlers))
+			detail.Data.ServiceCount, len(detail.Data.Buyers.ByChain), len(detail.Data.Settlers))
 	}
 }
 

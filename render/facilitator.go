@@ -122,8 +122,8 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	var networks []string
 	for _, c := range f.Chains {
 		row := facilitatorChain{FacilitatorChain: c, On: e.network(c.NetworkCAIP2)}
-		for i := range f.Buyers {
-			if b := &f.Buyers[i]; b.NetworkCAIP2 == c.NetworkCAIP2 && b.TokenAddress == c.TokenAddress {
+		for i := range f.Buyers.ByChain {
+			if b := &f.Buyers.ByChain[i]; b.NetworkCAIP2 == c.NetworkCAIP2 && b.TokenAddress == c.TokenAddress {
 				row.Buyers = b
 			}
 		}

@@ -48,6 +48,8 @@ type FacilitatorListItem struct {
 	LastActivityAt *Time   `json:"last_activity_at"` // null if no settlement was observed
 	SettlerCount   int     `json:"settler_count"`    // number of accounts; an account on several networks counts once
 	Verification   string  `json:"verification"`     // on-chain, listed
+	// beyond the contract: start of the UTC day of the first settlement; null without one
+	FirstActivityAt *Time `json:"first_activity_at"`
 
 	// with include=timeseries: SeriesDays points, oldest first, today last
 	Timeseries []VolumePoint      `json:"timeseries,omitzero"`
@@ -79,19 +81,91 @@ type FacilitatorChain struct {
 	TxCountAll       int64    `json:"tx_count_all"`
 	LastActivityAt   *Time    `json:"last_activity_at"`
 	Verification     string   `json:"verification"`
+	FirstActivityAt  *Time    `json:"first_activity_at"` // beyond the contract; as in FacilitatorListItem
 }
 
 // FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with all embedded members, its
 // accounts, its payers and the services whose payments it settles.
 type FacilitatorDetail struct {
 	FacilitatorListItem
-	Settlers     []FacilitatorSettler `json:"settlers"`      // by network, then address
-	Buyers       []FacilitatorBuyers  `json:"buyers"`        // in the order of chains
+	Settlers     []FacilitatorSettler `json:"settlers"` // by network, then address
+	Buyers       BuyersByChain        `json:"buyers"`
 	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
 	// the first FacilitatorServices of these services, largest volume first
 	Services       []FacilitatorService  `json:"services"`
 	FacilitatorURL *string               `json:"facilitator_url"` // base of its API; null if none is known
 	Supported      *FacilitatorSupported `json:"supported"`       // null if it was never asked what it settles
+
+	AvgSettlementUSD30d *Decimal       `json:"avg_settlement_usd_30d"` // null without a settlement in dollars
+	AvgSettlementUSDAll *Decimal       `json:"avg_settlement_usd_all"`
+	Trend7dVsPrev7d     *float64       `json:"trend_7d_vs_prev_7d"` // volume of 7 days by that of the 7 before
+	ListedServices      ListedServices `json:"listed_services"`
+	Method              string         `json:"method"`
+	Caveat              string         `json:"caveat"` // also why values are null
+	// by the parameters period and series_by
+	Series []FacilitatorPoint `json:"series"`
+
+	Days      []FacilitatorPoint `json:"-"` // all days with a settlement on main networks, oldest first
+	ChainDays []FacilitatorPoint `json:"-"` // the same by network, by day, then network
+}
+
+// SeriesPeriods and SeriesBy are the values of the parameters of a facilitator's series, the default first.
+var (
+	SeriesPeriods = []string{Timeframe30d, TimeframeAll}
+	SeriesBy      = []string{SeriesTotal, SeriesChain}
+)
+
+// How a facilitator's series is divided.
+const (
+	SeriesTotal = "total"
+	SeriesChain = "chain"
+)
+
+// SeriesOf returns the series for values of the parameters period and series_by.
+func (f *FacilitatorDetail) SeriesOf(period, by string) []FacilitatorPoint {
+	points := f.Days
+	if by == SeriesChain {
+		points = f.ChainDays
+	}
+	from := 0
+	if n := len(f.Timeseries) - WindowDays["30d"]; period == Timeframe30d && n >= 0 {
+		first := f.Timeseries[n].Date
+		from, _ = slices.BinarySearchFunc(points, first, func(p FacilitatorPoint, date string) int {
+			return cmp.Compare(p.Date, date)
+		})
+	}
+	return append([]FacilitatorPoint{}, points[from:]...)
+}
+
+// FacilitatorPoint is a UTC day with a settlement: of a facilitator, or of one of its networks.
+type FacilitatorPoint struct {
+	Date         string  `json:"date"`
+	Network      *string `json:"network"` // null for all networks together, as network_caip2
+	NetworkCAIP2 *string `json:"network_caip2"`
+	VolumeUSD    Decimal `json:"volume_usd"`
+	TxCount      int64   `json:"tx_count"`
+}
+
+// BuyersByChain counts the payers through a facilitator.
+type BuyersByChain struct {
+	ByChain            []FacilitatorBuyers `json:"by_chain"` // in the order of chains
+	TotalUpperBound30d *int64              `json:"total_upper_bound_30d"`
+	Caveat             string              `json:"caveat"`
+}
+
+// ListedServices counts the listed services whose payments a facilitator settled. Counts are null if its settlements
+// are not measured.
+type ListedServices struct {
+	ActiveCount30d *int                    `json:"active_count_30d"`
+	AllTimeCount   *int                    `json:"all_time_count"`
+	Top            []FacilitatorTopService `json:"top"` // the largest volumes of 30 days
+	Caveat         string                  `json:"caveat"`
+}
+
+// FacilitatorTopService is a listed service with its status.
+type FacilitatorTopService struct {
+	FacilitatorService
+	Status string `json:"status"`
 }
 
 // FacilitatorServices is the maximum number of services in a FacilitatorDetail.
@@ -105,7 +179,21 @@ type FacilitatorSettler struct {
 	Tokens       []string `json:"tokens"`
 	Since        *Time    `json:"since"` // settlements before this time are not counted; null if unknown
 	Deprecated   bool     `json:"deprecated"`
+
+	// beyond the contract
+	Enabled    bool  `json:"enabled"`      // the opposite of Deprecated
+	LastSeenAt *Time `json:"last_seen_at"` // always null: sums of single accounts are not stored
+	// list if a list of facilitators names the account, operator if only the operator of the directory accepted it
+	Source        string  `json:"source"`
+	TokenName     *string `json:"token_name"`     // of the only token; null with several, or if it is not known
+	TokenDecimals *int    `json:"token_decimals"` // likewise
 }
+
+// Values of FacilitatorSettler.Source.
+const (
+	SettlerListed   = "list"
+	SettlerAccepted = "operator"
+)
 
 // FacilitatorBuyers counts the payers through a facilitator on one network in one token. A sum over networks counts a
 // payer once for each network.

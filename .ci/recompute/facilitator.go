@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/facilitators"
 	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -16,9 +17,10 @@ import (
 func init() {
 	recomputations = append(recomputations, recomputeFacilitators)
 	addInputs("v1/facilitators/{id}.json", "what the operator listed and what chains recorded",
-		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers[].*
+		`data.name data.website_url data.verification data.timeseries[].* data.settlers[].* data.buyers.by_chain*
 		data.chains[].asset_name data.chains[].network_caip2 data.chains[].token_address data.chains[].volume*
-		data.chains[].tx_count* data.chains[].last_activity_at`)
+		data.chains[].tx_count* data.chains[].last_activity_at data.chains[].first_activity_at`)
+	addInputs("v1/facilitators/{id}.json", "where an account is known from", "data.settlers[]*")
 }
 
 const facilitatorRule = "methodology, Facilitators"
@@ -94,6 +96,7 @@ func (f *facilitator) compare(d *directory, r *snapshot.Report) {
 	f.compareChains(r, chains)
 	f.compareSettlers(r)
 	f.compareServices(d, r)
+	f.compareDerived(d, r)
 }
 
 // compareSeries checks that the series has one point for each of the last 90 days.
@@ -158,10 +161,29 @@ func (f *facilitator) compareSettlers(r *snapshot.Report) {
 
 // compareServices compares the services with those whose traction names the facilitator.
 func (f *facilitator) compareServices(d *directory, r *snapshot.Report) {
-	type served struct {
-		s   *service
-		via snapshot.Node
+	list := f.served(d)
+	rows := []any{}
+	for _, one := range list[:min(len(list), 100)] {
+		rows = append(rows, one.row())
 	}
+	r.Figure(facilitatorRule, f.detail.Get("service_count"), len(list))
+	r.Figure(facilitatorRule, f.detail.Get("services"), rows)
+}
+
+// served is a service whose payments a facilitator settled in 30 days.
+type served struct {
+	s   *service
+	via snapshot.Node
+}
+
+// row returns the row of the service in the facilitator's record.
+func (one *served) row() map[string]any {
+	return map[string]any{"slug": one.s.slug, "name": one.s.detail.Get("name").Text(),
+		"volume_usd_30d": one.via.Get("volume_usd_30d"), "tx_count_30d": one.via.Get("tx_count_30d")}
+}
+
+// served returns the services whose payments it settled in 30 days, the largest volume first.
+func (f *facilitator) served(d *directory) []served {
 	var list []served
 	for _, s := range d.services {
 		for _, via := range s.detail.At("assessment", "traction", "settled_via_detail").Items() {
@@ -174,13 +196,33 @@ func (f *facilitator) compareServices(d *directory, r *snapshot.Report) {
 		return cmp.Or(number(b.via.Get("volume_usd_30d")).Cmp(number(a.via.Get("volume_usd_30d"))),
 			b.via.Get("tx_count_30d").Int()-a.via.Get("tx_count_30d").Int())
 	})
-	rows := []any{}
-	for _, one := range list[:min(len(list), 100)] {
-		rows = append(rows, map[string]any{"slug": one.s.slug, "name": one.s.detail.Get("name").Text(),
-			"volume_usd_30d": one.via.Get("volume_usd_30d"), "tx_count_30d": one.via.Get("tx_count_30d")})
+	return list
+}
+
+// compareDerived compares what follows from the sums of a facilitator.
+func (f *facilitator) compareDerived(d *directory, r *snapshot.Report) {
+	derived := facilitators.Facilitator{ID: f.id, Detail: f.detail, IsMain: func(caip2 string) bool {
+		n, ok := conformance.LookupNetwork(caip2)
+		return !ok || n.Mainnet
+	}}
+	for _, one := range f.served(d) {
+		row := one.row()
+		row["status"] = one.s.detail.Get("status")
+		derived.Served = append(derived.Served, row)
 	}
-	r.Figure(facilitatorRule, f.detail.Get("service_count"), len(list))
-	r.Figure(facilitatorRule, f.detail.Get("services"), rows)
+	for _, s := range d.services {
+		settles := slices.ContainsFunc(s.detail.At("assessment", "traction", "settled_via").Items(),
+			func(id snapshot.Node) bool { return id.Text() == f.id })
+		for _, of := range settlementsOf(d, s) {
+			settles = settles || slices.ContainsFunc(of.days(), func(day settledDay) bool {
+				return day.facilitator == f.id
+			})
+		}
+		if settles {
+			derived.Ever++
+		}
+	}
+	derived.Recompute(d.snap, r)
 }
 
 // compareFacilitatorList compares one page of a list with the details of its facilitators.
@@ -200,7 +242,8 @@ func compareFacilitatorList(r *snapshot.Report, page snapshot.Node, parameters m
 		r.Compare("reference, /v1/facilitators", page.Get("data"), strconv.Itoa(len(rows)), strconv.Itoa(len(shown)))
 		return
 	}
-	omitted := []string{"settlers", "buyers", "service_count", "services", "facilitator_url", "supported"}
+	omitted := append([]string{"settlers", "buyers", "service_count", "services", "facilitator_url", "supported"},
+		facilitators.Members...)
 	for _, name := range []string{"timeseries", "chains"} {
 		if !strings.Contains(parameters["include"], name) {
 			omitted = append(omitted, name)

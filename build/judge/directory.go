@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tollbook/build/judge/aggregate"
+	"tollbook/build/judge/facilitator"
 	"tollbook/build/judge/observatory"
 	"tollbook/build/judge/operator"
 	"tollbook/build/judge/price"
@@ -49,7 +50,7 @@ type Directory struct {
 	operators *operator.Index
 	inFeed    map[string]bool // slugs of services with a record in the feed of changes
 	aggregate *aggregate.Counter
-	settlers  servicesByFacilitator
+	settlers  *facilitator.Services
 }
 
 // New begins to judge facts. It sums the hours of all services and drops them from the facts.
@@ -115,7 +116,7 @@ func (d *Directory) Prepare() {
 	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
 	s.Sources = sources.New(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
-	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), newServicesByFacilitator(s)
+	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), facilitator.NewServices(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil
 	}
@@ -145,7 +146,7 @@ func (d *Directory) Service(i int) site.Listing {
 // risk, the advice, whether the service is ready for payment and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
-	d.settlers.add(l)
+	d.settlers.Add(l)
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
 	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
@@ -171,7 +172,7 @@ func (d *Directory) Drop(i int) {
 // Finish writes the aggregates into the snapshot and drops all other facts.
 func (d *Directory) Finish() {
 	d.aggregate.Finish(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut)
-	d.settlers.end()
+	d.settlers.End()
 	d.facts.Services = nil
 	if d.facts.Revenue != nil {
 		d.facts.Revenue.Services = nil

@@ -48,8 +48,8 @@ func (s *settledSum) decimal() site.Decimal {
 // windows are the settlements in one token, or of a whole facilitator, by timeframe and by UTC day.
 type windows struct {
 	h24, d7, d30, all settledSum
-	days              map[string]settledSum // by date, of the last site.SeriesDays days
-	last              time.Time             // newest settlement; zero without one
+	days              map[string]settledSum // by date
+	first, last       time.Time             // first day, newest settlement; zero without one
 }
 
 func (w *windows) add(o windows) {
@@ -62,6 +62,9 @@ func (w *windows) add(o windows) {
 	}
 	if o.last.After(w.last) {
 		w.last = o.last
+	}
+	if w.first.IsZero() || !o.first.IsZero() && o.first.Before(w.first) {
+		w.first = o.first
 	}
 }
 
@@ -94,7 +97,7 @@ func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 	}
 	for _, s := range f.Days {
 		age := int(today.Sub(s.Start) / (24 * time.Hour))
-		if age < 0 || age >= site.SeriesDays {
+		if age < 0 {
 			continue
 		}
 		sum := of(s)
@@ -107,7 +110,7 @@ func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 		}
 	}
 	if f.All.Settlements > 0 {
-		w.all, w.last = of(f.All), f.All.LastAt
+		w.all, w.first, w.last = of(f.All), f.All.Start.UTC().Truncate(24*time.Hour), f.All.LastAt
 	}
 	return w
 }
@@ -166,9 +169,10 @@ func newFacilitators(facts []ledger.FacilitatorFacts, o *observatory.Observatory
 	return list
 }
 
-// newFacilitatorItem judges the row of a facilitator.
-func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
-	item := site.FacilitatorListItem{
+// newFacilitatorItem judges the row of a facilitator. It also returns the sums by main network.
+func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) (item site.FacilitatorListItem,
+	byNetwork map[string]windows) {
+	item = site.FacilitatorListItem{
 		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerificationListed,
 		Chains: []site.FacilitatorChain{},
 	}
@@ -181,11 +185,14 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.Facilita
 	}
 	item.SettlerCount = len(accounts)
 	var whole windows
+	byNetwork = map[string]windows{}
 	for _, token := range listTokens(f) {
 		w := sumWindows(token, now)
-		// settlements on test networks are listed but not summed
-		if n, isKnown := x402.NetworkByID(token.Network); !isKnown || n.Mainnet {
+		if hasValue(token.Network) { // settlements on test networks are listed but not summed
 			whole.add(w)
+			sum := byNetwork[token.Network]
+			sum.add(w)
+			byNetwork[token.Network] = sum
 		}
 		item.Chains = append(item.Chains, newChain(token, w, item.Verification))
 	}
@@ -197,9 +204,9 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.Facilita
 	item.VolumeUSD7d, item.TxCount7d = whole.d7.decimal(), whole.d7.count
 	item.VolumeUSD30d, item.TxCount30d = whole.d30.decimal(), whole.d30.count
 	item.VolumeUSDAll, item.TxCountAll = whole.all.decimal(), whole.all.count
-	item.LastActivityAt = site.TimeOrNull(whole.last)
+	item.FirstActivityAt, item.LastActivityAt = site.TimeOrNull(whole.first), site.TimeOrNull(whole.last)
 	item.Timeseries = dailyVolume(whole, now)
-	return item
+	return item, byNetwork
 }
 
 // orZero returns "0" for nil.
@@ -240,7 +247,8 @@ func newChain(f ledger.TokenFacts, w windows, verification string) site.Facilita
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
 		TokenAddress: token, TokenAddressNorm: f.Token, AssetName: name,
 		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
-		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
+		FirstActivityAt: site.TimeOrNull(w.first), LastActivityAt: site.TimeOrNull(w.last),
+		Verification: verification,
 	}
 	if _, valued := unitsPerUSD(f.Network, f.Token, f.Configured); valued {
 		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.decimal()), new(w.d7.decimal())

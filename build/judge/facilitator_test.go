@@ -72,9 +72,10 @@ func TestFacilitatorWindows(t *testing.T) {
 		Days: []ledger.SettlementSum{settled(today, 7, "7000000")},
 		All:  settled(today.AddDate(0, 0, -1), 7, "7000000")}
 	f := newFacilitatorFacts("merged", dollars, wei, euro, test)
-	got := newFacilitatorItem(&f, now)
+	got, _ := newFacilitatorItem(&f, now)
 	series := got.Timeseries
 	got.Timeseries = nil
+	first := site.NewTime(today.AddDate(0, 0, -1))
 	last, before := site.NewTime(today.Add(time.Minute)), site.NewTime(today.AddDate(0, 0, -1).Add(time.Minute))
 	d := func(s site.Decimal) *site.Decimal { return &s }
 	want := site.FacilitatorListItem{
@@ -82,14 +83,14 @@ func TestFacilitatorWindows(t *testing.T) {
 		VolumeUSD24h: "0.000021000000000001", VolumeUSD7d: "0.000078000000000001", VolumeUSD30d: "0.005678000000000001",
 		VolumeUSDAll: "1000345678.000000000000000001",
 		TxCount24h:   4, TxCount7d: 9, TxCount30d: 11, TxCountAll: 105, // all but the testnet's
-		LastActivityAt: &last, SettlerCount: 2, Verification: site.VerificationOnChain,
+		FirstActivityAt: &first, LastActivityAt: &last, SettlerCount: 2, Verification: site.VerificationOnChain,
 		Chains: []site.FacilitatorChain{
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: baseUSDC, AssetName: "USDC",
 				VolumeUSD24h: d("0.000021"), VolumeUSD7d: d("0.000078"), VolumeUSD30d: d("0.005678"),
 				VolumeUSDAll: d("1000345678"),
 				TxCount24h:   3, TxCount7d: 3, TxCount30d: 5, TxCountAll: 99, LastActivityAt: &last,
-				Verification: site.VerificationOnChain,
+				Verification: site.VerificationOnChain, FirstActivityAt: new(site.NewTime(today)),
 			},
 			{
 				Network: "BNB", NetworkCAIP2: bnb, TokenAddress: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
@@ -97,19 +98,19 @@ func TestFacilitatorWindows(t *testing.T) {
 				VolumeUSD24h: d("0.000000000000000001"), VolumeUSD7d: d("0.000000000000000001"),
 				VolumeUSD30d: d("0.000000000000000001"), VolumeUSDAll: d("0.000000000000000001"),
 				TxCount24h: 1, TxCount7d: 1, TxCount30d: 1, TxCountAll: 1, LastActivityAt: &before,
-				Verification: site.VerificationOnChain,
+				Verification: site.VerificationOnChain, FirstActivityAt: &first,
 			},
 			{
 				Network: "BST", NetworkCAIP2: sepolia, TokenAddress: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
 				TokenAddressNorm: testUSDC, AssetName: "USDC",
 				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before,
-				Verification: site.VerificationOnChain,
+				Verification: site.VerificationOnChain, FirstActivityAt: &first,
 			},
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
 				TokenAddressNorm: baseEURC, AssetName: "EURC",
 				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before,
-				Verification: site.VerificationOnChain,
+				Verification: site.VerificationOnChain, FirstActivityAt: &first,
 			},
 		},
 	}
@@ -164,7 +165,7 @@ func TestVerification(t *testing.T) {
 		if !c.settlers {
 			f.Settlers = nil
 		}
-		got := newFacilitatorItem(&f, now)
+		got, _ := newFacilitatorItem(&f, now)
 		if got.Verification != c.want || got.VolumeUSDAll != c.volume ||
 			(got.LastActivityAt == nil) != (c.volume == "0") || got.Timeseries[89].VolumeUSD != c.volume {
 			t.Errorf("%+v: %s, %s, last %v", c, got.Verification, got.VolumeUSDAll, got.LastActivityAt)
@@ -255,7 +256,7 @@ func TestWindowsAreSums(t *testing.T) {
 			tokens = append(tokens, token)
 		}
 		f := newFacilitatorFacts("merged", tokens...)
-		got := newFacilitatorItem(&f, at)
+		got, _ := newFacilitatorItem(&f, at)
 		lines := map[string]string{
 			"24h": fmt.Sprint(got.VolumeUSD24h, " ", got.TxCount24h),
 			"7d":  fmt.Sprint(got.VolumeUSD7d, " ", got.TxCount7d),

@@ -2,27 +2,27 @@ package judge
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
+	"tollbook/build/judge/facilitator"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
 
-// newFacilitator judges a facilitator, without the services that it settles for. servicesByFacilitator adds those.
+// newFacilitator judges a facilitator, without the services that it settles for. facilitator.Services adds those.
 func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
+	item, byNetwork := newFacilitatorItem(f, now)
 	d := site.FacilitatorDetail{
-		FacilitatorListItem: newFacilitatorItem(f, now), Settlers: []site.FacilitatorSettler{},
-		Buyers: []site.FacilitatorBuyers{}, Services: []site.FacilitatorService{},
+		FacilitatorListItem: item, Settlers: []site.FacilitatorSettler{},
+		Buyers: site.BuyersByChain{ByChain: []site.FacilitatorBuyers{}}, Services: []site.FacilitatorService{},
 	}
-	for _, s := range f.Settlers {
-		d.Settlers = append(d.Settlers, site.FacilitatorSettler{
-			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: address.Spell(s.Network, s.Address),
-			Tokens: append([]string{}, s.Tokens...),
-			Since:  timeOrNull(s.Since), Deprecated: s.Deprecated,
-		})
+	d.Days, d.ChainDays = listDays(byNetwork)
+	for i := range f.Settlers {
+		d.Settlers = append(d.Settlers, newSettler(f, &f.Settlers[i]))
 	}
 	slices.SortFunc(d.Settlers, func(a, b site.FacilitatorSettler) int {
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address))
@@ -30,7 +30,7 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 	for _, c := range d.Chains {
 		for _, token := range f.Tokens {
 			if isMeasured(f) && token.Network == c.NetworkCAIP2 && token.Token == c.TokenAddressNorm {
-				d.Buyers = append(d.Buyers, site.FacilitatorBuyers{
+				d.Buyers.ByChain = append(d.Buyers.ByChain, site.FacilitatorBuyers{
 					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress,
 					AssetName:      c.AssetName,
 					UniqueBuyers7d: token.Buyers7d, UniqueBuyers30d: token.Buyers30d, UniqueBuyersAll: token.BuyersAll,
@@ -38,39 +38,53 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 			}
 		}
 	}
+	facilitator.Add(&d, now)
 	return d
 }
 
-// servicesByFacilitator adds services to the facilitators that settled their payments, by the services' traction.
-type servicesByFacilitator map[string]*site.FacilitatorDetail // by ID
-
-func newServicesByFacilitator(s *site.Snapshot) servicesByFacilitator {
-	at := servicesByFacilitator{}
-	for i := range s.Facilitators {
-		at[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
+// newSettler returns an account of a facilitator.
+func newSettler(f *ledger.FacilitatorFacts, s *ledger.Settler) site.FacilitatorSettler {
+	row := site.FacilitatorSettler{
+		Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: address.Spell(s.Network, s.Address),
+		Tokens: append([]string{}, s.Tokens...),
+		Since:  timeOrNull(s.Since), Deprecated: s.Deprecated, Enabled: !s.Deprecated, Source: site.SettlerListed,
 	}
-	return at
-}
-
-func (at servicesByFacilitator) add(l *site.Listing) {
-	d := &l.Detail
-	for _, v := range d.Assessment.Traction.SettledViaDetail {
-		if f := at[v.ID]; f != nil {
-			f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name,
-				VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
+	if s.Accepted {
+		row.Source = site.SettlerAccepted
+	}
+	if len(s.Tokens) != 1 {
+		return row
+	}
+	if a, ok := x402.LookupAsset(s.Network, s.Tokens[0]); ok {
+		row.TokenName, row.TokenDecimals = &a.Symbol, &a.Decimals
+		return row
+	}
+	for _, t := range f.Tokens {
+		if t.Network == s.Network && t.Token == s.Tokens[0] && t.Configured != nil {
+			row.TokenName, row.TokenDecimals = &t.Configured.Symbol, &t.Configured.Decimals
 		}
 	}
+	return row
 }
 
-func (at servicesByFacilitator) end() {
-	for _, f := range at {
-		f.ServiceCount = len(f.Services)
-		slices.SortFunc(f.Services, func(a, b site.FacilitatorService) int {
-			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d),
-				cmp.Compare(a.Slug, b.Slug))
-		})
-		f.Services = slices.Clip(f.Services[:min(len(f.Services), site.FacilitatorServices)])
+// listDays returns the days of all networks together and of each network. windows are by CAIP-2 id.
+func listDays(byNetwork map[string]windows) (total, chains []site.FacilitatorPoint) {
+	var whole windows
+	for _, network := range slices.Sorted(maps.Keys(byNetwork)) {
+		whole.add(byNetwork[network])
+		for date, day := range byNetwork[network].days {
+			chains = append(chains, site.FacilitatorPoint{Date: date, Network: new(shortNetwork(network)),
+				NetworkCAIP2: new(network), VolumeUSD: day.decimal(), TxCount: day.count})
+		}
 	}
+	for date, day := range whole.days {
+		total = append(total, site.FacilitatorPoint{Date: date, VolumeUSD: day.decimal(), TxCount: day.count})
+	}
+	slices.SortFunc(total, func(a, b site.FacilitatorPoint) int { return cmp.Compare(a.Date, b.Date) })
+	slices.SortFunc(chains, func(a, b site.FacilitatorPoint) int {
+		return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(*a.NetworkCAIP2, *b.NetworkCAIP2))
+	})
+	return total, chains
 }
 
 // shortNetwork returns a network's abbreviation, or its CAIP-2 ID without one.

@@ -5,11 +5,34 @@ func init() {
 	for name, fields := range map[string]string{
 		"FacilitatorDetail": facilitatorFields + "\ntimeseries VolumePoint[]\nchains FacilitatorChain[]" + `
 			settlers FacilitatorSettler[]
-			buyers FacilitatorBuyers[]
+			buyers BuyersByChain
 			service_count integer
 			services FacilitatorService[]
 			facilitator_url string|null
-			supported FacilitatorSupported|null`,
+			supported FacilitatorSupported|null
+			avg_settlement_usd_30d number|null
+			avg_settlement_usd_all number|null
+			trend_7d_vs_prev_7d number|null
+			listed_services ListedServices
+			method string
+			caveat string
+			series FacilitatorPoint[]`,
+		"BuyersByChain": `
+			by_chain FacilitatorBuyers[]
+			total_upper_bound_30d integer|null
+			caveat string`,
+		"ListedServices": `
+			active_count_30d integer|null
+			all_time_count integer|null
+			top FacilitatorTopService[]
+			caveat string`,
+		"FacilitatorTopService": contract["FacilitatorService"] + "\nstatus Status",
+		"FacilitatorPoint": `
+			date string
+			network string|null
+			network_caip2 string|null
+			volume_usd number
+			tx_count integer`,
 		"FacilitatorSupported": `
 			state string
 			status_code integer|null
@@ -89,7 +112,12 @@ func init() {
 			address string
 			tokens string[]
 			since date-time|null
-			deprecated boolean`,
+			deprecated boolean
+			enabled boolean
+			last_seen_at date-time|null
+			source string
+			token_name string|null
+			token_decimals integer|null`,
 		"FacilitatorBuyers": `
 			network string
 			network_caip2 string

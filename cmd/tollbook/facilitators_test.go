@@ -41,7 +41,8 @@ const facilitatorFields = `
 	tx_count_all integer
 	last_activity_at date-time|null
 	settler_count integer
-	verification string`
+	verification string
+	first_activity_at date-time|null`
 
 func init() { // adds them to the other resources of the contract
 	for name, fields := range map[string]string{
@@ -66,7 +67,8 @@ func init() { // adds them to the other resources of the contract
 			tx_count_30d integer
 			tx_count_all integer
 			last_activity_at date-time|null
-			verification string`,
+			verification string
+			first_activity_at date-time|null`,
 	} {
 		contract[name] = fields
 	}
@@ -202,7 +204,7 @@ func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 			t.Errorf("%s: %d\n%s", query, code, strings.Join(faults[:min(len(faults), 10)], "\n"))
 		}
 	}
-	for _, id := range []string{"b402", "payAI", "acme"} {
+	for _, id := range []string{"b402", "payAI", "acme", "b402?period=all&series_by=chain", "payAI?period=all"} {
 		code, body := ask("/" + id)
 		if faults := checkBody(body, "FacilitatorDetail", ""); code != 200 || len(faults) > 0 {
 			t.Errorf("/%s: %d\n%s", id, code, strings.Join(faults[:min(len(faults), 10)], "\n"))
@@ -216,6 +218,7 @@ func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 	for query, field := range map[string]string{
 		"?timeframe=90d": "timeframe", "?include=all": "include", "?days=0": "days", "?days=91": "days",
 		"?per_page=0": "per_page", "?page=-1": "page",
+		"/b402?period=7d": "period", "/b402?series_by=token": "series_by",
 	} {
 		if code, body := ask(query); code != 400 || !strings.Contains(body, `"field":"`+field+`"`) {
 			t.Errorf("%s: %d %s", query, code, body)

@@ -565,6 +565,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"site", "site/postgres/ledger", "site/postgres/polls", "site/x402", "site/x402/address",
 			"site/x402/supported"},
 	},
+	"build/judge/facilitator": {ours: []string{"site", "site/x402"}},
 	"build/judge/aggregate": {
 		ours: []string{"build/judge/price", "site", "site/x402"},
 	},
@@ -572,6 +573,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"build/judge/advice",
 			"build/judge/aggregate",
+			"build/judge/facilitator",
 			"build/judge/observatory",
 			"site/postgres/sources",
 			"build/judge/charge",

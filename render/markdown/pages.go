@@ -71,8 +71,14 @@ func WriteFacilitator(b *bytes.Buffer, f *site.FacilitatorDetail, measured bool,
 			"- Volume: unknown, not zero. The networks of its accounts are not read, or its accounts have not been " +
 				"confirmed\n")
 	}
-	fmt.Fprintf(b, "- Last settlement: %s\n- JSON: %s\n", OrUnknown(ISO(f.LastActivityAt)),
-		links.JSON)
+	if f.AvgSettlementUSD30d != nil {
+		fmt.Fprintf(b, "- Average settlement: %s over 30 days\n", display.Dollars(*f.AvgSettlementUSD30d))
+	}
+	if f.Trend7dVsPrev7d != nil {
+		fmt.Fprintf(b, "- Volume of 7 days to that of the 7 before: %v\n", *f.Trend7dVsPrev7d)
+	}
+	fmt.Fprintf(b, "- First settlement: %s\n- Last settlement: %s\n- JSON: %s\n", OrUnknown(ISO(f.FirstActivityAt)),
+		OrUnknown(ISO(f.LastActivityAt)), links.JSON)
 	if len(f.Chains) > 0 {
 		b.WriteString("\n## Networks\n\n| Network | Asset | Volume, 30 days | Settlements, 30 days " +
 			"|\n|---|---|---|---|\n")

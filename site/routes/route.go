@@ -180,8 +180,14 @@ var All = []Route{
 		About: "Which facilitator settles what where: the schemes, networks and tokens that facilitators announce, " +
 			"their uptime and latency, and the tokens that they settled on chain."},
 	{Name: "facilitator", Pattern: "/v1/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".json",
-		About: "One facilitator: its networks, accounts and last 90 days, its payers, and the listed services " +
-			"whose payments it settles."},
+		About: "One facilitator: its networks, accounts and days, its payers, and the listed services whose payments " +
+			"it settles.",
+		Params: []Param{
+			{Name: "period", Kind: KindChoice, Values: site.SeriesPeriods, Default: site.Timeframe30d,
+				About: "UTC days of the series, up to today; all begins with the first settlement"},
+			{Name: "series_by", Kind: KindChoice, Values: site.SeriesBy, Default: site.SeriesTotal,
+				About: "Whether the series is of all networks together or of each"},
+		}},
 	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
 		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
 			"listed, and the volume that may not be real trade."},

@@ -18,7 +18,41 @@ var facilitatorFields = map[string]Field{
 	"tx_count_7d":      {About: "Number of settlements in 7 days"},
 	"tx_count_all":     {About: "Number of settlements since measurement began"},
 	"last_activity_at": {About: "Time of the newest settlement; null if none was observed"},
-	"settler_count":    {About: "Number of accounts that settle for the facilitator"},
+	"first_activity_at": {
+		About: "Start of the UTC day of the first settlement; null if none was observed",
+	},
+	"avg_settlement_usd_30d": {
+		About: "Average settlement over 30 days, in US dollars to six decimals, in tokens with a dollar value on " +
+			"main networks; null without one",
+	},
+	"avg_settlement_usd_all": {About: "The same since measurement began"},
+	"trend_7d_vs_prev_7d": {
+		About: "Volume of the last 7 UTC days, including today, divided by the volume of the 7 days before; 1 is " +
+			"steady; null without volume then, and until 14 days after the first settlement",
+	},
+	"listed_services":                {About: "How many listed services it settled payments for, and the largest"},
+	"active_count_30d":               {About: "Number of them in 30 days; the same as service_count if it is known"},
+	"all_time_count":                 {About: "Number of them ever; a lower bound"},
+	"top":                            {About: "The first ten of services, each with its status"},
+	"FacilitatorDetail.method":       {About: "How its settlements are found"},
+	"FacilitatorDetail.caveat":       {About: "What the figures leave out, and why some are null"},
+	"BuyersByChain.caveat":           {About: "How payers are counted"},
+	"ListedServices.caveat":          {About: "How services are counted"},
+	"FacilitatorDetail.series":       {About: "Days with a settlement on main networks, oldest first"},
+	"FacilitatorPoint.network":       {About: "Abbreviation of the network; null for all networks together"},
+	"FacilitatorPoint.network_caip2": {About: "CAIP-2 id of the network; null for all networks together"},
+	"enabled":                        {About: "Whether the facilitator still uses the account"},
+	"FacilitatorSettler.last_seen_at": {
+		About: "Always null: sums are stored by facilitator and token, not by account",
+	},
+	"FacilitatorSettler.source": {
+		About: "Where the account is known from: list for a list of facilitators, operator if only the operator of " +
+			"this directory accepted it",
+		Values: []string{site.SettlerListed, site.SettlerAccepted},
+	},
+	"token_name":     {About: "Name of the account's only token; null with several, or if it is not known"},
+	"token_decimals": {About: "Its token has 10^token_decimals atomic units; null like token_name"},
+	"settler_count":  {About: "Number of accounts that settle for the facilitator"},
 	"verification": {
 		About:  "How its settlements are known: on-chain if they are measured, listed if they are not",
 		Values: []string{site.VerificationOnChain, site.VerificationListed},

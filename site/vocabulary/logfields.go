@@ -176,9 +176,11 @@ var logFields = map[string]Field{
 	},
 	"FacilitatorDetail.chains": {About: "Volume and settlements by network and token, largest volume first"},
 	"settlers":                 {About: "Accounts that send the facilitator's settlements, by network, then address"},
-	"buyers": {
-		About: "Payers by network and token, in the order of chains; an account that pays on several networks " +
-			"counts on each",
+	"buyers":                   {About: "Payers through the facilitator"},
+	"by_chain":                 {About: "Payers by network and token, in the order of chains"},
+	"total_upper_bound_30d": {
+		About: "Sum of unique_buyers_30d over main networks: an account that pays on several networks, or in several " +
+			"tokens, counts for each; null if no settlement is measured",
 	},
 	"FacilitatorDetail.service_count": {
 		About: "Number of listed services whose payments it settled in 30 days",
