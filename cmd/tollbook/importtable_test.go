@@ -431,8 +431,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl/sample/authority": {},
 	"crawl/sample": {
-		ours: []string{"crawl/sample/authority", "site", "site/change", "site/rail", "site/x402", "site/x402/address",
-			"site/x402/supported", "site/postgres", "site/postgres/checks", "site/postgres/ledger",
+		ours: []string{"crawl/offer", "crawl/sample/authority", "site", "site/change",
+			"site/rail", "site/rail/railtest", "site/x402", "site/x402/address", "site/x402/supported",
+			"site/postgres", "site/postgres/checks", "site/postgres/ledger",
 			"site/postgres/load", "site/postgres/polls"},
 		modules: []string{
 			"github.com/google/uuid",

@@ -53,21 +53,28 @@ func (a Set) Compare(kind string, after Set) (*postgres.Change, error) {
 func (a Set) snapshot() ([]site.SnapshotEntry, []change.Recipient) {
 	entries, paid := newSnapshot(a.Prices, a.Labels), recipients(a.Prices, a.Labels)
 	for _, set := range a.Others {
-		l := a.Labels[set.EndpointID]
-		for _, o := range set.Offers {
-			e := site.SnapshotEntry{Asset: o.Asset, Price: o.Amount, Scheme: o.Scheme, Network: o.Network,
-				Endpoint: l.Endpoint, MimeType: l.MimeType, Resource: l.Resource,
-				AssetName: rail.Terms(o).Value().AssetName, MaxTimeoutSeconds: o.MaxTimeoutSeconds}
-			payTo := o.PayTo
-			if o.NetworkCAIP2 != "" {
-				e.Asset, payTo = address.Spell(o.NetworkCAIP2, o.Asset), address.Spell(o.NetworkCAIP2, o.PayTo)
-			}
-			e.PayTo = site.Abbreviate(payTo)
-			entries = append(entries, e)
-			if payTo != "" {
-				paid = append(paid, change.Recipient{Endpoint: l.Endpoint, Network: o.Network, Protocol: o.Protocol,
-					PayTo: payTo})
-			}
+		others, paidOver := Entries(set.Offers, a.Labels[set.EndpointID])
+		entries, paid = append(entries, others...), append(paid, paidOver...)
+	}
+	return entries, paid
+}
+
+// Entries converts offers of an endpoint over other protocols than x402 to the entries of a published price snapshot,
+// and returns their recipients.
+func Entries(offers []postgres.Offer, l Label) (entries []site.SnapshotEntry, paid []change.Recipient) {
+	for _, o := range offers {
+		e := site.SnapshotEntry{Asset: o.Asset, Price: o.Amount, Scheme: o.Scheme, Network: o.Network,
+			Endpoint: l.Endpoint, MimeType: l.MimeType, Resource: l.Resource,
+			AssetName: rail.Terms(o).Value().AssetName, MaxTimeoutSeconds: o.MaxTimeoutSeconds}
+		payTo := o.PayTo
+		if o.NetworkCAIP2 != "" {
+			e.Asset, payTo = address.Spell(o.NetworkCAIP2, o.Asset), address.Spell(o.NetworkCAIP2, o.PayTo)
+		}
+		e.PayTo = site.Abbreviate(payTo)
+		entries = append(entries, e)
+		if payTo != "" {
+			paid = append(paid, change.Recipient{Endpoint: l.Endpoint, Network: o.Network, Protocol: o.Protocol,
+				PayTo: payTo})
 		}
 	}
 	return entries, paid

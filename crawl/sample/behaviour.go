@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"tollbook/site/rail/railtest"
 	"tollbook/site/x402"
 )
 
@@ -72,6 +74,7 @@ func init() {
 		"truncated":      {paid: truncated},
 		"html":           {paid: paywall},
 		"mpp":            {paid: mppOnly},
+		"l402":           {paid: l402},
 		"disabled":       {always: disabled},
 
 		// Other answers.
@@ -200,6 +203,16 @@ func mppOnly(c scene) reply {
 	},
 		body: []byte(
 			`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
+}
+
+// l402 asks to be paid by a Lightning invoice of ten minutes: a satoshi for each tenth of a cent of the price.
+func l402(c scene) reply {
+	invoice := railtest.Invoice{Prefix: "bc" + rail{asset: x402.Asset{Decimals: 4}}.atomic(c.e.price) + "n",
+		Created: c.now, Expiry: 10 * time.Minute}.Text()
+	token := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s %x", c.s.Slug, c.s.seed^uint64(c.now.UnixNano())))
+	a := text(http.StatusPaymentRequired, "Payment Required\n")
+	a.header.Set("WWW-Authenticate", `L402 macaroon="`+token+`", invoice="`+invoice+`"`)
+	return a
 }
 
 // disabled is a hosting platform's answer for a deployment that was switched off.

@@ -243,7 +243,8 @@ func TestHistoriesOfServices(t *testing.T) {
 		{"candlewick-images", site.StatusDegraded, [2]int{0, 0}, ""},
 		{"larkspur-recipes", site.StatusDegraded, [2]int{0, 0}, "without asking for payment"},
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
-		{"scholium-feeds", site.StatusOnline, [2]int{0, 0}, ""}, // it asks for payment over MPP
+		{"scholium-feeds", site.StatusOnline, [2]int{0, 0}, ""},     // it asks for payment over MPP
+		{"quarrel-dictionary", site.StatusOnline, [2]int{0, 0}, ""}, // over L402
 		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option can be paid; row 1: the price"},
 		// status of the last conclusive check
 		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"},

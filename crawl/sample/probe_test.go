@@ -81,7 +81,8 @@ func TestHistoryAgreesWithProber(t *testing.T) {
 	defer p.Close()
 	histories := sample.Histories(now)
 	for i, l := range sample.Listings(now, time.Minute) {
-		if l.Slug == "riverbend-hydrology" { // up and down
+		// One is up and down. The invoices of the other expired by the prober's clock.
+		if l.Slug == "riverbend-hydrology" || l.Slug == "quarrel-dictionary" {
 			continue
 		}
 		got := probeAll(t, p, l)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	others "tollbook/crawl/offer"
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
@@ -111,7 +112,7 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 	if fingerprint == a.fingerprint {
 		return
 	}
-	a.ask(e, fingerprint, since)
+	a.ask(e, fingerprint, since, f.offers)
 	if fresh && t.original[e.key()] { // the first terms are no change
 		for _, r := range t.reports {
 			r.reported = r.reported.with(a.ways)
@@ -139,8 +140,9 @@ func (a *endpointTerms) offer(offers []postgres.Offer, since time.Time) {
 	}
 }
 
-// ask replaces the prices by those of the envelope.
-func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time) {
+// ask replaces the prices by those of the envelope, and the ways to pay by both these and the offers over other
+// protocols.
+func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, offers []postgres.Offer) {
 	for _, p := range a.current {
 		p.Until = &since
 		a.closed = append(a.closed, p)
@@ -164,6 +166,8 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time) {
 		a.ways.recipients = append(a.ways.recipients,
 			change.Recipient{Endpoint: e.key(), Network: r.NetworkCAIP2, PayTo: payTo})
 	}
+	entries, recipients := others.Entries(offers, others.Label{Endpoint: e.key()})
+	a.ways = a.ways.with(ways{entries, recipients})
 }
 
 func textOrNull(s string) *string {

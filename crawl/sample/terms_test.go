@@ -2,6 +2,7 @@ package sample
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,9 @@ func TestEndpointsMatchTheWorld(t *testing.T) {
 				t.Errorf("%s: %s is paid at the start, in history last at %v", h.Slug, e.key(), got.LastPaidAt)
 				continue
 			}
+			if ok.envelope == noTerms && got.Fingerprint == nil {
+				continue // it never asked to be paid over x402
+			}
 			if *got.Fingerprint != ok.envelope.Fingerprint() {
 				t.Errorf("%s: %s has another fingerprint at the start", h.Slug, e.key())
 			}
@@ -163,7 +167,7 @@ func decode(t *testing.T, c postgres.Change) record {
 	return r
 }
 
-// priceAt returns an endpoint's amounts and recipients on a network at a time, from the rows of prices.
+// priceAt returns an endpoint's amounts and recipients on a network at a time, from the rows of prices and offers.
 func priceAt(h load.History, endpoint, network string, at time.Time) (amounts, payTos []string) {
 	s := bySlug(h.Slug)
 	for _, e := range s.endpoints {
@@ -174,6 +178,17 @@ func priceAt(h load.History, endpoint, network string, at time.Time) (amounts, p
 			if p.EndpointID == postgres.EndpointID(h.Slug, e.declared, e.path) && *p.NetworkCAIP2 == network &&
 				!p.Since.After(at) && (p.Until == nil || p.Until.After(at)) {
 				amounts, payTos = append(amounts, p.Amount), append(payTos, p.PayTo)
+			}
+		}
+		for _, set := range h.Offers {
+			if set.EndpointID != postgres.EndpointID(h.Slug, e.declared, e.path) || set.Since.After(at) ||
+				set.Until != nil && !set.Until.After(at) {
+				continue
+			}
+			for _, o := range set.Offers {
+				if o.Network == network {
+					amounts, payTos = append(amounts, o.Amount), append(payTos, address.Spell(o.NetworkCAIP2, o.PayTo))
+				}
 			}
 		}
 	}
@@ -285,5 +300,23 @@ func TestAddedEndpointIsYoung(t *testing.T) {
 		if isNew := e.Path == "/v1/search/deep"; e.FirstSeenAt.Equal(created) == isNew {
 			t.Errorf("%s was first seen at %v, the service at %v", e.Path, e.FirstSeenAt, created)
 		}
+	}
+}
+
+// TestChangeToOtherProtocol checks that the record of a service that left x402 for MPP names both ways to pay.
+func TestChangeToOtherProtocol(t *testing.T) {
+	t.Parallel()
+	h := historyOf(t, "scholium-feeds")
+	if len(h.Changes) == 0 {
+		t.Fatal("no change record")
+	}
+	var before, after []site.SnapshotEntry
+	if err := errors.Join(json.Unmarshal(h.Changes[0].OldSnapshot, &before),
+		json.Unmarshal(h.Changes[0].NewSnapshot, &after)); err != nil {
+		t.Fatal(err)
+	}
+	if h.Changes[0].Type != site.SchemaChanged || len(before) != 1 || before[0].X402Version != 2 || len(after) != 1 ||
+		after[0].X402Version != 0 || after[0].Scheme != "tempo/charge" || after[0].Price == "" {
+		t.Errorf("%s from %+v to %+v", h.Changes[0].Type, before, after)
 	}
 }

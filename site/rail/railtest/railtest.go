@@ -1,7 +1,7 @@
-// Package railtest writes Lightning invoices for tests, signed by a node that exists nowhere, and serves a service that
-// asks to be paid over L402 with them.
+// Package railtest writes Lightning invoices for tests and for the sample services, signed by a node that exists
+// nowhere. It serves a service that asks to be paid over L402 with them.
 //
-// It is for tests alone. It must never know how an invoice is read.
+// It must never know how an invoice is read.
 package railtest
 
 import (
