@@ -174,7 +174,7 @@ func newCatalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Cat
 	input := site.CatalogueInput{Type: site.CatalogueTypes[catalogueType(e)], Method: e.Method}
 	path, tool, isTool := strings.Cut(e.Path, "#")
 	if isTool {
-		input.Method, input.ToolName = "", tool
+		input.Method, input.ToolName, input.InputSchema = "", tool, json.RawMessage(t.InputSchema)
 	}
 	item := site.CatalogueItem{
 		Resource: l.Detail.BaseURL + path, Type: input.Type, X402Version: 2, Accepts: []site.CatalogueAccept{},

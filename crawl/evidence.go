@@ -54,7 +54,8 @@ func newAnswer(a answer) *postgres.Response {
 func isConclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
 
 func newExchange(r probe.Result) postgres.Exchange {
-	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300), MovedHost: source.CanonicalHost(r.MovedHost)}
+	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300), MovedHost: source.CanonicalHost(r.MovedHost),
+		InputSchema: r.InputSchema}
 	if r.Requests == 0 {
 		return x
 	}

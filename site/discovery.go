@@ -71,6 +71,8 @@ type CatalogueInput struct {
 	Type     string `json:"type"`               // of CatalogueTypes
 	Method   string `json:"method,omitempty"`   // of type http
 	ToolName string `json:"toolName,omitempty"` // of type mcp
+
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // of type mcp, as the server lists the tool
 }
 
 // AddressLookup is the data of /v1/lookup/url/<hash>.json: what the directory knows about the endpoints at a URL. The
@@ -147,6 +149,8 @@ type Terms struct {
 	Reason   string         // why it could not; "" if Signable
 	Payable  bool           // pages may show how to pay it: no known fact says that the money would be lost
 	Prices   []PricingTerms // one for each entry of the endpoint's Pricing
+
+	InputSchema string // JSON schema of an MCP tool's input; "" for none
 }
 
 // PricingTerms is what the directory knows about a price in addition to the fields of PricingEntry.

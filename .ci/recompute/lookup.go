@@ -342,6 +342,9 @@ func figureCatalogue(r *snapshot.Report, file snapshot.Node, rows []any, offset 
 			r.Figure(listRule, item.Get(name), row[name])
 		}
 		input := item.At("extensions", "bazaar", "info", "input")
+		if schema := input.Get("inputSchema"); schema.HasValue() { // said by the server
+			row["input"].(map[string]any)["inputSchema"] = schema.Value
+		}
 		r.Figure(listRule, input, row["input"])
 		accepts := row["accepts"].([]any)
 		for k, accept := range item.Get("accepts").Items() {

@@ -58,6 +58,9 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []stri
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}
 		t.Signable = t.Reason == ""
+		if e.Envelope != nil {
+			t.InputSchema = e.Envelope.Exchange.InputSchema
+		}
 		unpayable, _ := judgeRows(&captures[len(terms)])
 		t.Payable = isAdvised && len(unpayable) == 0 && e.Verdict != nil && *e.Verdict == "paid"
 		for _, p := range price.Current(e.Prices) {

@@ -53,6 +53,10 @@ func TestSDKToolsFromImportToCatalogue(t *testing.T) {
 				item.Type != strings.TrimPrefix(query, "type=") {
 				t.Errorf("%s: type %s with input %+v", query, item.Type, input)
 			}
+			if input := item.Extensions.Bazaar.Info.Input; input.ToolName != "" &&
+				!strings.Contains(string(input.InputSchema), `"properties":{"city":{"type":"string"}}`) {
+				t.Errorf("%s: the schema of the input is %s, want the server's", input.ToolName, input.InputSchema)
+			}
 			rows = append(rows, row{item.Resource, item.Extensions.Bazaar.Info.Input.ToolName, item.Accepts[0].Amount})
 		}
 		return rows

@@ -181,7 +181,7 @@ func (p *Prober) probeTool(ctx context.Context, t Target, u *url.URL, name strin
 	x.captured = x402.Capture(x.answer)
 	x.verdict, x.class, x.reason = judgeTool(x)
 	r := tries{x}.result()
-	r.FinalURL = x.answer.URL
+	r.FinalURL, r.InputSchema = x.answer.URL, x402.ToolSchema(s.tools[at].Schema)
 	return r
 }
 

@@ -89,6 +89,7 @@ type Result struct {
 	RetryAfter   *time.Duration // as the answer asks, at most a day; nil if it does not say
 	FinalURL     string         // URL that answered, or was to answer
 	Redirects    []string       // URLs of the redirects that led to FinalURL, in order, without the first URL
+	InputSchema  string         // JSON schema of an MCP tool's input; "" if it has none that can be stored
 	MovedHost    string         // host in FinalURL if the URL moved there for good, within its domain; "" if not
 	TLSVerified  bool           // whether the answer came over TLS with a valid certificate
 	Attempts     int            // calls: other methods, samples

@@ -48,8 +48,10 @@ var logFields = map[string]Field{
 	"CatalogueInput.type":       {About: "Kind of request", Values: site.CatalogueTypes},
 	"CatalogueInput.method":     {About: "HTTP method, such as GET; only of type http"},
 	"CatalogueInput.toolName":   {About: "Name of the tool to call; only of type mcp"},
-	"url":                       {About: "URL in normal form"},
-	"AddressLookup.service":     {About: "The service that has the endpoint"},
+	"inputSchema": {About: "JSON schema of the tool's arguments, as the server lists it, with keys sorted; only of " +
+		"type mcp, and absent if the server gives none of at most 4 KiB"},
+	"url":                   {About: "URL in normal form"},
+	"AddressLookup.service": {About: "The service that has the endpoint"},
 	"AddressLookup.assessment": {
 		About: "The compact assessment of the service; only with include=assessment",
 	},

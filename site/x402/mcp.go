@@ -21,6 +21,22 @@ func ToolOf(address string) string {
 	return ""
 }
 
+// maxToolSchema is the most bytes of a tool's schema. A list of that length has less than maxMembers elements.
+const maxToolSchema = 4 << 10
+
+// ToolSchema returns the JSON schema of an MCP tool's input in the form of canonical. It returns "" for text that is no
+// JSON object, is nested too deeply, or is longer than maxToolSchema.
+func ToolSchema(raw json.RawMessage) string {
+	if len(raw) > 4*maxToolSchema || kind(raw) != '{' || depth(raw) > maxDepth || !json.Valid(raw) {
+		return ""
+	}
+	var b bytes.Buffer
+	if canonical(&b, raw); b.Len() > maxToolSchema {
+		return ""
+	}
+	return b.String()
+}
+
 // toolEnvelopes reads the envelopes in an answer to the call of an MCP tool, and reports whether it is one. In x402
 // over MCP they are in the structuredContent of a result that is an error, and as text in its content. Other servers
 // send them in _meta, or as the data of an error with code 402.

@@ -35,7 +35,8 @@ type Exchange struct {
 	RequestHeader  http.Header `json:"request_header,omitempty"`
 	RequestBody    []byte      `json:"request_body,omitempty"`
 	Redirects      []string    `json:"redirects,omitempty"`
-	MovedHost      string      `json:"moved_host,omitempty"` // host that the URL moved to for good; see package moves
+	MovedHost      string      `json:"moved_host,omitempty"`   // host that the URL moved to for good; see package moves
+	InputSchema    string      `json:"input_schema,omitempty"` // JSON schema of an MCP tool's input, as text
 	ResponseTimeMS *int        `json:"response_time_ms,omitempty"`
 	Phases         *Phases     `json:"phases,omitempty"` // nil when nothing was sent
 }
