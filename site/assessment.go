@@ -48,7 +48,10 @@ type Compliance struct {
 }
 
 // Grades lists the grades, the best first. The last one belongs to services without terms to grade.
-var Grades = []string{"A", "B", "C", "D", "F", "unknown"}
+var Grades = []string{"A", "B", "C", "D", "F", GradeUnknown}
+
+// GradeUnknown is the grade of a service without a conclusive response.
+const GradeUnknown = "unknown"
 
 // ComplianceCheck is the result of one check.
 type ComplianceCheck struct {

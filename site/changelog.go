@@ -6,7 +6,7 @@ import (
 )
 
 // ChangeTypes are the types of change records. Records of one service and one moment have this order.
-var ChangeTypes = append(OfferChangeTypes, SourceListed, SourceDropped)
+var ChangeTypes = append(OfferChangeTypes, SourceListed, SourceDropped, GradeChanged)
 
 // OfferChangeTypes are the types of changes of what a service asks for.
 var OfferChangeTypes = []string{SchemaChanged, PriceChanged, PayToChanged}
@@ -50,6 +50,22 @@ type TypeCounts struct {
 	// beyond the contract
 	Listed  int64 `json:"listed"`
 	Dropped int64 `json:"dropped"`
+	Grade   int64 `json:"grade_changed"`
+}
+
+// GradeSummary is the summary of a grade_changed record.
+type GradeSummary struct {
+	OldGrade     string        `json:"oldGrade"`
+	NewGrade     string        `json:"newGrade"`
+	Reason       string        `json:"reason"`       // the new grade and why, as in "F: accepts is missing"
+	ChecksPassed []FailedCheck `json:"checksPassed"` // compliance checks that failed before, with that reason
+	ChecksFailed []FailedCheck `json:"checksFailed"` // that passed before
+}
+
+// FailedCheck is a compliance check that fails or failed.
+type FailedCheck struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"` // "" if it is unknown
 }
 
 // Since returns the log without the rows of the UTC days before day ("2026-11-20"). Days must reach back to it.

@@ -309,6 +309,7 @@ const (
 	PayToChanged  = "payto_changed"
 	SourceListed  = "listed"  // a public source lists a resource of the service
 	SourceDropped = "dropped" // a public source no longer lists it
+	GradeChanged  = "grade_changed"
 )
 
 // ChangeRecord is a change of a service's payment schema, prices or recipients.

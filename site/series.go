@@ -28,6 +28,25 @@ type ScorePoint struct {
 	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
 	// share of the 30 days up to this day on which no price changed; null before the first price
 	PriceStability *float64 `json:"price_stability"`
+
+	Uptime24h *float64 `json:"uptime_24h"` // of the UTC day
+	Uptime30d *float64 `json:"uptime_30d"` // of the 30 UTC days that end with the day
+	Recorded
+	RecordedAt Time `json:"recorded_at"` // end of the day; today, the last visit
+}
+
+// Recorded is what was published of a service last on a UTC day. All of it is null for a day on which nothing was
+// recorded.
+type Recorded struct {
+	ComplianceGrade  *string   `json:"compliance_grade"`
+	CompliancePassed *int      `json:"compliance_passed"`
+	ComplianceTotal  *int      `json:"compliance_total"`
+	FailedChecks     *[]string `json:"compliance_failed_checks"` // ids
+	RiskLevel        *string   `json:"risk_level"`
+	RiskFlags        *[]string `json:"risk_flags"` // codes, the most serious first
+	MinPriceUSD      *Decimal  `json:"min_price_usd"`
+	ResponseP95MS    *int      `json:"response_p95_ms"` // of 7 days
+	Methodology      *int      `json:"methodology"`     // version of the rules that judged
 }
 
 // BuyersPoint is a UTC day on which a service was paid.

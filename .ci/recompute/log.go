@@ -225,7 +225,8 @@ func figureChangesPage(d *directory, r *snapshot.Report, rows []snapshot.Node) {
 	meta := page.Get("meta")
 	figurePage(r, meta, len(rows), 1, 25)
 	r.Figure(changeRule, meta.Get("window_total"), len(rows))
-	for _, kind := range []string{"schema_changed", "price_changed", "payto_changed", "listed", "dropped"} {
+	for _, kind := range []string{"schema_changed", "price_changed", "payto_changed", "listed", "dropped",
+		"grade_changed"} {
 		r.Figure(changeRule, meta.At("type_counts", kind), len(keep(rows, "type", kind)))
 	}
 	var newest []any

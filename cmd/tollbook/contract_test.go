@@ -472,7 +472,8 @@ var contract = map[string]string{
 		price_changed integer
 		payto_changed integer
 		listed integer
-		dropped integer`,
+		dropped integer
+		grade_changed integer`,
 	"NetworkStats": `
 		abbreviation string
 		service_count integer
@@ -484,7 +485,7 @@ var contract = map[string]string{
 // words lists the values of enumerated types.
 var words = map[string][]string{
 	"Status":     {"online", "degraded", "offline", "unknown"},
-	"ChangeType": {"schema_changed", "price_changed", "payto_changed", "listed", "dropped"},
+	"ChangeType": {"schema_changed", "price_changed", "payto_changed", "listed", "dropped", "grade_changed"},
 	"UncountedReason": {"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
 		"interrupted", "robots", "refused", "no_endpoints", "erased"},
 }

@@ -262,6 +262,10 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
+	"site/postgres/assessments": {
+		ours:    []string{"site", "site/change", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"site/postgres/polls": {
 		ours:    []string{"site", "site/x402/supported"},
 		modules: []string{"github.com/jackc/pgx/v5"},
@@ -284,6 +288,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"site/postgres": {
 		ours: []string{
+			"site/postgres/assessments",
 			"site/postgres/sources",
 			"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
 			"site/postgres/ledger", "site/postgres/migration", "site/postgres/moves", "site/postgres/polls",
@@ -573,6 +578,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"build/judge": {
 		ours: []string{
 			"build/judge/advice",
+			"site/postgres/assessments",
 			"build/judge/aggregate",
 			"build/judge/facilitator",
 			"build/judge/observatory",
@@ -599,6 +605,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"build": {
 		ours: []string{
+			"site/postgres/assessments",
 			"build/judge",
 			"build/tables",
 			"output",
@@ -625,9 +632,9 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/chart",
 			"render/colour",
 			"render/command",
+			"render/difference",
 			"render/facilitator",
 			"render/feed",
-			"render/grade",
 			"render/guide",
 			"render/linkeddata",
 			"render/markdown",
@@ -650,8 +657,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/facilitator": {ours: []string{"site", "site/display"}},
 	"render/colour":      {},
 	"render/command":     {ours: []string{"site", "site/display"}},
+	"render/difference":  {ours: []string{"site", "site/display"}},
 	"render/feed":        {ours: []string{"site", "site/encode"}},
-	"render/grade":       {ours: []string{"render/chart", "site", "site/display"}},
 	"render/guide":       {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart":       {ours: []string{"site", "site/display"}},
 	"render/openapi": {ours: []string{

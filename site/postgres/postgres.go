@@ -1,8 +1,9 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms checks, consent, ledger, polls and sources do not own. It must never judge: status,
-// grades and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names one.
+// It owns the tables that its rooms assessments, checks, consent, ledger, polls and sources do not own. It must never
+// judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names
+// one.
 package postgres
 
 import (
@@ -14,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
@@ -31,8 +33,9 @@ type DB struct {
 	*consent.Permissions
 	*ledger.DB
 	*polls.Tables
-	Sources *sources.Store
-	pool    *pgxpool.Pool
+	Sources     *sources.Store
+	Assessments *assessments.Store
+	pool        *pgxpool.Pool
 }
 
 // Options are the settings of Open.
@@ -55,7 +58,8 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool), pool}, nil
+	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool),
+		assessments.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
@@ -44,6 +45,8 @@ type ServiceFacts struct {
 	Site      *SiteFacts      // nil until the site was read
 	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
 	Synthesis *SynthesisFacts // nil without an answer; its input may be out of date
+
+	Assessments []assessments.Assessment // of the UTC days before now, oldest first
 
 	Statements  []statement.Statement // of recipients that the build has chosen
 	OwnerProved bool                  // VerifiedAt is the time of an owner's proof
@@ -159,10 +162,10 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 }
 
 func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
-	index, by := checks.NewIndex(), make(map[int64]*ServiceFacts, len(services))
+	index, by, ids := checks.NewIndex(), make(map[int64]*ServiceFacts, len(services)), make([]int64, len(services))
 	for i := range services {
 		s := &services[i]
-		by[s.ID] = s
+		by[s.ID], ids[i] = s, s.ID
 		prices := make([]checks.EndpointPrices, len(s.Endpoints))
 		for k, e := range s.Endpoints {
 			prices[k] = checks.EndpointPrices{ID: e.ID, Prices: e.Prices}
@@ -175,10 +178,27 @@ func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Dura
 	if err := r.ReadServices(ctx, now, delay, index); err != nil {
 		return err
 	}
+	recorded, err := assessments.Read(ctx, r.tx, ids, now.UTC().Truncate(24*time.Hour))
+	if err != nil {
+		return err
+	}
+	for id, list := range recorded {
+		by[id].Assessments = list
+	}
 	if err := r.readSites(ctx, by); err != nil {
 		return err
 	}
 	return r.readSyntheses(ctx, by)
+}
+
+// AssessedDays reads the UTC days before a day on which a build published anything, oldest first.
+func (r *Reader) AssessedDays(ctx context.Context, before time.Time) ([]time.Time, error) {
+	return assessments.ReadDays(ctx, r.tx, before)
+}
+
+// AssessmentsOf reads what builds published last on a UTC day, by id of the service.
+func (r *Reader) AssessmentsOf(ctx context.Context, day time.Time) ([]assessments.Assessment, error) {
+	return assessments.ReadDay(ctx, r.tx, day)
 }
 
 // readProofs reads which services an owner verified. Any other service was verified by the operator.

@@ -23,7 +23,8 @@ func ChangeWindow(x site.LogIndex, q Query, now time.Time) (site.LogIndex, site.
 	return log, site.ChangesMeta{
 		PaginationMeta: site.NewPaginationMeta(int(log.Total()), q.Int("page"), q.Int("per_page")),
 		TypeCounts: site.TypeCounts{Schema: of(site.SchemaChanged), Price: of(site.PriceChanged),
-			PayTo: of(site.PayToChanged), Listed: of(site.SourceListed), Dropped: of(site.SourceDropped)},
+			PayTo: of(site.PayToChanged), Listed: of(site.SourceListed), Dropped: of(site.SourceDropped),
+			Grade: of(site.GradeChanged)},
 		WindowTotal: x.Since(from).Total(),
 	}
 }

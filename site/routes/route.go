@@ -140,7 +140,7 @@ var All = []Route{
 	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.",
 		Params: []Param{paramLimit("50"), paramOffset}},
 	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json",
-		About: "Changes of payment schemas, prices and recipients, newest first. The counts in meta cover the " +
+		About: "Changes of payment schemas, prices, recipients and grades, newest first. The counts in meta cover the " +
 			"days and the service, regardless of the type.", Params: []Param{
 			{Name: "service", Kind: KindText, Filter: true, About: "Only changes of the service with this slug"},
 			{Name: "type", Kind: KindChoice, Filter: true, Values: site.ChangeTypes,
@@ -154,8 +154,8 @@ var All = []Route{
 			"day, in USD, and how many times amounts changed. Days without a point are like the point before them.",
 		Params: []Param{paramPeriod}},
 	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
-		About: "Uptime, response time and price stability of a service by UTC day. Days without a counted check " +
-			"are left out.", Params: []Param{paramPeriod}},
+		About: "Uptime, response time, price stability, grade and risk of a service by UTC day. Days without a " +
+			"counted check are left out.", Params: []Param{paramPeriod}},
 	{Name: "volume", Pattern: "/v1/services/{slug}/volume", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
 		About:  "On-chain payments to a service, by UTC day. Days without a settlement are left out.",
 		Params: []Param{paramPeriod}},

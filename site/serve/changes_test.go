@@ -157,9 +157,10 @@ func (w *changeWorld) page(q routes.Query) []byte {
 	}
 	page, per := q.Int("page"), q.Int("per_page")
 	meta := fmt.Sprintf(
-		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d},"window_total":%d}`,
+		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d,"grade_changed":%d},"window_total":%d}`,
 		len(rows), page, per, (len(rows)+per-1)/per, counts["schema_changed"], counts["price_changed"],
-		counts["payto_changed"], counts["listed"], counts["dropped"], all)
+		counts["payto_changed"], counts["listed"], counts["dropped"], counts["grade_changed"],
+		all)
 	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta)
 }
 

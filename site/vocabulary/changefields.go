@@ -10,7 +10,8 @@ var changeFields = map[string]Field{
 	},
 	"ChangeRecord.summary": {
 		About: "What changed; its form depends on the type",
-		OneOf: []any{site.SchemaSummary{}, site.PriceSummary{}, site.PayToSummary{}, site.SourceSummary{}},
+		OneOf: []any{site.SchemaSummary{}, site.PriceSummary{}, site.PayToSummary{}, site.SourceSummary{},
+			site.GradeSummary{}},
 	},
 	"old_snapshot": {About: "Payment options before the change"},
 	"new_snapshot": {About: "Payment options after the change"},
@@ -39,6 +40,15 @@ var changeFields = map[string]Field{
 	"x402Version":         {About: "Version of x402; 0 for other protocols"},
 	"maxTimeoutSeconds":   {About: "Number of seconds for which a payment is valid"},
 
+	"oldGrade":            {About: "Grade before the change"},
+	"newGrade":            {About: "Grade after the change"},
+	"GradeSummary.reason": {About: "The new grade and why"},
+	"checksPassed":        {About: "Compliance checks that failed before and pass now, with the reason why they failed"},
+	"checksFailed":        {About: "Compliance checks that passed before and fail now"},
+	"FailedCheck.id":      {About: "Identifier of the check"},
+	"FailedCheck.reason":  {About: "Why the check fails or failed; empty if that is unknown"},
+
+	"grade_changed":  {About: "Number of changes of a grade"},
 	"schema_changed": {About: "Number of schema changes"},
 	"price_changed":  {About: "Number of price changes"},
 	"payto_changed":  {About: "Number of recipient changes"},

@@ -21,6 +21,32 @@ var logFields = map[string]Field{
 	"ScorePoint.avg_response_time_ms": {
 		About: "Mean time until the response headers arrived on that day, in milliseconds",
 	},
+	"ScorePoint.uptime_24h": {
+		About: "Percentage of the UTC day's counted checks that were up, like uptime_percentage", Max: 100,
+	},
+	"uptime_30d": {
+		About: "Percentage of counted checks that were up, over the 30 UTC days that end with the day", Max: 100,
+	},
+	"ScorePoint.recorded_at": {
+		About: "End of the time that the point covers: the end of its UTC day; for today, the last visit",
+	},
+	"ScorePoint.compliance_grade": {
+		About: "Grade that was published last on that day. This and the fields up to methodology are null for a day on " +
+			"which nothing was recorded, such as one before the directory recorded them",
+		Values: site.Grades,
+	},
+	"ScorePoint.compliance_passed":        {About: "Number of compliance checks that passed"},
+	"ScorePoint.compliance_total":         {About: "Number of compliance checks"},
+	"ScorePoint.compliance_failed_checks": {About: "Identifiers of the compliance checks that failed"},
+	"ScorePoint.risk_level":               {About: "Risk level that was published last on that day"},
+	"ScorePoint.risk_flags":               {About: "Codes of the risk flags, the most serious first"},
+	"ScorePoint.min_price_usd": {
+		About: "Lowest counted price in US dollars that was published last on that day; null without one",
+	},
+	"ScorePoint.response_p95_ms": {
+		About: "95th percentile of the response times of the 7 days up to then, in milliseconds",
+	},
+	"ScorePoint.methodology": {About: "Version of the rules of grades and risk flags that judged on that day"},
 
 	// Catalogue and look-ups
 	"items":                     {About: "The rows"},
