@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tollbook/render/amount"
+	"tollbook/render/difference"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -41,6 +42,7 @@ var changeLabels = map[string]string{
 	site.SchemaChanged: "Payment options",
 	site.SourceListed:  "Listed",
 	site.SourceDropped: "Dropped",
+	site.GradeChanged:  "Grade",
 }
 
 // change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because
@@ -57,8 +59,10 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 		c.Lines = e.recipientLines(r.Summary)
 	case site.SchemaChanged:
 		c.Lines = e.schemaLines(r.Summary)
-	case site.SourceListed, site.SourceDropped:
-		c.Lines = sourceLines(r)
+	default:
+		for _, l := range difference.Lines(r) {
+			c.Lines = append(c.Lines, changeLine{What: l.What, Old: l.Old, New: l.New})
+		}
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/render/amount"
+	"tollbook/render/difference"
 	"tollbook/render/feed"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -89,7 +90,7 @@ func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
 	}
 	base := e.pages.site.BaseURL
 	return feed.Entry{
-		ID: changeID(r), Title: quote(name) + ": " + changeTitle(c), Time: r.ObservedAt.String(),
+		ID: changeID(r), Title: quote(name) + ": " + difference.Title(r, c.Label), Time: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug),
 		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
 		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),

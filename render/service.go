@@ -6,7 +6,6 @@ import (
 	"tollbook/render/amount"
 	"tollbook/render/chart"
 	"tollbook/render/command"
-	"tollbook/render/grade"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -30,7 +29,7 @@ type service struct {
 	Chips         []chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
-	GradeEvidence grade.Evidence
+	GradeEvidence gradeEvidence
 	Settled       settlements
 	Prices        chart.Prices
 	PricesJSON    string
@@ -80,13 +79,12 @@ type move struct {
 type ServiceText struct {
 	*site.Listing
 	changes       []change // the newest changes with all their lines
-	gradeEvidence grade.Evidence
+	gradeEvidence gradeEvidence
 }
 
 // DescribeService returns a service with its texts.
 func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
-	t := &ServiceText{Listing: l, gradeEvidence: grade.New(l, e.pages.href(bareKey("evidence", l.Detail.Slug)),
-		e.pages.href(bareKey(methodologyRoute, "")))}
+	t := &ServiceText{Listing: l, gradeEvidence: e.gradeEvidence(l)}
 	u := amount.UnitsOf(&l.Detail)
 	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
 	for i := range t.changes {

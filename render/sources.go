@@ -1,13 +1,9 @@
 package render
 
 import (
-	"encoding/json"
-	"strings"
-
 	"tollbook/render/markdown"
 	"tollbook/render/source"
 	"tollbook/site"
-	"tollbook/site/display"
 )
 
 const (
@@ -52,31 +48,4 @@ func (e *Renderer) sourcesMarkdown() []Asset {
 		files = append(files, Asset{markdown.Key(sourceKey(name)), b.Bytes()})
 	}
 	return files
-}
-
-// changeTitle returns what a record says, in a few words.
-func changeTitle(c change) string {
-	switch c.Kind {
-	case site.SourceListed:
-		return "a source lists an endpoint"
-	case site.SourceDropped:
-		return "a source dropped an endpoint"
-	}
-	return strings.ToLower(c.Label) + " changed"
-}
-
-// sourceLines returns the line of a record of a source that lists a resource or dropped it.
-func sourceLines(r *site.ChangeRecord) []changeLine {
-	var s site.SourceSummary
-	if json.Unmarshal(r.Summary, &s) != nil {
-		return nil
-	}
-	l := changeLine{What: display.Line(s.Endpoint, display.MaxName)}
-	name := display.Line(s.Source, display.MaxName)
-	if r.Type == site.SourceListed {
-		l.New = "listed by " + name
-	} else {
-		l.Old = "listed by " + name
-	}
-	return []changeLine{l}
 }

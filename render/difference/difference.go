@@ -1,0 +1,82 @@
+// Package difference words what a change record says of grades and of sources, in lines and in a title.
+//
+// It owns these words. It must never know a page.
+package difference
+
+import (
+	"encoding/json"
+	"strings"
+
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+// Line is a difference. Either Old or New may be "".
+type Line struct{ What, Old, New string }
+
+// Lines returns the lines of a record of a grade or a source. It returns none for other types, and for a summary that
+// cannot be read.
+func Lines(r *site.ChangeRecord) []Line {
+	switch r.Type {
+	case site.GradeChanged:
+		return gradeLines(r.Summary)
+	case site.SourceListed, site.SourceDropped:
+		return sourceLines(r)
+	}
+	return nil
+}
+
+// Title returns what a record says, in a few words. label names its type.
+func Title(r *site.ChangeRecord, label string) string {
+	switch r.Type {
+	case site.GradeChanged:
+		if lines := gradeLines(r.Summary); len(lines) > 0 {
+			return "grade " + lines[0].Old + " → " + lines[0].New
+		}
+	case site.SourceListed:
+		return "a source lists an endpoint"
+	case site.SourceDropped:
+		return "a source dropped an endpoint"
+	}
+	return strings.ToLower(label) + " changed"
+}
+
+// gradeLines returns the line of a grade, then one for each check that began to pass or to fail.
+func gradeLines(summary json.RawMessage) []Line {
+	var s site.GradeSummary
+	if json.Unmarshal(summary, &s) != nil || s.OldGrade == "" {
+		return nil
+	}
+	lines := []Line{{"grade", display.Line(s.OldGrade, display.MaxCode), display.Line(s.NewGrade, display.MaxCode)}}
+	for _, c := range s.ChecksPassed {
+		lines = append(lines, Line{display.Line(c.ID, display.MaxCode), reason(c), "passes"})
+	}
+	for _, c := range s.ChecksFailed {
+		lines = append(lines, Line{display.Line(c.ID, display.MaxCode), "passed", reason(c)})
+	}
+	if len(lines) == 1 && s.Reason != "" { // the grade is that of another protocol
+		lines = append(lines, Line{New: display.Line(s.Reason, display.MaxLine)})
+	}
+	return lines
+}
+
+// reason returns why a check fails.
+func reason(c site.FailedCheck) string {
+	if c.Reason == "" {
+		return "fails"
+	}
+	return display.Line(c.Reason, display.MaxLine)
+}
+
+// sourceLines returns the line of a source that lists a resource or dropped it.
+func sourceLines(r *site.ChangeRecord) []Line {
+	var s site.SourceSummary
+	if json.Unmarshal(r.Summary, &s) != nil {
+		return nil
+	}
+	endpoint, name := display.Line(s.Endpoint, display.MaxName), display.Line(s.Source, display.MaxName)
+	if r.Type == site.SourceListed {
+		return []Line{{What: endpoint, New: "listed by " + name}}
+	}
+	return []Line{{What: endpoint, Old: "listed by " + name}}
+}

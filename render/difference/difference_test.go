@@ -1,0 +1,49 @@
+package difference
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+	"tollbook/site/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind    string
+		summary any
+		title   string
+		lines   []Line
+	}{
+		{site.GradeChanged, site.GradeSummary{OldGrade: "C", NewGrade: "A", Reason: "A: 13 of 14 checks pass",
+			ChecksPassed: []site.FailedCheck{{ID: "accepts_present", Reason: "accepts is an object"}},
+			ChecksFailed: []site.FailedCheck{{ID: "scheme_declared"}}}, "grade C → A",
+			[]Line{{"grade", "C", "A"}, {"accepts_present", "accepts is an object", "passes"},
+				{"scheme_declared", "passed", "fails"}}},
+		{site.GradeChanged, site.GradeSummary{OldGrade: "A", NewGrade: "B", Reason: "B: no digest\u202e"}, "grade A → B",
+			[]Line{{"grade", "A", "B"}, {New: "B: no digest"}}},
+		{site.GradeChanged, 7, "grade changed", nil},
+		{site.SourceListed, site.SourceSummary{Source: "index", Endpoint: "GET /x"}, "a source lists an endpoint",
+			[]Line{{What: "GET /x", New: "listed by index"}}},
+		{site.SourceDropped, site.SourceSummary{Source: "index", Endpoint: "GET /x"}, "a source dropped an endpoint",
+			[]Line{{What: "GET /x", Old: "listed by index"}}},
+		{site.PriceChanged, site.PriceSummary{}, "grade changed", nil},
+	} {
+		summary, err := json.Marshal(test.summary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &site.ChangeRecord{Type: test.kind, Summary: summary}
+		if got := Title(r, "Grade"); got != test.title {
+			t.Errorf("title of %s: %q, want %q", summary, got, test.title)
+		}
+		if diff := cmp.Diff(test.lines, Lines(r)); diff != "" {
+			t.Errorf("lines of %s (-want +got):\n%s", summary, diff)
+		}
+	}
+}
