@@ -20,6 +20,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/statement"
 	"tollbook/site/routes"
@@ -60,9 +61,13 @@ type Report struct {
 	Took     time.Duration `json:"-"`
 
 	SetAside []routes.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
+
+	published []assessments.Published // what the snapshot says of each service that was judged
 }
 
-// Run builds a snapshot and makes it current in folder. If Run fails or is killed, the last snapshot stays current.
+// Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. If Run
+// fails or is killed before the snapshot is current, the last snapshot stays current. A crash after that records
+// nothing; the next build records its own snapshot.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
 	began := time.Now()
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
@@ -80,7 +85,12 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 			break
 		}
 	}
-	report.Took = time.Since(began)
+	if err == nil {
+		if _, err = db.Assessments.Record(ctx, o.Now, report.published); err != nil {
+			err = fmt.Errorf("snapshot %s is current, but the next build must do what failed: %w", report.Snapshot, err)
+		}
+	}
+	report.published, report.Took = nil, time.Since(began)
 	return report, nameDamage(ctx, db, err)
 }
 
@@ -205,7 +215,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	b.SetNotes(inputs.notes())
-	report.Copied = inputs.copiedServices()
+	report.Copied, report.published = inputs.copiedServices(), w.published
 	return report, nil
 }
 

@@ -64,6 +64,10 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 		UPDATE endpoints SET offers = '[{"protocol":"mpp","scheme":"charge","network":"eip155:4217",
 			"currency":"0x20c0000000000000000000000000000000000000","amount":"10000","recipient":"0x1"}]';
 		INSERT INTO offer_sets SELECT id, '2026-11-01', '2026-11-10', offers FROM endpoints;
+		INSERT INTO assessments SELECT id, day, 'C', 14, '{payto_shape}', 'warning', '{probe_failing}', 0.01, 120, 1
+			FROM services, generate_series(date '2026-11-01', '2026-11-20', '1 day') AS day;
+		INSERT INTO grade_baselines SELECT id, 'C', '{payto_shape}', '{not an address}', 1, '2026-11-19' FROM services;
+		INSERT INTO assessment_seal (recorded_at) VALUES ('2026-11-20 12:00Z');
 		INSERT INTO opt_outs VALUES ('gone.example', '2026-11-01', '2026-11-20', 'https://gone.example/robots.txt',
 			'2026-11-21');
 		INSERT INTO facilitator_polls SELECT id, 'https://f.example', '2026-11-20 12:00Z', '2026-11-20 12:15Z', 0,
@@ -97,8 +101,8 @@ var notRead = []string{
 
 // sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.
 var sharedTables = []string{
-	"accounts", "amount_days", "authorization_days", "chains", "facilitator_kinds", "facilitator_poll_days",
-	"facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators", "log_seal", "opt_outs",
+	"accounts", "amount_days", "assessment_seal", "authorization_days", "chains", "facilitator_kinds",
+	"facilitator_poll_days", "facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators", "log_seal", "opt_outs",
 	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
 	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
 	"token_totals", "tokens", "walks",

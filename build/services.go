@@ -13,6 +13,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/assessments"
 )
 
 // servicesPerRead is how many services are read by one statement. A statement costs Postgres as much as some hundred
@@ -67,7 +68,8 @@ type services struct {
 	lookups   *lookups
 	catalogue *catalogue
 	rows      *rowWriter
-	totals    map[string]int // of lists; receives the number of changes of each service
+	totals    map[string]int          // of lists; receives the number of changes of each service
+	published []assessments.Published // of the services that were judged, by slug
 	to        tree
 	progress  func(done, total int) // may be nil
 }
@@ -197,6 +199,9 @@ func (s *services) count(j *job) {
 		if n := int(j.listing.ChangeLogs.Index.Total()); n > 0 {
 			s.totals[key] = n
 		}
+	}
+	if !s.last.has(j.listing.Item.Slug) {
+		s.published = append(s.published, judge.Published(s.facts.Services[j.place].ID, &j.listing))
 	}
 	s.judged.Add(j.place, &j.listing)
 }

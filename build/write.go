@@ -11,6 +11,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/assessments"
 	"tollbook/site/routes"
 )
 
@@ -29,6 +30,8 @@ type snapshotWriter struct {
 	catalogue *catalogue // likewise
 	to        tree
 	progress  func(done, total int) // may be nil
+
+	published []assessments.Published // of the services that were judged, once write has ended
 }
 
 // write writes every file. It begins with the services, a few at a time, because nothing else needs their details. The
@@ -128,6 +131,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err
 	}
+	w.published = s.published
 	if err := s.rows.end(); err != nil {
 		return fmt.Errorf("write columns: %w", err)
 	}

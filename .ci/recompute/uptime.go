@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/.ci/recompute/history"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -226,11 +227,13 @@ func p95(v visits, now time.Time) *big.Rat {
 // points are inputs, except for the stability.
 func recomputeScores(d *directory, r *snapshot.Report, s *service) {
 	points := map[string]snapshot.Node{}
-	for _, point := range d.snap.JSON(s.file("uptime/period=90d.json")).Get("data").Items() {
+	uptime := d.snap.JSON(s.file("uptime/period=90d.json")).Get("data").Items()
+	for _, point := range uptime {
 		points[point.Get("period_start").Time().Format(time.DateOnly)] = point
 	}
 	prices := d.snap.JSON(s.file("price/period=all.json")).Get("data").Items()
 	for _, score := range d.snap.JSON(s.file("scores/period=all.json")).Get("data").Items() {
+		history.Score(d.now, r, s.detail, score, uptime)
 		date := score.Get("date")
 		if point, ok := points[date.Text()]; ok {
 			r.Figure(uptimeRule, score.Get("uptime_percentage"), point.Get("uptime_percentage"))

@@ -10,6 +10,7 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 )
 
@@ -33,18 +34,38 @@ func TestNewScorePoints(t *testing.T) {
 		},
 	}}
 	f.Endpoints = []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{ID: one, FirstSeenAt: *ago(time.Hour)}}}
-	point := func(date string, uptime float64, ms *int, stability *float64) site.ScorePoint {
-		return site.ScorePoint{Date: date, UptimePercentage: uptime, AvgResponseTimeMS: ms, PriceStability: stability}
+	f.Assessments = []assessments.Assessment{
+		{Day: dateOf(9, 2), Grade: "C", Checks: 14, Failed: []string{"payto_shape", "price_sane"}, RiskLevel: "warning",
+			RiskFlags: []string{"probe_failing"}, MinPriceUSD: new("0.01"), ResponseP95MS: new(76), Methodology: 1},
+		{Day: dateOf(9, 3), Grade: "Z", Checks: 14, RiskLevel: "clean"},                  // a damaged row
+		{Day: dateOf(9, 20), Grade: "B", Checks: 14, RiskLevel: "clean", Methodology: 1}, // a day without a check
+		{Day: dateOf(10, 2), Grade: "A", Checks: 14, RiskLevel: "clean", MinPriceUSD: new("NaN"), Methodology: 2},
+	}
+	today := site.Recorded{ComplianceGrade: new("D")}
+	point := func(date string, uptime float64, ms *int, stability *float64, month float64) site.ScorePoint {
+		day, err := time.Parse(time.DateOnly, date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return site.ScorePoint{Date: date, UptimePercentage: uptime, AvgResponseTimeMS: ms, PriceStability: stability,
+			Uptime24h: &uptime, Uptime30d: &month, RecordedAt: site.NewTime(day.AddDate(0, 0, 1))}
 	}
 	want := []site.ScorePoint{
 		// the first price is no change
-		point("2026-09-01", 33.33, new(151), nil), point("2026-09-02", 0, nil, new(1.0)),
-		point("2026-09-03", 100, nil, new(0.97)), point("2026-09-04", 100, nil, new(0.93)),
-		point("2026-10-02", 100, nil, new(0.93)),
-		point("2026-10-03", 100, nil, new(0.97)), point("2026-10-04", 100, nil, new(1.0)),
-		point("2026-11-20", 100, nil, new(1.0)),
+		point("2026-09-01", 33.33, new(151), nil, 33.33), point("2026-09-02", 0, nil, new(1.0), 25),
+		point("2026-09-03", 100, nil, new(0.97), 40), point("2026-09-04", 100, nil, new(0.93), 50),
+		point("2026-10-02", 100, nil, new(0.93), 100),
+		point("2026-10-03", 100, nil, new(0.97), 100), point("2026-10-04", 100, nil, new(1.0), 100),
+		point("2026-11-20", 100, nil, new(1.0), 100),
 	}
-	if diff := cmp.Diff(want, newScorePoints(f, price.NewHistory(f, now))); diff != "" {
+	want[1].Recorded = site.Recorded{ComplianceGrade: new("C"), CompliancePassed: new(12), ComplianceTotal: new(14),
+		FailedChecks: &[]string{"payto_shape", "price_sane"}, RiskLevel: new("warning"),
+		RiskFlags: &[]string{"probe_failing"}, MinPriceUSD: new(site.Decimal("0.01")), ResponseP95MS: new(76),
+		Methodology: new(1)}
+	want[4].Recorded = site.Recorded{ComplianceGrade: new("A"), CompliancePassed: new(14), ComplianceTotal: new(14),
+		FailedChecks: &[]string{}, RiskLevel: new("clean"), RiskFlags: &[]string{}, Methodology: new(2)}
+	want[7].Recorded, want[7].RecordedAt = today, site.NewTime(now)
+	if diff := cmp.Diff(want, newScorePoints(f, price.NewHistory(f, now), today, now)); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }

@@ -78,8 +78,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
-			Prices:     b.History.Points(), Scores: newScorePoints(f, b.History), Volume: b.Volume, Buyers: b.Buyers,
-			Settlements: b.Settlements,
+			Prices:     b.History.Points(), Volume: b.Volume, Buyers: b.Buyers, Settlements: b.Settlements,
+			Scores: newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
 		},
 	}}
 	l.Evidence.Input = input

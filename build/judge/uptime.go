@@ -152,10 +152,7 @@ func newUptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataP
 		start := d.Start.UTC()
 		end := start.Add(24 * time.Hour)
 		if end.After(now) {
-			end = now
-			if last := f.LastCheckedAt; last != nil && last.After(start) && !last.After(now) {
-				end = *last
-			}
+			end = lastVisit(f, start, now)
 		}
 		points = append(points, site.UptimeDataPoint{
 			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.percent(),
@@ -163,4 +160,13 @@ func newUptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataP
 		})
 	}
 	return points
+}
+
+// lastVisit returns the time of a service's last visit if it is after start, else now. Builds without new visits
+// publish the same.
+func lastVisit(f *postgres.ServiceFacts, start, now time.Time) time.Time {
+	if last := f.LastCheckedAt; last != nil && last.After(start) && !last.After(now) {
+		return *last
+	}
+	return now
 }

@@ -24,14 +24,12 @@ const (
 type usage struct {
 	snapshots []output.RetainedSnapshot // oldest first
 	packs     map[string]int64          // bytes by hour
-	days      map[string]int64          // bytes of the days of tables by name
 	database  int64                     // bytes of the private Postgres; 0 for none
 }
 
 // growth returns how many bytes a day the data folder grows; ok is false if its snapshots cover less than a day. A day
-// adds a snapshot as large as the newest, unless the retention then deletes as much. It adds the packs of a day for the
-// first month, and a day of each table whose old days are not deleted. The database has grown evenly since the oldest
-// snapshot.
+// adds a snapshot as large as the newest, unless the retention then deletes as much, and the packs of a day for the
+// first month. The database has grown evenly since the oldest snapshot.
 func (u usage) growth(r output.Retention) (bytesADay int64, ok bool) {
 	if len(u.snapshots) == 0 {
 		return 0, false
@@ -58,8 +56,6 @@ func (u usage) growth(r output.Retention) (bytesADay int64, ok bool) {
 		}
 		packed += bytes
 	}
-	byTable, added := u.tables()
-	packed += byTable
 	last := u.snapshots[len(u.snapshots)-1].Bytes
 	if len(days) < r.Daily && (r.Size == 0 || total+packed+last <= r.Size) {
 		bytesADay += last
@@ -67,26 +63,7 @@ func (u usage) growth(r output.Retention) (bytesADay int64, ok bool) {
 	if newest.Sub(first) < packDays*24*time.Hour {
 		bytesADay += daily
 	}
-	bytesADay += added
 	return bytesADay + int64(float64(u.database)/(span.Hours()/24)), true
-}
-
-// tables returns the number of bytes of all days of tables, and of those that a day adds. A table with as many days as
-// packs are kept is taken for one whose old days are deleted.
-func (u usage) tables() (total, added int64) {
-	count, newest := map[string]int{}, map[string]string{}
-	for name, bytes := range u.days {
-		table, _, _ := archive.ParseDataDay(name)
-		total += bytes
-		count[table]++
-		newest[table] = max(newest[table], name)
-	}
-	for table, n := range count {
-		if n < packDays || n > packDays+2 {
-			added += u.days[newest[table]]
-		}
-	}
-	return total, added
 }
 
 // lasts returns how long the free space lasts, in words, and whether that is short.
@@ -116,9 +93,6 @@ func (o *Options) readUsage() (u usage, err error) {
 		return u, err
 	}
 	if u.packs, err = folder.PackSizes(); err != nil {
-		return u, err
-	}
-	if u.days, err = folder.DataDaySizes(); err != nil {
 		return u, err
 	}
 	if o.DatabaseURL == "" {

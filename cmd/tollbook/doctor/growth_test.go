@@ -38,34 +38,17 @@ func TestGrowth(t *testing.T) {
 	}{
 		{"nothing is built", usage{database: 1}, output.DefaultRetention, 0, false},
 		{"a first snapshot", usage{snapshots: days(0)}, output.DefaultRetention, 0, false},
-		{"a snapshot and 24 packs a day", usage{days(10), hourly(240 * time.Hour), nil, 0},
-			output.DefaultRetention, 1240,
+		{"a snapshot and 24 packs a day", usage{days(10), hourly(240 * time.Hour), 0}, output.DefaultRetention, 1240,
 			true},
-		{"packs of more than a month", usage{days(40), hourly(960 * time.Hour), nil, 0}, output.DefaultRetention, 1000,
+		{"packs of more than a month", usage{days(40), hourly(960 * time.Hour), 0}, output.DefaultRetention, 1000,
 			true},
-		{"no more days are kept", usage{days(10), nil, nil, 0}, output.Retention{Daily: 11}, 0, true},
-		{"no more bytes are kept", usage{days(10), nil, nil, 0},
-			output.Retention{Daily: 365, Size: 11_500}, 0, true},
-		{"days of tables, of which one keeps a month", usage{days(10), nil, tableDays(), 0},
-			output.Retention{Daily: 11}, 70, true},
-		{"a database of ten days", usage{days(10), nil, nil, 5000}, output.Retention{Daily: 11}, 500, true},
+		{"no more days are kept", usage{days(10), nil, 0}, output.Retention{Daily: 11}, 0, true},
+		{"no more bytes are kept", usage{days(10), nil, 0}, output.Retention{Daily: 365, Size: 11_500}, 0, true},
+		{"a database of ten days", usage{days(10), nil, 5000}, output.Retention{Daily: 11}, 500, true},
 	} {
 		got, ok := tt.u.growth(tt.r)
 		if got != tt.want || ok != tt.ok {
 			t.Errorf("%s: %d bytes a day, %v; want %d, %v", tt.about, got, ok, tt.want, tt.ok)
 		}
 	}
-}
-
-// tableDays returns 31 days of 9 bytes of a table, and 40 days of 70 bytes of another.
-func tableDays() map[string]int64 {
-	sizes := map[string]int64{}
-	for i := range 40 {
-		day := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i).Format(time.DateOnly)
-		sizes[archive.DataDayName("uptime", day)] = 70
-		if i < 31 {
-			sizes[archive.DataDayName("checks", day)] = 9
-		}
-	}
-	return sizes
 }

@@ -40,13 +40,9 @@ func Publication(w io.Writer, p output.Published, asJSON bool) error {
 			Day *Cost `json:"day,omitempty"`
 		}{p, CostOf(p)})
 	}
-	days := ""
-	if p.Days > 0 {
-		days = fmt.Sprintf("%d new days of tables, ", p.Days)
-	}
-	_, err := fmt.Fprintf(w, "Published snapshot %s, generation %d: %d new packs, %s%d objects written, %d deleted, "+
-		"%d unchanged; %.1f MB sent\n", p.Checkpoint.Snapshot, p.Checkpoint.Generation, p.Packs, days, p.Written,
-		p.Deleted, p.Unchanged, megabytes(p.Bytes))
+	_, err := fmt.Fprintf(w, "Published snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, "+
+		"%d unchanged; %.1f MB sent\n", p.Checkpoint.Snapshot, p.Checkpoint.Generation, p.Packs, p.Written, p.Deleted,
+		p.Unchanged, megabytes(p.Bytes))
 	if err != nil {
 		return err
 	}
@@ -59,12 +55,7 @@ func Pruned(w io.Writer, p output.Pruned, asJSON bool) error {
 		return JSON(w, struct {
 			Snapshots int `json:"snapshots"`
 			Packs     int `json:"packs"`
-			Days      int `json:"days"`
-		}{p.Snapshots, p.Packs, p.Days})
-	}
-	if p.Days > 0 {
-		_, err := fmt.Fprintf(w, "Removed %d snapshots, %d packs and %d days of tables\n", p.Snapshots, p.Packs, p.Days)
-		return err
+		}{p.Snapshots, p.Packs})
 	}
 	_, err := fmt.Fprintf(w, "Removed %d snapshots and %d packs\n", p.Snapshots, p.Packs)
 	return err
@@ -86,11 +77,7 @@ func Verified(w io.Writer, v output.Verified, faults []Fault, asJSON bool) error
 			List []Fault `json:"list"`
 		}{v, faults})
 	}
-	days := ""
-	if v.Days > 0 {
-		days = fmt.Sprintf(", %d days of tables", v.Days)
-	}
-	_, err := fmt.Fprintf(w, "Snapshot %s, digest %s: checked %d files, %d packs%s and %d objects; %d faults\n",
-		v.Snapshot, v.Digest, v.Files, v.Packs, days, v.Objects, v.Wrong)
+	_, err := fmt.Fprintf(w, "Snapshot %s, digest %s: checked %d files, %d packs and %d objects; %d faults\n",
+		v.Snapshot, v.Digest, v.Files, v.Packs, v.Objects, v.Wrong)
 	return err
 }
