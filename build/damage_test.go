@@ -102,7 +102,8 @@ var notRead = []string{
 // sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.
 var sharedTables = []string{
 	"accounts", "amount_days", "assessment_seal", "authorization_days", "chains", "facilitator_kinds",
-	"facilitator_poll_days", "facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators", "log_seal", "opt_outs",
+	"facilitator_poll_days", "facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators",
+	"log_seal", "opt_outs",
 	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
 	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
 	"token_totals", "tokens", "walks",

@@ -1,9 +1,9 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, ledger, polls and sources do not own. It must never
-// judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no DATABASE_URL names
-// one.
+// It owns the tables that its rooms assessments, checks, consent, ledger, polls and sources do not own. It must
+// never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
+// DATABASE_URL names one.
 package postgres
 
 import (

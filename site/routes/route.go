@@ -140,8 +140,8 @@ var All = []Route{
 	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.",
 		Params: []Param{paramLimit("50"), paramOffset}},
 	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json",
-		About: "Changes of payment schemas, prices, recipients and grades, newest first. The counts in meta cover the " +
-			"days and the service, regardless of the type.", Params: []Param{
+		About: "Changes of payment schemas, prices, recipients and grades, newest first. The counts in meta cover " +
+			"the days and the service, regardless of the type.", Params: []Param{
 			{Name: "service", Kind: KindText, Filter: true, About: "Only changes of the service with this slug"},
 			{Name: "type", Kind: KindChoice, Filter: true, Values: site.ChangeTypes,
 				About: "Only changes of this type"},

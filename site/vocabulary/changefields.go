@@ -43,7 +43,7 @@ var changeFields = map[string]Field{
 	"oldGrade":            {About: "Grade before the change"},
 	"newGrade":            {About: "Grade after the change"},
 	"GradeSummary.reason": {About: "The new grade and why"},
-	"checksPassed":        {About: "Compliance checks that failed before and pass now, with the reason why they failed"},
+	"checksPassed":        {About: "Compliance checks that failed before and pass now, with the former reason"},
 	"checksFailed":        {About: "Compliance checks that passed before and fail now"},
 	"FailedCheck.id":      {About: "Identifier of the check"},
 	"FailedCheck.reason":  {About: "Why the check fails or failed; empty if that is unknown"},

@@ -31,8 +31,8 @@ var logFields = map[string]Field{
 		About: "End of the time that the point covers: the end of its UTC day; for today, the last visit",
 	},
 	"ScorePoint.compliance_grade": {
-		About: "Grade that was published last on that day. This and the fields up to methodology are null for a day on " +
-			"which nothing was recorded, such as one before the directory recorded them",
+		About: "Grade that was published last on that day. This and the fields up to methodology are null for a day " +
+			"on which nothing was recorded, such as one before the directory recorded them",
 		Values: site.Grades,
 	},
 	"ScorePoint.compliance_passed":        {About: "Number of compliance checks that passed"},

@@ -107,7 +107,7 @@ var types = map[string]string{
 	"ErrorBody":                 "The body of every error response.",
 	"Error":                     "What went wrong.",
 	"ErrorField":                "One invalid parameter or field.",
-	"ChangeRecord":              "A change of a service's payment schema, prices, recipients or grade, or of who lists it.",
+	"ChangeRecord":              "A change of a service's payment schema, prices, recipients, grade or sources.",
 	"SchemaSummary":             "Payment options that were added and removed.",
 	"PriceSummary":              "Prices that changed.",
 	"PriceChange":               "One price that changed.",

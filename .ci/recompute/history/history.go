@@ -24,7 +24,7 @@ var recorded = map[string][]string{
 }
 
 // Score recomputes the fields of a point of scores that tell what its day was like. uptime has the service's points of
-// uptime. What was recorded on former days is an input.
+// uptime. Records of former days are inputs.
 func Score(now time.Time, r *snapshot.Report, detail, score snapshot.Node, uptime []snapshot.Node) {
 	day, err := time.Parse(time.DateOnly, score.Get("date").Text())
 	if err != nil {

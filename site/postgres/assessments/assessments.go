@@ -75,8 +75,8 @@ func ReadDays(ctx context.Context, q rows.Querier, before time.Time) ([]time.Tim
 func read(ctx context.Context, q rows.Querier, each func(Assessment), sql string, args ...any) error {
 	var a Assessment
 	texts := rows.Intern{}
-	err := rows.Each(ctx, q, sql, []any{&a.ServiceID, &a.Day, &a.Grade, &a.Checks, &a.Failed, &a.RiskLevel, &a.RiskFlags,
-		&a.MinPriceUSD, &a.ResponseP95MS, &a.Methodology}, func() {
+	err := rows.Each(ctx, q, sql, []any{&a.ServiceID, &a.Day, &a.Grade, &a.Checks, &a.Failed, &a.RiskLevel,
+		&a.RiskFlags, &a.MinPriceUSD, &a.ResponseP95MS, &a.Methodology}, func() {
 		a.Grade, a.RiskLevel, a.MinPriceUSD = texts.String(a.Grade), texts.String(a.RiskLevel),
 			texts.Pointer(a.MinPriceUSD)
 		for _, list := range [][]string{a.Failed, a.RiskFlags} {

@@ -74,8 +74,8 @@ func stage(ctx context.Context, tx pgx.Tx, list []Published) error {
 		) ON COMMIT DROP`); err != nil {
 		return err
 	}
-	err := rows.Copy(ctx, tx, "published", `service_id, grade, checks, failed, reasons, why, risk_level, risk_flags, price,
-		p95, methodology`, list, func(row []any, p *Published) {
+	err := rows.Copy(ctx, tx, "published", `service_id, grade, checks, failed, reasons, why, risk_level, risk_flags,
+		price, p95, methodology`, list, func(row []any, p *Published) {
 		rows.Put(row, p.ServiceID, p.Grade, int16(p.Checks), texts(p.Failed), texts(p.Reasons), p.Why, p.RiskLevel,
 			texts(p.RiskFlags), p.MinPriceUSD, p.ResponseP95MS, int16(p.Methodology))
 	})
@@ -106,9 +106,10 @@ func storeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 			failed = excluded.failed, risk_level = excluded.risk_level, risk_flags = excluded.risk_flags,
 			min_price_usd = excluded.min_price_usd, response_p95_ms = excluded.response_p95_ms,
 			methodology = excluded.methodology
-		WHERE (a.grade, a.checks, a.failed, a.risk_level, a.risk_flags, a.min_price_usd, a.response_p95_ms, a.methodology)
-			IS DISTINCT FROM (excluded.grade, excluded.checks, excluded.failed, excluded.risk_level, excluded.risk_flags,
-			excluded.min_price_usd, excluded.response_p95_ms, excluded.methodology)`, day)
+		WHERE (a.grade, a.checks, a.failed, a.risk_level, a.risk_flags, a.min_price_usd, a.response_p95_ms,
+			a.methodology)
+			IS DISTINCT FROM (excluded.grade, excluded.checks, excluded.failed, excluded.risk_level,
+			excluded.risk_flags, excluded.min_price_usd, excluded.response_p95_ms, excluded.methodology)`, day)
 	return err
 }
 

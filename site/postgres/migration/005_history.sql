@@ -1,10 +1,10 @@
 -- For operators:
 -- - Each build records what it published of each service: grade, failed checks, risk, lowest price, response time.
---   It stores one row for each service and day, about 200 bytes. /v1/services/<slug>/scores has the history from now on.
+--   It stores one row for each service and day, about 200 bytes. /v1/services/<slug>/scores has the history.
 -- - A service's change of grade gets a change record, with the checks that began to pass or fail.
 
--- What a build published last of a service on a UTC day. The row of a day that is over never changes. A day on which no
--- build published the service has no row.
+-- The last assessment of a service that a build published on a UTC day. The row of a day that is over never changes. A
+-- day on which no build published the service has no row.
 CREATE TABLE assessments (
     service_id  bigint NOT NULL REFERENCES services ON DELETE CASCADE,
     day         date NOT NULL,
