@@ -26,7 +26,8 @@ func newRecorded(a *site.Assessment) site.Recorded {
 	}
 	return site.Recorded{ComplianceGrade: new(a.Compliance.Grade), CompliancePassed: new(a.Compliance.Passed),
 		ComplianceTotal: new(a.Compliance.Total), FailedChecks: &failed,
-		RiskLevel: new(a.Risk.Level), RiskFlags: &flags, MinPriceUSD: a.Economics.PriceUSD, ResponseP95MS: a.Reliability.ResponseP95MS, Methodology: new(Methodology)}
+		RiskLevel: new(a.Risk.Level), RiskFlags: &flags,
+		MinPriceUSD: a.Economics.PriceUSD, ResponseP95MS: a.Reliability.ResponseP95MS, Methodology: new(Methodology)}
 }
 
 // recordedDays are the recorded assessments of a service that were not taken yet, oldest first.
