@@ -39,11 +39,13 @@ func TestSourcePage(t *testing.T) {
 	expect(t, page(&site.SourceDetail{
 		Source: site.Source{Source: "bazaar", Kind: "x402-discovery", Address: "https://bazaar.test/list",
 			LastSuccessAt: &at, Answer: &site.SourceAnswer{ReceivedAt: at, Resources: 18}, ResourceCount: 18,
+			Partial:     ptr(true),
 			UniqueCount: 8, ServiceCount: 3, HeldBack: &site.SourceAnswer{ReceivedAt: at, Resources: 4},
 			Overlap: []site.SourceOverlap{{Source: "index", ResourceCount: 9}}},
 		Pulls: []site.SourcePull{
 			{EndedAt: at, Outcome: site.PullFailed, StatusCode: ptr(503)},
-			{EndedAt: at, Outcome: site.PullHeld, StatusCode: ptr(200), Resources: ptr(4), SHA256: ptr("c0ffee")},
+			{EndedAt: at, Outcome: site.PullHeld, StatusCode: ptr(200), Resources: ptr(4), SHA256: ptr("c0ffee"),
+				Partial: ptr(true)},
 		},
 		Days: []site.SourceDay{{Date: "2026-11-18", Resources: 20, Listed: 20},
 			{Date: "2026-11-20", Resources: 18, Dropped: 2}},
@@ -57,7 +59,7 @@ func TestSourcePage(t *testing.T) {
 			In("svg .bar")),
 		In("section[aria-labelledby=listed] tbody tr:nth-child(2)", HasText("20 Nov 2026"), HasText("18")),
 		In("section[aria-labelledby=answers] tbody tr:nth-child(1)", HasText("failed"), HasText("503"), In(".none")),
-		In("section[aria-labelledby=answers] tbody tr:nth-child(2)", HasText("held back"), HasText("200"),
+		In("section[aria-labelledby=answers] tbody tr:nth-child(2)", HasText("held back, in part"), HasText("200"),
 			In("code[title=c0ffee]")),
 		In("section[aria-labelledby=dropped] tbody tr", HasText("GET /quote"), HasText("20 Nov 2026"),
 			In("a[href='/services/acme.html']", IsText("Acme"))),

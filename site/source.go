@@ -9,12 +9,16 @@ type Source struct {
 	LastSuccessAt *Time           `json:"last_success_at"` // null if it was never read to its end
 	Failures      int             `json:"failures"`        // attempts that failed since the last success
 	Answer        *SourceAnswer   `json:"answer"`          // that is believed; null before the first
+	Partial       *bool           `json:"partial"`         // whether the source hid rows of it; null before the first
 	HeldBack      *SourceAnswer   `json:"held_back"`       // that shrank by more than half; null without one
 	ResourceCount int             `json:"resource_count"`  // different URLs that it lists now
 	UniqueCount   int             `json:"unique_count"`    // of these, URLs that no other source lists
 	ServiceCount  int             `json:"service_count"`   // listed services with one of its resources
 	Overlap       []SourceOverlap `json:"overlap"`         // with each other source, by name
 }
+
+// HidesRows reports whether the source hid rows of the answer that is believed.
+func (s *Source) HidesRows() bool { return s.Partial != nil && *s.Partial }
 
 // SourceDetail is the data of /v1/sources/{source}: a source with its newest answers, and what it listed and dropped.
 type SourceDetail struct {
@@ -43,6 +47,7 @@ type SourcePull struct {
 	StatusCode *int    `json:"status_code"` // of the last response; null if none came
 	Resources  *int    `json:"resources"`   // different resources in the answer; null if the pull failed
 	Skipped    *int    `json:"skipped"`     // entries that name no resource; null without a whole answer
+	Partial    *bool   `json:"partial"`     // whether the source hid rows of it; null without a whole answer
 	SHA256     *string `json:"sha256"`      // of the answer; null if the pull failed
 }
 

@@ -309,6 +309,41 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestSourceThatAlternates checks that resources that a source dropped are deleted after 90 days, and that no change
+// record is lost. So a source that drops and lists the same ones for ever takes limited space.
+func TestSourceThatAlternates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string][]int{"a": numbers(0, 10)}, pull.TakeAll)
+	w.pull(t, accepted("a", 10, sources.Counts{New: 10}, 1, 0))
+	for range 60 { // of four days
+		w.now = w.now.Add(2 * 24 * time.Hour)
+		w.set("a", numbers(0, 8))
+		w.pull(t, accepted("a", 8, sources.Counts{Dropped: 2, Records: 2}, 0, 0))
+		w.now = w.now.Add(2 * 24 * time.Hour)
+		w.set("a", numbers(0, 10))
+		if _, err := w.puller.Pull(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.count(t, "source_resources"); n < 10+2*22 || n > 10+2*23 {
+		t.Errorf("%d rows are stored after 240 days, want those of 90 days: 54 to 56", n)
+	}
+	if n := w.count(t, "changes WHERE type = 'dropped'"); n != 120 {
+		t.Errorf("%d dropped records, want 120", n)
+	}
+	f, err := sources.Read(t.Context(), w.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0 // the deleted rows counted as listed and as dropped
+	for _, d := range f.Days[f.Sources[0].ID] {
+		left += d.Listed - d.Dropped
+	}
+	if left != 10 {
+		t.Errorf("the days sum up to %d resources, want 10", left)
+	}
+}
+
 // TestMovedService checks that a row of a host that a service moved to is an endpoint of that service. The source is in
 // the service's listed_by, its changes are recorded there, and a second pull changes nothing.
 func TestMovedService(t *testing.T) {

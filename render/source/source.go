@@ -49,7 +49,11 @@ func New(s *site.SourceDetail, calendar *chart.Calendar) Body {
 	b := Body{SourceDetail: s, Listed: chart.NewListed(s, calendar),
 		Services: s.Services[:min(len(s.Services), maxServices)], Dropped: s.Dropped[:min(len(s.Dropped), maxDrops)]}
 	for _, p := range s.Pulls[:min(len(s.Pulls), maxPulls)] {
-		b.Pulls = append(b.Pulls, Pull{p, display.PullOutcome(p.Outcome)})
+		result := display.PullOutcome(p.Outcome)
+		if p.Partial != nil && *p.Partial {
+			result += ", in part"
+		}
+		b.Pulls = append(b.Pulls, Pull{p, result})
 	}
 	b.MorePulls, b.MoreServices = len(s.Pulls)-len(b.Pulls), s.ServiceCount-len(b.Services)
 	b.MoreDropped = len(s.Dropped) - len(b.Dropped)

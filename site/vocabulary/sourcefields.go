@@ -53,6 +53,9 @@ var sourceFields = map[string]Field{
 		"nothing new, held if the answer shrank by more than half, failed if there is no whole answer"},
 	"SourcePull.status_code": {About: "HTTP status of the last response; null if none came"},
 	"SourcePull.resources":   {About: "Different resources in the answer; null if there is none"},
+	"Source.partial":         {About: "Whether it hid rows of the answer that counts; then nothing counts as dropped"},
+	"SourceDetail.partial":   {About: "Whether it hid rows of the answer that counts; then nothing counts as dropped"},
+	"SourcePull.partial":     {About: "Whether it hid rows of the answer; null without a new answer"},
 	"skipped":                {About: "Entries that name no resource; null without a new answer"},
 	"SourcePull.sha256": {
 		About: "SHA-256 of the bytes of all its pages, in hex; null if there is no answer"},

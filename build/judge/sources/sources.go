@@ -58,6 +58,9 @@ func newSource(f *sources.Facts, s *sources.State, services int) site.Source {
 		Failures: s.Failures, Answer: newAnswer(s.Accepted), HeldBack: newAnswer(s.Held), ServiceCount: services,
 		Overlap: []site.SourceOverlap{},
 	}
+	if s.Accepted != nil {
+		out.Partial = &s.Accepted.Partial
+	}
 	if s.SucceededAt != nil {
 		at := site.NewTime(*s.SucceededAt)
 		out.LastSuccessAt = &at
@@ -114,7 +117,7 @@ func newPulls(list []sources.Pull) []site.SourcePull {
 			pull.Resources, pull.SHA256 = &p.Resources, &sum
 		}
 		if p.Outcome == site.PullAccepted || p.Outcome == site.PullHeld {
-			pull.Skipped = &p.Skipped
+			pull.Skipped, pull.Partial = &p.Skipped, &p.Partial
 		}
 		out = append(out, pull)
 	}

@@ -19,7 +19,8 @@ func TestNew(t *testing.T) {
 	midnight := func(day int) time.Time { return at(day).Truncate(24 * time.Hour) }
 	ended, gone, status := at(20), at(19), 503
 	pulls := []facts.Pull{
-		{Number: 1, EndedAt: &gone, Outcome: site.PullAccepted, SHA256: []byte{1}, Resources: 3, Skipped: 1},
+		{Number: 1, EndedAt: &gone, Outcome: site.PullAccepted, SHA256: []byte{1}, Resources: 3, Skipped: 1,
+			Partial: true},
 		{Number: 2, EndedAt: &ended, Outcome: site.PullFailed, Error: "get https://x?key=secret", Status: &status},
 	}
 	f := &postgres.Facts{
@@ -41,15 +42,17 @@ func TestNew(t *testing.T) {
 				{Service: 7, Endpoint: "GET /quote", Since: at(1), Until: at(2)}}},
 		},
 	}
-	received, count, skipped, sum := site.NewTime(gone), 3, 1, "01"
+	received, count, skipped, partial, sum := site.NewTime(gone), 3, 1, true, "01"
 	ok := site.NewTime(gone)
 	want := []site.SourceDetail{{
 		Source: site.Source{Source: "bazaar", Address: "https://b.test/l", LastAttemptAt: site.NewTime(ended),
 			LastSuccessAt: &ok, Failures: 1, ResourceCount: 2, UniqueCount: 2, ServiceCount: 1,
 			Answer:  &site.SourceAnswer{ReceivedAt: received, Resources: 3, SHA256: "01"},
+			Partial: &partial,
 			Overlap: []site.SourceOverlap{}},
 		Pulls: []site.SourcePull{{EndedAt: site.NewTime(ended), Outcome: site.PullFailed, StatusCode: &status},
-			{EndedAt: received, Outcome: site.PullAccepted, Resources: &count, Skipped: &skipped, SHA256: &sum}},
+			{EndedAt: received, Outcome: site.PullAccepted, Resources: &count, Skipped: &skipped, Partial: &partial,
+				SHA256: &sum}},
 		Days:     []site.SourceDay{{Date: "2026-11-02", Resources: 3, Listed: 1, Dropped: 3}},
 		Services: []site.SourceService{{Slug: "acme", Name: "Acme", Since: site.NewTime(at(1)), ResourceCount: 2}},
 		Dropped: []site.SourceDrop{{Slug: "acme", Name: "Acme", Endpoint: "GET /quote", Since: site.NewTime(at(1)),

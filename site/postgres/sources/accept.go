@@ -117,6 +117,9 @@ const changeRecords = `
 		'[]', '[]'
 	FROM placed ORDER BY id, resource, method, tool`
 
+// dropRetention is how long a resource that a source dropped is stored. Change records are stored for good.
+const dropRetention = site.SeriesDays * 24 * time.Hour
+
 // apply compares the staged answer of a pull with what its source lists, and stores the differences.
 func apply(ctx context.Context, tx pgx.Tx, source State, pull int64, a Answer) (c Counts, err error) {
 	now := a.EndedAt
@@ -167,6 +170,11 @@ func apply(ctx context.Context, tx pgx.Tx, source State, pull int64, a Answer) (
 		UPDATE source_resources r SET missed = false FROM source_staged n
 		WHERE r.source_id = $1 AND r.missed AND r.until IS NULL AND n.source_id = $1 AND n.pull = $2
 			AND n.resource = r.resource AND n.method = r.method AND n.tool = r.tool`, source.ID, pull); err != nil {
+		return c, err
+	}
+	if _, err := tx.Exec(ctx, `
+		DELETE FROM source_resources WHERE source_id = $1 AND until < $2::timestamptz - $3::interval`, source.ID, now,
+		dropRetention); err != nil {
 		return c, err
 	}
 	count(&c.Resources, `SELECT count(*) FROM source_resources WHERE source_id = $1 AND until IS NULL`, source.ID)
