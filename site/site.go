@@ -8,6 +8,9 @@ package site
 // APIVersion is the version of the API description. The path prefix /v1 contains the major version.
 const APIVersion = "1.0.0"
 
+// LicenseURL is the address of the licence of the data of every directory.
+const LicenseURL = "https://creativecommons.org/licenses/by/4.0/"
+
 // Limits of the API.
 const (
 	PageSize    = 25        // default per_page of a list

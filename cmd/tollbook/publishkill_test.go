@@ -300,7 +300,7 @@ func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) 
 		}
 		total = page.Meta.Total
 		address = ""
-		if link := res.Header.Get("Link"); link != "" {
+		if link := res.Header.Get("Link"); strings.HasSuffix(link, `rel="next"`) {
 			address = strings.TrimPrefix(link[:strings.IndexByte(link, '>')], "<")
 		}
 	}

@@ -282,7 +282,7 @@ func (a *Document) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(content, op.example, routes.Query{Route: op.route}.Paged())
+	op.Responses = responses(content, op.example)
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -373,11 +373,11 @@ func (x Examples) parameter(p *routes.Param) parameter {
 const jsonType = "application/json"
 
 // responses returns the possible responses of an operation.
-func responses(content *schema.Schema, example json.RawMessage, paged bool) schema.Object[*apiResponse] {
+func responses(content *schema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
 	ok := &apiResponse{Description: "The requested data.",
 		Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
-		if h.Name != headerRequestID && h.Name != headerRetry && (h.Name != headerLink || paged) {
+		if h.Name != headerRequestID && h.Name != headerRetry {
 			ok.Headers = append(ok.Headers, schema.Member[*apiHeader]{Name: h.Name,
 				Value: &apiHeader{Ref: "#/components/headers/" + h.Name}})
 		}

@@ -43,6 +43,9 @@ func httpPolicy() []policyRule {
 			"the header `Link` contains the URL of the next page with rel=next. This URL has `snapshot=<id>`, the " +
 				"ID in `X-Snapshot`, so all pages come from one snapshot and no row is missing or " +
 				"repeated. That snapshot stays available for at least an hour."},
+		{"Licence",
+			"every response of JSON has a header `Link` with rel=license, the address of the data's licence. It " +
+				"follows the link to the next page, if there is one."},
 		{"Rate limits",
 			"if requests are limited, `RateLimit-Policy` contains the limit and `RateLimit` the number of requests " +
 				"left. Requests above the limit are answered with 429 and `Retry-After`."},
@@ -173,8 +176,9 @@ var apiHeaders = schema.Object[*apiHeader]{
 			Schema: &schema.Schema{Type: "string"}}},
 	{Name: headerLink,
 		Value: &apiHeader{
-			Description: "URL of the next page in the same snapshot, with rel=next, if there is one.",
-			Schema:      &schema.Schema{Type: "string"}}},
+			Description: "URL of the next page in the same snapshot, with rel=next, if there is one; then the " +
+				"licence of the data, with rel=license.",
+			Schema: &schema.Schema{Type: "string"}}},
 	{Name: "RateLimit-Policy",
 		Value: &apiHeader{
 			Description: "Number of requests that a client may make, and in how many seconds, if limited.",

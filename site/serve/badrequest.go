@@ -48,8 +48,9 @@ func newRawError(e site.Error, more string) []byte {
 		panic(err) // cannot fail: strings and a number
 	}
 	return fmt.Appendf(nil, "%s%d %s\r\nAccess-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n"+
-		"Connection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\n%sX-Content-Type-Options: nosniff\r\n\r\n%s\n",
-		statusPrefix, e.Code, http.StatusText(e.Code), len(body)+1, typeJSON, more, body)
+		"Connection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\nLink: %s\r\n"+
+		"%sX-Content-Type-Options: nosniff\r\n\r\n%s\n",
+		statusPrefix, e.Code, http.StatusText(e.Code), len(body)+1, typeJSON, headerLicense[0], more, body)
 }
 
 // badRequestError returns the error for a request that net/http cannot parse.

@@ -84,6 +84,7 @@ func (h *handler) sendCheckpoint(w *responseWriter, r *http.Request) error {
 	tag := b.tag(gzipped)
 	header["Etag"] = tag
 	if matches(r.Header.Values("If-None-Match"), tag[0]) {
+		addLicense(header, typeJSON)
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

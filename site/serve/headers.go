@@ -2,8 +2,11 @@ package serve
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
+	"tollbook/site"
 	"tollbook/site/routes"
 )
 
@@ -29,6 +32,7 @@ var (
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
+	headerLicense = []string{"<" + site.LicenseURL + `>; rel="license"`}
 	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or the store can't be reached
 )
 
@@ -40,3 +44,16 @@ var headerTypes = func() map[string][]string {
 	}
 	return types
 }()
+
+// addLicense adds the licence of the data to a response with this content type, if it is JSON. A link to the next page
+// stays the first.
+func addLicense(header http.Header, mime string) {
+	if !strings.Contains(mime, "json") {
+		return
+	}
+	if next := header["Link"]; len(next) > 0 {
+		header["Link"] = []string{next[0], headerLicense[0]}
+		return
+	}
+	header["Link"] = headerLicense
+}

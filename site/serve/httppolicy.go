@@ -16,6 +16,7 @@ type HTTPPolicy struct {
 	Expose  string // headers that scripts of other origins may read
 	Policy  string // Content-Security-Policy of pages
 
+	License   string // value of Link in responses with JSON, after the link to the next page
 	ExposeZip string // replaces Expose for downloads
 	Errors    map[string]site.Error
 	Calls     map[string]string // patterns of paths that are not files, by name: submissions
@@ -31,6 +32,7 @@ func NewHTTPPolicy() HTTPPolicy {
 	return HTTPPolicy{
 		Calls:   calls,
 		Allowed: allowed, Expose: headerExpose[0], Policy: contentPolicy, ExposeZip: headerExposeZip[0],
+		License: headerLicense[0],
 		Errors: map[string]site.Error{
 			"invalid":        {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
 			"unreadable":     badRequestError(http.StatusBadRequest),

@@ -69,7 +69,7 @@ func walk(t reporter, h http.Handler, target string, framing encode.Framing) (ro
 			rows = append(rows, string(line))
 		}
 		link := got.Header().Get("Link")
-		if link == "" {
+		if strings.HasSuffix(link, `rel="license"`) {
 			return rows, snapshots
 		}
 		match := nextLink.FindStringSubmatch(link)

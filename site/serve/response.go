@@ -247,6 +247,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, 
 		header["Cache-Control"] = h.cacheControl(key, v)
 	}
 	if notModified(r.Header, tag[0], v.modified()) {
+		addLicense(header, routes.ContentType(key))
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

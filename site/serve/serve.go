@@ -117,6 +117,9 @@ type responseWriter struct {
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(code int) {
 	w.code = code
+	if mime := w.Header()["Content-Type"]; len(mime) > 0 {
+		addLicense(w.Header(), mime[0])
+	}
 	w.ResponseWriter.WriteHeader(code)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/serve"
 )
 
 // CloudFront contains the options of the function.
@@ -50,9 +51,9 @@ func (o CloudFront) Function() ([]byte, error) {
 	}
 	program, err := fillIn(struct {
 		CloudFront
-		Routes, Extensions, Common, Serves string
+		Routes, Extensions, Common, Serves, License string
 	}{o, strings.ReplaceAll(string(table), `],["^`, "],\n"+`["^`), strings.Join(extensions, "|"),
-		string(commonNames), common()}, "cloudfront.js")
+		string(commonNames), common(), serve.NewHTTPPolicy().License}, "cloudfront.js")
 	if err == nil && len(program) > MaxFunction {
 		err = fmt.Errorf("write function: it has %d bytes, of which CloudFront takes %d", len(program), MaxFunction)
 	}

@@ -13,7 +13,8 @@
 «if .Lists»// - Pages of lists come from the bucket, without Link and without an empty list past the end.
 «else»// - serve answers pages of lists, since only serve sets Link.
 «end»// - The bucket's responses lack X-Snapshot and the contract's error bodies. Add nosniff, CORS and
-//   Content-Security-Policy with a response headers policy.
+//   Content-Security-Policy with a response headers policy, and
+//   Link: «.License» for the paths /v1/* and /discovery/*.
 // - The addresses of an IPv6 network count as separate clients.
 // - During a publication, responses may come from two builds.
 import cf from 'cloudfront';

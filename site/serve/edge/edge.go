@@ -74,6 +74,7 @@ type contract struct {
 	Expose         string                `json:"expose"`
 	ExposeZip      string                `json:"exposeZip"`
 	Policy         string                `json:"policy"`
+	License        string                `json:"license"`
 	LookupFile     string                `json:"lookupFile"`
 	MaxSlug        int                   `json:"maxSlug"`
 	MaxFacilitator int                   `json:"maxFacilitator"`
@@ -134,8 +135,9 @@ func Worker(o Cloudflare) ([]byte, error) {
 		catalogue = append(catalogue, c.Name)
 	}
 	fill(&data.Contract, contract{
-		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, LookupFile: routes.LookupFile,
-		MaxSlug: site.MaxSlug, MaxFacilitator: routes.MaxFacilitatorID, WindowDays: site.WindowDays,
+		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, License: m.License,
+		LookupFile: routes.LookupFile,
+		MaxSlug:    site.MaxSlug, MaxFacilitator: routes.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName,
 		Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,

@@ -65,6 +65,8 @@ type nginxData struct {
 	Nginx
 	Root, Plain, Snapshot, Policy, Expose, Extensions, CharsetTypes, GzipTypes, PageIs string
 
+	License string // value of Link in responses with JSON
+
 	MaxQuery   int
 	Common     string   // pattern of a value of a common parameter that only serve can answer
 	Unknown    []string // for each route with JSON: the pattern of requests with a parameter that nginx does not know
@@ -86,6 +88,7 @@ func (o Nginx) Config() ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	d := &nginxData{
 		Nginx: o, Root: path.Join(o.Folder, "current"), Plain: plain, Policy: m.Policy, Expose: m.Expose,
+		License:  m.License,
 		Snapshot: strings.Trim(routes.SnapshotPattern, "^$"), MaxQuery: routes.Table().Limits.MaxQuery,
 		names: map[string]string{},
 	}

@@ -24,6 +24,7 @@ async function sendCheckpoint(r) {
   const cache = "public, max-age=5";
   if (matches(r.request.headers.get("If-None-Match") ?? "", tag)) {
     r.headers.set("Cache-Control", cache);
+    addLicense(r, TABLE_JSON);
     return new Response(null, { status: 304, headers: r.headers });
   }
   return write(r, 200, TABLE_JSON, body, cache);

@@ -44,6 +44,7 @@ async function send(r, snap, isPinned, key, body) {
       : `public, max-age=${age}, stale-while-revalidate=30, stale-if-error=86400`;
   }
   if (notModified(r.request.headers, tag, snap.built)) {
+    addLicense(r, contentType(key));
     r.headers.set("Cache-Control", cache);
     return new Response(null, { status: 304, headers: r.headers });
   }
@@ -56,8 +57,14 @@ function write(r, code, type, body, cache) {
   return newResponse(r, code, type, gzipped ? body.gzip : body.plain, cache);
 }
 
+// addLicense adds the licence of the data to a response of JSON, after a link to the next page.
+function addLicense(r, type) {
+  if (type.includes("json")) r.headers.append("Link", CONTRACT.license);
+}
+
 function newResponse(r, status, type, data, cache) {
   r.headers.set("Content-Type", type);
+  addLicense(r, type);
   if (type === TYPES[".html"]) r.headers.set("Content-Security-Policy", CONTRACT.policy);
   r.headers.set("Cache-Control", cache);
   r.headers.set("Content-Length", String(data.length));
