@@ -34,6 +34,11 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/suggestion"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
+	"cmd/tollbook/tables": {
+		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/progress", "cmd/tollbook/report", "cmd/tollbook/usage",
+			"output/archive", "output/objects", "output/pull"},
+		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	},
 	"cmd/tollbook/sourcelist": {
 		ours: []string{"cmd/tollbook/usage", "crawl/pull", "crawl/source", "site/postgres/sources", "site/suggestion"},
 	},
@@ -92,7 +97,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/address"},
 	},
 	"cmd/tollbook/progress": {
-		ours:    []string{"crawl/chain", "output", "site/x402"},
+		ours:    []string{"crawl/chain", "output", "output/pull", "site/x402"},
 		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
 	},
 	"cmd/tollbook/publication": {
@@ -685,7 +690,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"output/archive", "output/disk", "output/objects"},
 		modules: []string{"golang.org/x/sync"},
 	},
-	"output/disk":    {ours: []string{"output/objects"}},
+	"output/disk": {ours: []string{"output/objects"}},
+	"output/pull": {
+		ours:    []string{"output/archive", "output/disk", "output/objects"},
+		modules: []string{"golang.org/x/sync"},
+	},
 	"output/archive": {modules: []string{"github.com/klauspost/compress"}},
 	"output/objects": {
 		ours:    []string{"output/archive"},

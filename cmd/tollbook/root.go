@@ -20,6 +20,7 @@ import (
 	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/sources"
+	"tollbook/cmd/tollbook/tables"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/cmd/tollbook/version"
 )
@@ -71,7 +72,8 @@ EXIT STATUS
 		newCrawlCommand(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
-		newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
+		newEdgeCommand(), tables.NewCommand(bucketHelp),
+		newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
 		decisions.NewExport(), decisions.NewImport(), migration.New(), newConfigCommand(c), newCompletionCommand())
 	addReaderCommands(cmd)
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")

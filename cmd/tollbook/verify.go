@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -66,15 +65,12 @@ EXIT STATUS
 func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Writer) error {
 	v := output.VerifyOptions{Packs: build.ListPacks, Files: o.Files}
 	if o.Key != "" {
-		text, err := os.ReadFile(o.Key)
-		if err != nil {
-			return fmt.Errorf("read public key: %w", err)
-		}
-		if v.Key, err = archive.ParsePublicKey(text); err != nil {
+		var err error
+		if v.Key, err = archive.ReadPublicKey(o.Key); err != nil {
 			return err
 		}
 	}
-	store, err := openPlace(place)
+	store, err := objects.OpenPlace(place, objects.StoreOptions{Getenv: os.Getenv})
 	if err != nil {
 		return err
 	}
@@ -96,12 +92,4 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 		return errDamaged
 	}
 	return nil
-}
-
-// openPlace opens a published directory for reading.
-func openPlace(place string) (objects.Store, error) {
-	if strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://") {
-		return objects.OpenWeb(place)
-	}
-	return objects.OpenStore(place, objects.StoreOptions{Getenv: os.Getenv})
 }

@@ -43,23 +43,42 @@ func ParseDataDay(name string) (table, day string, ok bool) {
 	return table, day, err == nil && t.Format(time.DateOnly) == day
 }
 
-// dataIndex is what a publication needs of DataIndex. The parts of a resource are the files of its days; their paths
-// begin at DataDir.
+// dataIndex is what a publication needs of DataIndex. Paths begin at DataDir. The parts of a resource are the files of
+// its days; a resource with one path is a member of the snapshot.
 type dataIndex struct {
 	Resources []struct {
-		Parts []struct {
-			Path  string `json:"path"`
-			Bytes int64  `json:"bytes"`
-			Hash  string `json:"hash"`
-		} `json:"parts"`
+		dataPart
+		Parts []dataPart `json:"parts"`
 	} `json:"resources"`
+}
+
+type dataPart struct {
+	Path  any    `json:"path"` // a text, or a list of the paths of parts
+	Bytes int64  `json:"bytes"`
+	Hash  string `json:"hash"`
 }
 
 // hashPrefix begins the text of a sum in DataIndex.
 const hashPrefix = "sha256:"
 
+// file returns the file of a part.
+func (p *dataPart) file() (f DataFile, err error) {
+	path, _ := p.Path.(string)
+	f = DataFile{Name: DataDir + "/" + path, Bytes: p.Bytes}
+	if err := CheckName(f.Name); err != nil {
+		return f, err
+	}
+	text, isSHA256 := strings.CutPrefix(p.Hash, hashPrefix)
+	sum, err := hex.DecodeString(text)
+	if !isSHA256 || err != nil || len(sum) != len(f.Sum) || p.Bytes < 0 {
+		return f, fmt.Errorf("%.80q has %d bytes and the hash %.80q, which is no SHA-256", path, p.Bytes, p.Hash)
+	}
+	f.Sum = Sum(sum)
+	return f, nil
+}
+
 // ReadDataDays returns the files of days that a tree names, by name. Without an index it returns none and false. The
-// sums of the index cover it, so the sums that it contains are as trustworthy as those of the tree's own files.
+// sums of the tree cover the index, so its sums are as trustworthy as those of the tree's own files.
 func ReadDataDays(t Files) (days []DataFile, has bool, err error) {
 	if _, ok := t.Lookup(DataIndex); !ok {
 		return nil, false, nil
@@ -68,38 +87,42 @@ func ReadDataDays(t Files) (days []DataFile, has bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	days, err = parseDataDays(data)
-	if err != nil {
-		return nil, false, fmt.Errorf("parse %s: %w: %w", DataIndex, ErrDamaged, err)
-	}
-	return days, true, nil
+	_, days, err = ParseDataIndex(data)
+	return days, err == nil, err
 }
 
-func parseDataDays(data []byte) (days []DataFile, err error) {
+// ParseDataIndex returns the tables that an index names, by name: members of its snapshot, and files of days.
+func ParseDataIndex(data []byte) (members, days []DataFile, err error) {
 	var index dataIndex
-	if err := json.Unmarshal(data, &index); err != nil {
-		return nil, err
-	}
+	err = json.Unmarshal(data, &index)
 	for _, r := range index.Resources {
-		for _, p := range r.Parts {
-			f := DataFile{Name: DataDir + "/" + p.Path, Bytes: p.Bytes}
-			if _, _, ok := ParseDataDay(f.Name); !ok || p.Bytes < 0 {
-				return nil, fmt.Errorf("%.80q with %d bytes is not the file of a day", p.Path, p.Bytes)
+		if path, isOne := r.Path.(string); isOne && err == nil {
+			var f DataFile
+			if f, err = r.file(); err == nil && (isDay(f.Name) || f.Name == DataIndex) {
+				err = fmt.Errorf("%.80q is not a member", path)
 			}
-			text, isSHA256 := strings.CutPrefix(p.Hash, hashPrefix)
-			sum, err := hex.DecodeString(text)
-			if !isSHA256 || err != nil || len(sum) != len(f.Sum) {
-				return nil, fmt.Errorf("the hash %.80q of %s is not a SHA-256", p.Hash, p.Path)
+			members = append(members, f)
+		}
+		for i := 0; i < len(r.Parts) && err == nil; i++ {
+			var f DataFile
+			if f, err = r.Parts[i].file(); err == nil && !isDay(f.Name) {
+				err = fmt.Errorf("%.80q is not the file of a day", r.Parts[i].Path)
 			}
-			f.Sum = Sum(sum)
 			days = append(days, f)
 		}
 	}
-	slices.SortFunc(days, func(a, b DataFile) int { return strings.Compare(a.Name, b.Name) })
-	for i := range days[:max(0, len(days)-1)] {
-		if days[i].Name == days[i+1].Name {
-			return nil, fmt.Errorf("%s is named twice", days[i].Name)
+	for _, list := range [][]DataFile{members, days} {
+		slices.SortFunc(list, func(a, b DataFile) int { return strings.Compare(a.Name, b.Name) })
+		for i := 1; i < len(list) && err == nil; i++ {
+			if list[i-1].Name == list[i].Name {
+				err = fmt.Errorf("%s is named twice", list[i].Name)
+			}
 		}
 	}
-	return days, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("parse %s: %w: %w", DataIndex, ErrDamaged, err)
+	}
+	return members, days, nil
 }
+
+func isDay(name string) bool { _, _, ok := ParseDataDay(name); return ok }

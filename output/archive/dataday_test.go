@@ -66,8 +66,13 @@ func TestReadDataDays(t *testing.T) {
 		{name: "negative", index: `{"resources":[{"parts":[{"path":"a/2026-11-20.parquet","bytes":-1,"hash":"` + hash +
 			`"}]}]}`},
 		{name: "not JSON", index: `{"resources":`},
+		{name: "a list", index: `{"resources":[{"parts":[{"path":["a/2026-11-20.parquet"],"hash":"` + hash + `"}]}]}`},
+		{name: "a member outside", index: `{"resources":[{"path":"../a.parquet","hash":"` + hash + `"}]}`},
+		{name: "a member without hash", index: `{"resources":[{"path":"a.parquet"}]}`},
+		{name: "a day as a member", index: `{"resources":[{"path":"a/2026-11-20.parquet","hash":"` + hash + `"}]}`},
+		{name: "itself", index: `{"resources":[{"path":"datapackage.json","hash":"` + hash + `"}]}`},
 	} {
-		days, err := parseDataDays([]byte(test.index))
+		_, days, err := ParseDataIndex([]byte(test.index))
 		if (err == nil) != test.ok {
 			t.Errorf("%s: %v", test.name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -87,6 +88,15 @@ func PublicKey(key ed25519.PrivateKey) []byte {
 		panic(err) // unreachable: the key has 32 bytes
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+// ReadPublicKey reads a public key in PEM from a file.
+func ReadPublicKey(path string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read public key: %w", err)
+	}
+	return ParsePublicKey(text)
 }
 
 // ParsePublicKey parses a public key in PEM.

@@ -129,6 +129,14 @@ func OpenStore(address string, o StoreOptions) (Store, error) {
 	return OpenStoreDir(address)
 }
 
+// OpenPlace opens a published directory for reading: a URL, s3://bucket/prefix, or a folder.
+func OpenPlace(address string, o StoreOptions) (Store, error) {
+	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
+		return OpenWeb(address)
+	}
+	return OpenStore(address, o)
+}
+
 // IsBucket reports whether an address names a bucket.
 func IsBucket(address string) bool { return strings.HasPrefix(address, "s3://") }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tollbook/output"
+	"tollbook/output/pull"
 )
 
 // interval is the shortest time between two drawings of a bar.
@@ -77,14 +78,23 @@ func NewTransfer() *Transfer {
 
 // Set draws the progress of a transfer. Several goroutines may call it.
 func (t *Transfer) Set(p output.Progress) {
+	t.draw(p.Bytes, p.TotalBytes, fmt.Sprintf("%d of %d objects", p.Objects, p.TotalObjects))
+}
+
+// SetFiles draws the progress of a pull. Several goroutines may call it.
+func (t *Transfer) SetFiles(p pull.Progress) {
+	t.draw(p.Bytes, p.TotalBytes, fmt.Sprintf("%d of %d files", p.Files, p.TotalFiles))
+}
+
+func (t *Transfer) draw(done, total int64, text string) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.bar.ChangeMax64(max(1, p.TotalBytes))
-	t.bar.Describe(fmt.Sprintf("%d of %d objects", p.Objects, p.TotalObjects))
-	_ = t.bar.Set64(p.Bytes) // a bar that can't be drawn is no reason to stop
+	t.bar.ChangeMax64(max(1, total))
+	t.bar.Describe(text)
+	_ = t.bar.Set64(done) // a bar that can't be drawn is no reason to stop
 }
 
 // Finish removes the bar.
