@@ -95,6 +95,9 @@ func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 			w.h24.add(of(s))
 		}
 	}
+	for _, s := range f.Older {
+		w.addDay(s.Start.UTC().Format(time.DateOnly), of(s))
+	}
 	for _, s := range f.Days {
 		age := int(today.Sub(s.Start) / (24 * time.Hour))
 		if age < 0 {

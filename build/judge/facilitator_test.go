@@ -315,3 +315,38 @@ func TestUnitsPerUSD(t *testing.T) {
 		}
 	}
 }
+
+// TestFacilitatorDays checks that the series of all time contains days before the last 90, by network and together, and
+// no day of a test network.
+func TestFacilitatorDays(t *testing.T) {
+	t.Parallel()
+	today := now.Truncate(24 * time.Hour)
+	old := today.AddDate(0, 0, -200)
+	f := newFacilitatorFacts("merged",
+		ledger.TokenFacts{Network: base, Token: baseUSDC, Older: []ledger.SettlementSum{settled(old, 2, "3000000")},
+			Days: []ledger.SettlementSum{settled(today, 1, "1000000")}, All: settled(old, 3, "4000000")},
+		ledger.TokenFacts{Network: bnb, Token: bnbUSDC, Days: []ledger.SettlementSum{settled(today, 1, "1")},
+			All: settled(today, 1, "1")},
+		ledger.TokenFacts{Network: sepolia, Token: testUSDC, Days: []ledger.SettlementSum{settled(today, 7, "7")},
+			All: settled(today, 7, "7")})
+	d := newFacilitator(&f, now)
+	point := func(day time.Time, network, short string, usd site.Decimal, n int64) site.FacilitatorPoint {
+		p := site.FacilitatorPoint{Date: day.Format(time.DateOnly), VolumeUSD: usd, TxCount: n}
+		if network != "" {
+			p.Network, p.NetworkCAIP2 = &short, &network
+		}
+		return p
+	}
+	const both = "1.000000000000000001"
+	want := [][]site.FacilitatorPoint{
+		{point(old, "", "", "3", 2), point(today, "", "", both, 2)},
+		{point(old, base, "BSE", "3", 2), point(today, bnb, "BNB", "0.000000000000000001", 1),
+			point(today, base, "BSE", "1", 1)},
+		{point(today, "", "", both, 2)},
+	}
+	got := [][]site.FacilitatorPoint{d.SeriesOf(site.TimeframeAll, site.SeriesTotal),
+		d.SeriesOf(site.TimeframeAll, site.SeriesChain), d.Series}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}

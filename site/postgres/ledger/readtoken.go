@@ -21,7 +21,8 @@ type TokenFacts struct {
 	Network string          // CAIP-2
 	Token   string          // in normal form
 	Hours   []SettlementSum // the last 24 closed UTC hours and the open one, oldest first
-	Days    []SettlementSum // all UTC days up to today, oldest first
+	Days    []SettlementSum // the last site.SeriesDays UTC days, today included, oldest first
+	Older   []SettlementSum // the UTC days before them, oldest first
 	All     SettlementSum   // all settlements, independent of now; Start is the first day
 
 	Buyers7d, Buyers30d, BuyersAll int64 // distinct payers in windows of UTC days including today
@@ -75,7 +76,13 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 			`SELECT token_id, day::timestamptz, settlements, amount::text, last_at FROM token_days
 				WHERE day <= $1 ORDER BY token_id, day`,
 			[]any{today},
-			func(f *TokenFacts, s SettlementSum) { f.Days = append(f.Days, s) },
+			func(f *TokenFacts, s SettlementSum) {
+				if s.Start.Before(today.AddDate(0, 0, 1-site.SeriesDays)) {
+					f.Older = append(f.Older, s)
+				} else {
+					f.Days = append(f.Days, s)
+				}
+			},
 		},
 		{
 			`SELECT token_id, first_day::timestamptz, settlements, amount::text, last_at FROM token_totals`,
