@@ -10,13 +10,30 @@ import (
 // acceptsGzip parses Accept-Encoding (RFC 9110, section 12.5.3). It reports whether gzip, by name or by *, has a weight
 // above zero that is not lower than that of identity.
 func acceptsGzip(values []string) bool {
-	gzip, identity, other := -1.0, -1.0, 0.0
+	gzip, identity, _ := weights(values)
+	return gzip > 0 && gzip >= identity
+}
+
+// prefersZstd reports whether zstd, by name, has a weight above that of gzip, and not below that of identity. With
+// equal weights a client gets gzip, the form in which files are stored.
+func prefersZstd(values []string) bool {
+	gzip, identity, zstd := weights(values)
+	return zstd > max(gzip, 0) && zstd >= identity
+}
+
+// weights returns the weights of encodings in Accept-Encoding. It is -1 for an encoding that is not named; * stands for
+// gzip alone.
+func weights(values []string) (gzip, identity, zstd float64) {
+	gzip, identity, zstd = -1, -1, -1
+	other := 0.0
 	for _, value := range values {
 		for item := range strings.SplitSeq(value, ",") {
 			name, params, _ := strings.Cut(item, ";")
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case "gzip", "x-gzip":
 				gzip = max(gzip, weight(params))
+			case "zstd":
+				zstd = max(zstd, weight(params))
 			case "identity":
 				identity = weight(params)
 			case "*":
@@ -27,7 +44,7 @@ func acceptsGzip(values []string) bool {
 	if gzip < 0 {
 		gzip = other
 	}
-	return gzip > 0 && gzip >= identity
+	return gzip, identity, zstd
 }
 
 // weight returns the q parameter of an item: 1 if absent, 0 if invalid.

@@ -32,6 +32,7 @@ var (
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
+	headerZstd    = []string{"zstd"}
 	headerLicense = []string{"<" + site.LicenseURL + `>; rel="license"`}
 	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or the store can't be reached
 )

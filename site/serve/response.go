@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -49,9 +50,14 @@ type body struct {
 func (b *body) setTags(sum archive.Sum) *body {
 	digest := hex.EncodeToString(sum[:tagBytes])
 	b.plainTag, b.gzipTag = []string{`"` + digest + `"`}, []string{`"` + digest + `-gz"`}
+	b.setSizes()
+	return b
+}
+
+// setSizes sets the lengths of a body, and what it takes of memory.
+func (b *body) setSizes() {
 	b.memory.Size = int64(b.size())
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
-	return b
 }
 
 func (b *body) size() int { return len(b.plain) + len(b.gzip) }
@@ -237,8 +243,17 @@ func (b *body) countRows(f encode.Framing) (int, error) {
 // send sends b with its caching headers, or a 304. It returns an error only before anything was written.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, pinned bool, key string,
 	b *body) error {
-	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	accepted := r.Header.Values("Accept-Encoding")
+	gzipped := b.canGzip() && acceptsGzip(accepted)
 	header := w.Header()
+	if b.gzip != nil && path.Ext(key) == ".json" && prefersZstd(accepted) {
+		zstd, err := h.zstdBody(b)
+		if err != nil {
+			return err
+		}
+		b, gzipped = zstd, false
+		header["Content-Encoding"] = headerZstd
+	}
 	tag := b.tag(gzipped)
 	header["Etag"] = tag
 	header["Last-Modified"] = v.lastModified
@@ -247,11 +262,16 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, 
 		header["Cache-Control"] = h.cacheControl(key, v)
 	}
 	if notModified(r.Header, tag[0], v.modified()) {
+		header.Del("Content-Encoding")
 		addLicense(header, routes.ContentType(key))
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return h.write(w, r, http.StatusOK, routes.ContentType(key), gzipped, b)
+	err := h.write(w, r, http.StatusOK, routes.ContentType(key), gzipped, b)
+	if err != nil {
+		header.Del("Content-Encoding") // the response to the error is not compressed with zstd
+	}
+	return err
 }
 
 // sendError sends an error page.
