@@ -204,7 +204,7 @@ var logFields = map[string]Field{
 	},
 	"FacilitatorDetail.chains": {About: "Volume and settlements by network and token, largest volume first"},
 	"settlers":                 {About: "Accounts that send the facilitator's settlements, by network, then address"},
-	"buyers":                   {About: "Payers through the facilitator"},
+	"buyers":                   {About: "Payers through the facilitator; in v0.1.0 it was the list that by_chain is"},
 	"by_chain":                 {About: "Payers by network and token, in the order of chains"},
 	"total_upper_bound_30d": {
 		About: "Sum of unique_buyers_30d over main networks: an account that pays on several networks, or in several " +
