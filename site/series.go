@@ -19,6 +19,25 @@ type PricePoint struct {
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest at any time of the day; null without a price in USD
 	MaxPriceUSD *Decimal `json:"max_price_usd"`
 	Changes     int      `json:"changes"` // how many times an active endpoint changed its amounts
+
+	// the observation of the lowest price; all of it is null without one
+	EndpointID   *string  `json:"endpoint_id"`
+	Network      *string  `json:"network"` // CAIP-2
+	AssetAddress *string  `json:"asset_address"`
+	PriceUSD     *Decimal `json:"price_usd"`   // equal to MinPriceUSD
+	RecordedAt   *Time    `json:"recorded_at"` // when a visit found it, or the beginning of the day if that is later
+
+	// every counted price that a visit found from this day until the day of the next point, oldest first
+	Observations []PriceObservation `json:"observations"`
+}
+
+// PriceObservation is a price in dollars that a visit found at an active endpoint.
+type PriceObservation struct {
+	EndpointID   string  `json:"endpoint_id"`
+	Network      string  `json:"network"` // CAIP-2
+	AssetAddress string  `json:"asset_address"`
+	PriceUSD     Decimal `json:"price_usd"` // the lowest, if the endpoint named several at once
+	RecordedAt   Time    `json:"recorded_at"`
 }
 
 // ScorePoint is a UTC day with a counted check.

@@ -339,6 +339,9 @@ func recomputePriceSeries(d *directory, r *snapshot.Report) {
 		points.Leaves(r.Input)
 		o := newOffer(s)
 		items := points.Items()
+		for _, point := range items {
+			r.Figure(economicsRule, point.Get("price_usd"), point.Get("min_price_usd"))
+		}
 		if n := len(items); n > 0 && items[n-1].Get("date").Text() < d.now.UTC().Format(time.DateOnly) {
 			r.Figure(economicsRule, items[n-1].Get("min_price_usd"), o.price())
 			r.Figure(economicsRule, items[n-1].Get("max_price_usd"), o.highest)

@@ -151,7 +151,8 @@ var All = []Route{
 		}},
 	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
 		About: "Prices of a service's active endpoints by UTC day: the lowest and highest price at any time of the " +
-			"day, in USD, and how many times amounts changed. Days without a point are like the point before them.",
+			"day, in USD, how many times amounts changed, and which endpoint asked for what. Days without a point " +
+			"are like the point before them.",
 		Params: []Param{paramPeriod}},
 	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: site.Series,
 		About: "Uptime, response time, price stability, grade and risk of a service by UTC day. Days without a " +

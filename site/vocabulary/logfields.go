@@ -13,7 +13,26 @@ var logFields = map[string]Field{
 		About: "Lowest counted price at any time of the day, in US dollars; null without one",
 	},
 	"PricePoint.max_price_usd": {About: "Highest counted price at any time of the day, in US dollars"},
-	"changes":                  {About: "How many times an active endpoint changed its amounts"},
+	"endpoint_id": {
+		About: "Endpoint that asked for the day's lowest price; null without one, as the next four",
+	},
+	"PricePoint.network":       {About: "Network of the lowest price, as CAIP-2 id"},
+	"PricePoint.asset_address": {About: "Address of the token of the lowest price"},
+	"PricePoint.price_usd":     {About: "The lowest price in US dollars, like min_price_usd"},
+	"PricePoint.recorded_at": {
+		About: "When a visit found the lowest price; the beginning of the day if the price was found before",
+	},
+	"observations": {
+		About: "Every counted price that a visit found from this day until the day of the next point, oldest first; " +
+			"a visit that finds any change of an endpoint finds all its prices anew",
+	},
+	"PriceObservation.endpoint_id":   {About: "Endpoint that asked for the price"},
+	"PriceObservation.network":       {About: "Network of the price, as CAIP-2 id"},
+	"PriceObservation.asset_address": {About: "Address of the token"},
+	"PriceObservation.price_usd": {
+		About: "The price in US dollars; the lowest if the endpoint named several at once"},
+	"PriceObservation.recorded_at": {About: "When a visit found the price"},
+	"changes":                      {About: "How many times an active endpoint changed its amounts"},
 	"price_stability": {
 		About: "Share of the 30 days up to this day on which no price changed; null before the first price",
 		Max:   1,

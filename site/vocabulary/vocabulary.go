@@ -193,6 +193,7 @@ var types = map[string]string{
 	"TypeCounts":          "Number of records of each type.",
 	"LogDay":              "First row of a UTC day.",
 	"PricePoint":          "A UTC day on which a service's amounts changed or were first seen.",
+	"PriceObservation":    "A price in dollars that a visit found at an active endpoint.",
 	"ScorePoint":          "A UTC day with a counted check.",
 	"CatalogueList":       "The directory in the format of a facilitator's catalogue.",
 	"CatalogueSearchList": "Paid endpoints that a search found, in the format of a facilitator's catalogue.",

@@ -27,6 +27,7 @@ type interval struct{ since, until time.Time }
 type span struct {
 	since, until    time.Time // until is zero for current prices
 	lowest, highest site.Decimal
+	of              *postgres.PriceSpan
 }
 
 // dayChanges is the number of times that endpoints changed amounts on a UTC day.
@@ -90,7 +91,7 @@ func (h *History) addCounted(p *postgres.PriceSpan, at interval) {
 		return
 	}
 	h.spans = append(h.spans, span{since: at.since, until: at.until, lowest: counted[0],
-		highest: counted[len(counted)-1]})
+		highest: counted[len(counted)-1], of: p})
 }
 
 // amountValue returns the value of an amount of a span.
@@ -182,7 +183,9 @@ func (h *History) Points() []site.PricePoint {
 		first, _ := slices.BinarySearchFunc(days, dayOf(s.since), time.Time.Compare)
 		for at := first; at < len(days) && (s.until.IsZero() || days[at].Before(s.until)); at++ {
 			p := &all[at]
-			p.MinPriceUSD = minDecimal(p.MinPriceUSD, s.lowest)
+			if p.MinPriceUSD == nil || s.lowest.Compare(*p.MinPriceUSD) < 0 {
+				s.describe(p, days[at])
+			}
 			if p.MaxPriceUSD == nil || s.highest.Compare(*p.MaxPriceUSD) > 0 {
 				p.MaxPriceUSD = &s.highest
 			}
@@ -201,6 +204,7 @@ func (h *History) Points() []site.PricePoint {
 		}
 		before = p
 	}
+	h.addObservations(points)
 	return points
 }
 

@@ -1,10 +1,12 @@
 package price
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"tollbook/site"
@@ -26,6 +28,44 @@ func newHistoryFacts(spans []postgres.PriceSpan, days ...postgres.PriceDay) *pos
 	return &postgres.ServiceFacts{
 		Endpoints: []postgres.EndpointFacts{seen(uuid.UUID{1}, *ago(time.Hour)), seen(uuid.UUID{2}, first)},
 		Facts:     checks.Facts{PriceSpans: spans, PriceDays: days},
+	}
+}
+
+// figuresOnly ignores which observation has the lowest price; TestObservations compares these.
+var figuresOnly = cmpopts.IgnoreFields(site.PricePoint{}, "EndpointID", "Network", "AssetAddress", "PriceUSD",
+	"RecordedAt", "Observations")
+
+// TestObservations checks which observation has the lowest price of a day, and that each price that counts is in one
+// point.
+func TestObservations(t *testing.T) {
+	t.Parallel()
+	one, first := uuid.UUID{1}, dateOf(9, 1).Add(time.Hour)
+	span := func(asset string, since time.Time, until *time.Time, amount string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: asset, Since: since, Until: until,
+			Amounts: []string{amount}}
+	}
+	cheap, dear := dateOf(9, 3).Add(2*time.Hour), dateOf(9, 4).Add(3*time.Hour)
+	h := NewHistory(newHistoryFacts([]postgres.PriceSpan{span(usdc, first, nil, "20000"),
+		span(strings.ToLower(usdc), cheap, new(dateOf(9, 5)), "10000"), span(usdc, dear, nil, "15000"),
+		span("0x1111111111111111111111111111111111111111", first, nil, "1")}), now)
+	observation := func(at time.Time, price site.Decimal) site.PriceObservation {
+		return site.PriceObservation{EndpointID: one.String(), Network: base, AssetAddress: usdc, PriceUSD: price,
+			RecordedAt: site.NewTime(at)}
+	}
+	point := func(date string, lowest, highest site.Decimal, at time.Time,
+		observations ...site.PriceObservation) site.PricePoint {
+		return site.PricePoint{Date: date, MinPriceUSD: &lowest, MaxPriceUSD: &highest, EndpointID: new(one.String()),
+			Network: new(base), AssetAddress: new(usdc), PriceUSD: &lowest, RecordedAt: new(site.NewTime(at)),
+			Observations: observations}
+	}
+	want := []site.PricePoint{
+		point("2026-09-01", "0.02", "0.02", first, observation(first, "0.02")),
+		point("2026-09-03", "0.01", "0.02", cheap, observation(cheap, "0.01"), observation(dear, "0.015")),
+		point("2026-09-05", "0.015", "0.02", dateOf(9, 5)),
+	}
+	want[2].Observations = []site.PriceObservation{}
+	if diff := cmp.Diff(want, h.Points()); diff != "" {
+		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
 
@@ -73,7 +113,7 @@ func TestHistory(t *testing.T) {
 			span(one, usdc, first, nil, "0", "10000", "1000000000", "1000000001")}),
 			[]site.PricePoint{point("2026-09-01", "0.01", "1000", 0)}},
 	} {
-		if diff := cmp.Diff(c.want, NewHistory(c.f, now).Points()); diff != "" {
+		if diff := cmp.Diff(c.want, NewHistory(c.f, now).Points(), figuresOnly); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -148,14 +188,15 @@ func TestOfferHistory(t *testing.T) {
 	} {
 		f := newHistoryFacts(c.x402)
 		f.OfferSpans, f.OfferDays = c.others, c.days
-		if diff := cmp.Diff(c.want, NewHistory(f, now).Points()); diff != "" {
+		if diff := cmp.Diff(c.want, NewHistory(f, now).Points(), figuresOnly); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	bitcoin := newHistoryFacts(nil)
 	bitcoin.OfferSpans = []postgres.PriceSpan{{EndpointID: one, NetworkCAIP2: new(bolt11.Mainnet), Protocol: "l402",
 		Asset: "BTC", Since: third, Amounts: []string{"1500000"}}}
-	if diff := cmp.Diff([]site.PricePoint{{Date: "2026-09-03"}}, NewHistory(bitcoin, now).Points()); diff != "" {
+	got := NewHistory(bitcoin, now).Points()
+	if diff := cmp.Diff([]site.PricePoint{{Date: "2026-09-03"}}, got, figuresOnly); diff != "" {
 		t.Errorf("a price in bitcoin (-want +got):\n%s", diff)
 	}
 }
