@@ -32,7 +32,9 @@ type service struct {
 	GradeEvidence gradeEvidence
 	Settled       settlements
 	Prices        chart.Prices
+	Grades        chart.Grades
 	PricesJSON    string
+	ScoresJSON    string
 	PriceRank     string // "" if unknown
 	Badge         string // address of the image
 	BadgeKey      string
@@ -108,8 +110,10 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
+		Grades:     chart.NewGrades(l.Scores, e.calendar),
 		PriceRank:  amount.Rank(d.Assessment.Economics.CategoryPercentile),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		ScoresJSON: e.pages.href(seriesKey("scores", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
 		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.shared.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
