@@ -76,6 +76,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/tollbook/report",
 			"cmd/tollbook/server",
 			"cmd/tollbook/version",
+			"site/postgres/load",
 			"crawl",
 			"crawl/chain",
 			"crawl/probe",

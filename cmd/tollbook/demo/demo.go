@@ -26,6 +26,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/site/listing"
+	"tollbook/site/postgres/load"
 	"tollbook/site/serve"
 	"tollbook/site/serve/connection"
 )
@@ -36,6 +37,7 @@ const (
 	buildPauseFactor = 4                // on a slow machine the pause is that many times the length of a build,
 	buildPauseMax    = 30 * time.Second // but no longer than this
 	logDelay         = 2 * time.Second  // from a check to its entry in the logs
+	sampleDays       = 60               // with a made-up assessment before the first build
 	stopLimit        = 1500 * time.Millisecond
 )
 
@@ -206,6 +208,9 @@ func (d *Demo) buildFirst(ctx context.Context) error {
 		return err
 	}
 	if err := report.Build(d.o.Stdout, built, false); err != nil {
+		return err
+	}
+	if err := load.Assessments(ctx, d.db.DB, sampleDays); err != nil {
 		return err
 	}
 	d.printf("")
