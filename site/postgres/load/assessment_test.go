@@ -33,8 +33,8 @@ func TestAssessments(t *testing.T) {
 	}
 	var published []assessments.Published
 	for id := int64(1); id <= 3; id++ {
-		published = append(published, assessments.Published{Assessment: assessments.Assessment{ServiceID: id, Grade: "A",
-			Checks: 14, RiskLevel: "clean", Methodology: 1}})
+		published = append(published, assessments.Published{Assessment: assessments.Assessment{ServiceID: id,
+			Grade: "A", Checks: 14, RiskLevel: "clean", Methodology: 1}})
 	}
 	if _, err := db.Assessments.Record(t.Context(), now, published); err != nil {
 		t.Fatal(err)
