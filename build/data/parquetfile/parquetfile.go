@@ -1,0 +1,111 @@
+// Package parquetfile writes and reads the rows of a table as a Parquet file.
+//
+// The bytes of a file are a function of its table and rows. Row groups are small and have statistics and a page index,
+// so that a reader of ranges fetches only what a query needs. The package must never know what a table means.
+package parquetfile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"tollbook/build/data"
+)
+
+const (
+	groupValues   = 100_000  // of a row group, which is in memory until it is full; a value takes about 56 bytes
+	pageBytes     = 64 << 10 // of a column, before compression
+	dictionaryMax = 64 << 10 // bytes of a column's dictionary; further values are written as they are
+	batchRows     = 128      // rows that are given to the library at once
+)
+
+// codec compresses pages. All files share it, because it keeps encoders of some megabytes.
+var codec = &zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}
+
+// groupRows returns the number of rows of a row group.
+func groupRows(t *data.Table) int64 { return int64(groupValues / len(t.Columns)) }
+
+// Writer writes a file.
+type Writer struct {
+	table  *data.Table
+	to     *parquet.Writer
+	rows   []parquet.Row
+	values []parquet.Value
+	digits [][decimalBytes]byte
+	n      int   // rows of the batch
+	count  int64 // rows ever
+}
+
+// NewWriter returns a writer of a table.
+func NewWriter(w io.Writer, t *data.Table) *Writer {
+	options := []parquet.WriterOption{
+		newSchema(t), parquet.CreatedBy("tollbook", "1", "data"), // no version that changes the bytes of equal rows
+		parquet.Compression(codec),
+		parquet.MaxRowsPerRowGroup(groupRows(t)), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(true),
+		parquet.DictionaryMaxBytes(dictionaryMax),
+	}
+	if len(t.Sort) > 0 {
+		var columns []parquet.SortingColumn
+		for _, name := range t.Sort {
+			columns = append(columns, parquet.Ascending(name))
+		}
+		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(columns...)))
+	}
+	n := len(t.Columns)
+	out := &Writer{table: t, to: parquet.NewWriter(w, options...), rows: make([]parquet.Row, batchRows),
+		values: make([]parquet.Value, batchRows*n), digits: make([][decimalBytes]byte, batchRows*n)}
+	for i := range out.rows {
+		out.rows[i] = out.values[i*n : (i+1)*n : (i+1)*n]
+	}
+	return out
+}
+
+// Write writes a row.
+func (w *Writer) Write(row data.Row) error {
+	first := w.n * len(row)
+	for i, v := range row {
+		c := &w.table.Columns[i]
+		switch {
+		case v.IsNull() && c.Required:
+			return fmt.Errorf("write %s: %s is null in row %d", w.table.Name, c.Name, w.count)
+		case v.IsNull():
+			w.values[first+i] = parquet.NullValue().Level(0, 0, i)
+		case c.Required:
+			w.values[first+i] = newValue(c, v, &w.digits[first+i]).Level(0, 0, i)
+		default:
+			w.values[first+i] = newValue(c, v, &w.digits[first+i]).Level(0, 1, i)
+		}
+	}
+	w.n++
+	w.count++
+	if w.n == batchRows {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush gives the batch to the library.
+func (w *Writer) flush() error {
+	_, err := w.to.WriteRows(w.rows[:w.n])
+	w.n = 0
+	if err != nil {
+		return fmt.Errorf("write %s: %w", w.table.Name, err)
+	}
+	return nil
+}
+
+// Rows returns the number of rows so far.
+func (w *Writer) Rows() int64 { return w.count }
+
+// Close writes the rest of the file.
+func (w *Writer) Close() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.to.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", w.table.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package bulk
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Check is a visit of a service.
+type Check struct {
+	ID              string
+	Slug            string
+	CheckedAt       time.Time
+	Counted, IsUp   bool
+	Status          *string
+	StatusCode      *int
+	ResponseTimeMS  *int
+	EndpointsFound  int
+	ErrorMessage    *string
+	UncountedReason *string
+}
+
+// Checks reads the visits of a UTC day, by slug and time.
+func (r *Reader) Checks(ctx context.Context, day time.Time, do func(*Check) error) error {
+	var c Check
+	return r.each(ctx, "checks of "+day.Format(time.DateOnly), `
+		SELECT t.id::text, s.slug, t.checked_at, t.counted, t.is_up, t.status, t.status_code, t.response_time_ms,
+			t.endpoints_found, t.error_message, t.uncounted_reason
+		FROM checks t`+listed+`
+		WHERE t.checked_at >= $1 AND t.checked_at < $2
+		ORDER BY s.slug COLLATE "C", t.checked_at, t.id`,
+		[]any{&c.ID, &c.Slug, &c.CheckedAt, &c.Counted, &c.IsUp, &c.Status, &c.StatusCode, &c.ResponseTimeMS,
+			&c.EndpointsFound, &c.ErrorMessage, &c.UncountedReason},
+		func() error { return do(&c) }, day, day.AddDate(0, 0, 1))
+}
+
+// Uptime sums the visits of a service on a UTC day.
+type Uptime struct {
+	Day        time.Time
+	Slug       string
+	Checks     int64
+	Counted    int64
+	Up         int64
+	Timed      int64
+	ResponseMS int64 // sum over the timed
+}
+
+// UptimeOfDay reads the sums of a day that is sealed, by slug.
+func (r *Reader) UptimeOfDay(ctx context.Context, day time.Time, do func(*Uptime) error) error {
+	u := Uptime{Day: day}
+	return r.each(ctx, "uptime of "+day.Format(time.DateOnly), `
+		SELECT s.slug, t.checks, t.counted, t.up, t.timed, t.response_ms FROM check_days t`+listed+`
+		WHERE t.day = $1 ORDER BY s.slug COLLATE "C"`,
+		[]any{&u.Slug, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS}, func() error { return do(&u) }, day)
+}
+
+// Uptime reads the sums of all days from one on, up to now, by slug and day.
+func (r *Reader) Uptime(ctx context.Context, from, now time.Time, do func(*Uptime) error) error {
+	var u Uptime
+	return r.each(ctx, "uptime", `
+		WITH sums AS (
+			SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days WHERE day >= $1
+				AND day <= '9999-12-31'
+			UNION ALL SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, count(*), count(*) FILTER (WHERE
+counted),
+				count(*) FILTER (WHERE counted AND is_up), count(response_time_ms) FILTER (WHERE counted),
+				coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)
+			FROM checks WHERE checked_at >= greatest((SELECT through FROM log_seal), $1) AND checked_at <= $2
+			GROUP BY 1, 2
+		)
+		SELECT s.slug, t.day, sum(t.checks)::bigint, sum(t.counted)::bigint, sum(t.up)::bigint, sum(t.timed)::bigint,
+			sum(t.response_ms)::bigint
+		FROM sums t`+listed+`
+		GROUP BY s.slug, t.day ORDER BY s.slug COLLATE "C", t.day`,
+		[]any{&u.Slug, &u.Day, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS}, func() error { return do(&u) },
+		from, now)
+}
+
+// Change is a change of what a service asks for.
+type Change struct {
+	Number     int64 // in the log of all services
+	Slug       string
+	Type       string
+	ObservedAt time.Time
+	Summary    json.RawMessage
+}
+
+// Changes reads the sealed changes from one time up to another, by number.
+func (r *Reader) Changes(ctx context.Context, from, to time.Time, do func(*Change) error) error {
+	var c Change
+	return r.each(ctx, "changes", `
+		SELECT t.number, s.slug, t.type, t.observed_at, t.summary FROM changes t`+listed+`
+		WHERE t.number IS NOT NULL AND t.observed_at >= $1 AND t.observed_at < $2 ORDER BY t.number`,
+		[]any{&c.Number, &c.Slug, &c.Type, &c.ObservedAt, &c.Summary}, func() error { return do(&c) }, from, to)
+}
+
+// Day is a UTC day with rows of a table. MadeFrom changes with each row that is added later.
+type Day struct {
+	Day      time.Time
+	MadeFrom string // "" if no row is added later
+}
+
+// CheckDays reads the days with visits from one time up to another, by day.
+func (r *Reader) CheckDays(ctx context.Context, from, to time.Time) ([]Day, error) {
+	return r.days(ctx, "checks", `SELECT day::date, '' FROM generate_series($1::timestamptz, $2::timestamptz -
+interval '1 s',
+		interval '1 day') AS day WHERE EXISTS (SELECT FROM checks WHERE checked_at >= day
+		AND checked_at < day + interval '1 day')`, from, to)
+}
+
+// UptimeDays reads the days with sums of visits before a time, by day.
+func (r *Reader) UptimeDays(ctx context.Context, to time.Time) ([]Day, error) {
+	return r.days(ctx, "uptime", `SELECT DISTINCT day, '' FROM check_days WHERE day >= '1970-01-01' AND day < $1
+		ORDER BY day`, to)
+}
+
+// ChangeDays reads the days with sealed changes before a time, by day. A change may be sealed later than others of its
+// day.
+func (r *Reader) ChangeDays(ctx context.Context, to time.Time) ([]Day, error) {
+	return r.days(ctx, "changes", `
+		SELECT (t.observed_at AT TIME ZONE 'UTC')::date AS day, count(*)::text || ' changes' FROM changes t`+listed+`
+		WHERE t.number IS NOT NULL AND t.observed_at >= '1970-01-01' AND t.observed_at < $1 GROUP BY 1 ORDER BY 1`, to)
+}
+
+// SettledDays reads the days with settlements before one, by day. Settlements of a day may be found later, such as
+// those of an account that is added to a facilitator.
+func (r *Reader) SettledDays(ctx context.Context, to time.Time) ([]Day, error) {
+	return r.days(ctx, "settlements", `
+		SELECT day, sum(settlements) || ' settlements of ' || sum(amount) FROM token_days
+		WHERE day >= '1970-01-01' AND day < $1 AND amount < 'Infinity' GROUP BY day ORDER BY day`, to)
+}
+
+// days reads days and what their rows are made from.
+func (r *Reader) days(ctx context.Context, table, sql string, args ...any) (list []Day, err error) {
+	var d Day
+	err = r.each(ctx, "days of "+table, sql, []any{&d.Day, &d.MadeFrom}, func() error {
+		list = append(list, d)
+		return nil
+	}, args...)
+	return list, err
+}
+
+// Settlement sums what one payer paid to a recipient on a UTC day.
+type Settlement struct {
+	Day         time.Time
+	Facilitator string
+	Network     string // CAIP-2
+	Token       string // in normal form
+	Payee       string // in normal form
+	Payer       int64  // number among the payers of the recipient on that day, from 1
+	Settlements int64
+	Amount      string // atomic units
+}
+
+// Settlements reads the settlements from one day up to another one, by day, facilitator, network, token, payee and
+// payer. Numbers of payers follow the addresses, so that they do not depend on when an address was stored.
+func (r *Reader) Settlements(ctx context.Context, from, to time.Time, do func(*Settlement) error) error {
+	var s Settlement
+	return r.each(ctx, "settlements", `
+		SELECT d.day, f.facilitator_id, c.network, f.token, payee.address,
+			dense_rank() OVER (PARTITION BY d.day, d.payee_id ORDER BY payer.address COLLATE "C") AS payer,
+			d.settlements, d.amount::text
+		FROM payer_days d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
+			JOIN accounts payee ON payee.id = d.payee_id JOIN accounts payer ON payer.id = d.payer_id
+		WHERE d.day >= $1 AND d.day < $2 AND d.amount < 'Infinity'
+		ORDER BY d.day, f.facilitator_id COLLATE "C", c.network COLLATE "C", f.token COLLATE "C",
+			payee.address COLLATE "C", 6`,
+		[]any{&s.Day, &s.Facilitator, &s.Network, &s.Token, &s.Payee, &s.Payer, &s.Settlements, &s.Amount},
+		func() error { return do(&s) }, from, to)
+}
+
+// Assessment is what a directory published last of a service on a UTC day.
+type Assessment struct {
+	Day           time.Time
+	Slug          string
+	Grade         string
+	Checks        int
+	Failed        []string // ids of checks
+	RiskLevel     string
+	RiskFlags     []string // codes
+	MinPriceUSD   *string
+	ResponseP95MS *int
+	Methodology   int
+}
+
+// Assessments reads the assessments from one day up to another one, by slug and day.
+func (r *Reader) Assessments(ctx context.Context, from, to time.Time, do func(*Assessment) error) error {
+	var a Assessment
+	return r.each(ctx, "assessments", `
+		SELECT t.day, s.slug, t.grade, t.checks, t.failed, t.risk_level, t.risk_flags, t.min_price_usd::text,
+			t.response_p95_ms, t.methodology
+		FROM assessments t`+listed+`
+		WHERE t.day >= $1 AND t.day < $2 AND coalesce(t.min_price_usd, 0) < 'Infinity'
+		ORDER BY s.slug COLLATE "C", t.day`,
+		[]any{&a.Day, &a.Slug, &a.Grade, &a.Checks, &a.Failed, &a.RiskLevel, &a.RiskFlags, &a.MinPriceUSD,
+			&a.ResponseP95MS, &a.Methodology},
+		func() error { return do(&a) }, from, to)
+}
+
+// AssessedDays reads the days with assessments before one, by day.
+func (r *Reader) AssessedDays(ctx context.Context, to time.Time) ([]Day, error) {
+	return r.days(ctx, "assessments", `SELECT DISTINCT day, '' FROM assessments
+		WHERE day >= '1970-01-01' AND day < $1 ORDER BY day`, to)
+}
