@@ -36,7 +36,8 @@ type Options struct {
 	Every     time.Duration // until the next build
 	LogDelay  time.Duration // until a row enters a log; longer than a visit takes to be stored
 	Expand    output.Expand
-	Packed    bool // store a gzip body beside each single file
+	Packed    bool  // store a gzip body beside each single file
+	DataRows  int64 // as dataset.Options.DayRows
 	Site      render.Site
 	FreeHosts listing.FreeHosts     // in addition to the shipped ones
 	Progress  func(done, total int) // called with the number of written services; may be nil
@@ -198,9 +199,15 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	files, err := newDataSet(ctx, folder, o)
+	if err != nil {
+		return Report{}, err
+	}
+	defer files.Discard()
 	w := &snapshotWriter{
 		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, aside: aside, last: last,
 		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
+		data: func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) },
 		details: func(from, to int) error {
 			part := facts.Services[from:to]
 			if err := aside.addAll(r.Details(ctx, o.Now, o.LogDelay, part)); err != nil {
@@ -213,6 +220,9 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	if err := w.write(ctx); err != nil {
 		return Report{}, err
+	}
+	if err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b); err != nil {
+		return Report{}, fmt.Errorf("write data: %w", err)
 	}
 	b.SetNotes(inputs.notes())
 	report.Copied, report.published = inputs.copiedServices(), w.published

@@ -12,9 +12,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// erasePacks rewrites the packs that contain rows of services erased since the previous snapshot. Packs change for no
-// other reason. The rows become tombstones, which have the row's number, ID and time and nothing else. The checkpoint
-// contains the ID of the last erasure that was handled.
+// erasePacks rewrites the packs and the data files of days that contain rows of services erased since the previous
+// snapshot. Packs change for no other reason. In packs the rows become tombstones, which have the row's number, ID and
+// time and nothing else. The checkpoint contains the ID of the last erasure that was handled.
 func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.RemovedService) error {
 	slugs := map[string]bool{}
 	for _, r := range removed {
@@ -35,6 +35,9 @@ func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.Remov
 		}); err != nil {
 			return fmt.Errorf("erase from pack %s: %w", hour, err)
 		}
+	}
+	if err := eraseDays(b, slugs); err != nil {
+		return err
 	}
 	b.SetErased(removed[len(removed)-1].ID)
 	return nil

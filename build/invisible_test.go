@@ -2,10 +2,13 @@ package build_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/build/data"
+	"tollbook/build/data/parquetfile"
 	"tollbook/output/archive"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
@@ -158,8 +163,8 @@ func TestInvisibleCharacters(t *testing.T) {
 				t.Fatalf("%d zips: %v", len(zips), err)
 			}
 			escaped := 0
-			for _, path := range zips {
-				escaped += checkVisible(t, path)
+			for _, zip := range zips {
+				escaped += checkVisible(t, zip)
 			}
 			if escaped < 100 {
 				t.Errorf("%d files have an escaped character, want 100", escaped)
@@ -168,10 +173,43 @@ func TestInvisibleCharacters(t *testing.T) {
 	}
 }
 
-// checkVisible checks the files of a snapshot or pack, and returns how many contain an escaped U+202E.
-func checkVisible(t *testing.T, path string) (escaped int) {
+// tableTexts returns the texts of a Parquet file, one a line.
+func tableTexts(t *testing.T, name string, file []byte) []byte {
 	t.Helper()
-	z, err := archive.OpenZipFile(path)
+	table := data.TableOf(strings.TrimSuffix(path.Base(name), ".parquet"))
+	f, err := parquetfile.Open(bytes.NewReader(file), int64(len(file)), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []byte
+	err = parquetfile.Each(f, table, func(row data.Row) error {
+		for _, v := range row {
+			texts = append(append(texts, v.Text()...), '\n')
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+func unzip(t *testing.T, data []byte) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// checkVisible checks the files of a snapshot or pack, and returns how many contain an escaped U+202E.
+func checkVisible(t *testing.T, zip string) (escaped int) {
+	t.Helper()
+	z, err := archive.OpenZipFile(zip)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +219,13 @@ func checkVisible(t *testing.T, path string) (escaped int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(name, ".png") || strings.HasSuffix(name, ".ico") {
+		switch path.Ext(name) {
+		case ".png", ".ico", ".sqlite": // a SQLite file has the rows of the Parquet files
 			continue
+		case ".parquet":
+			data = tableTexts(t, name, data)
+		case ".gz":
+			data = unzip(t, data)
 		}
 		if strings.ContainsFunc(name, invisible.Is) {
 			t.Errorf("%q is the name of a file", name)

@@ -71,6 +71,7 @@ type services struct {
 	totals    map[string]int          // of lists; receives the number of changes of each service
 	published []assessments.Published // of the services that were judged, by slug
 	to        tree
+	data      addService            // may be nil
 	progress  func(done, total int) // may be nil
 }
 
@@ -174,6 +175,11 @@ func (s *services) add(j *job) error {
 	}
 	if err := s.rows.addRow(j.row); err != nil {
 		return fmt.Errorf("write rows: %w", err)
+	}
+	if s.data != nil {
+		if err := s.data(&j.listing, s.facts.Services[j.place].Endpoints); err != nil {
+			return fmt.Errorf("write data: %w", err)
+		}
 	}
 	err := guard(func() error {
 		s.count(j)

@@ -29,6 +29,7 @@ type snapshotWriter struct {
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise
 	to        tree
+	data      addService            // may be nil
 	progress  func(done, total int) // may be nil
 
 	published []assessments.Published // of the services that were judged, once write has ended
@@ -126,7 +127,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
-		totals: totals, to: to, progress: w.progress,
+		totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err

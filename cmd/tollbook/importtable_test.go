@@ -296,7 +296,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"site/postgres/assessments",
 			"site/postgres/sources",
-			"site", "site/listing", "site/submission", "site/postgres/checks", "site/postgres/consent",
+			"site", "site/listing", "site/submission", "site/postgres/bulk", "site/postgres/checks",
+			"site/postgres/consent",
 			"site/postgres/ledger", "site/postgres/migration", "site/postgres/moves", "site/postgres/polls",
 			"site/postgres/rows", "site/postgres/statement"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
@@ -609,8 +610,21 @@ var imports = map[string]struct{ ours, modules []string }{
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},
 	},
+	"build/data": {ours: []string{"site", "site/invisible", "site/postgres", "site/postgres/bulk", "site/x402",
+		"site/x402/address"}},
+	"build/data/datatest":    {ours: []string{"build/data"}},
+	"build/data/parquetfile": {ours: []string{"build/data"}, modules: []string{"github.com/parquet-go/parquet-go"}},
+	"build/data/sqlitefile":  {ours: []string{"build/data"}, modules: []string{"modernc.org/sqlite"}},
+	"build/data/csvfile":     {ours: []string{"build/data"}, modules: []string{"github.com/klauspost/compress"}},
+	"build/dataset": {ours: []string{"build/data", "build/data/csvfile", "build/data/parquetfile",
+		"build/data/sqlitefile", "output/archive", "output/objects", "site", "site/postgres", "site/postgres/bulk",
+		"site/postgres/ledger"}},
+	"site/postgres/bulk": {modules: []string{"github.com/jackc/pgx/v5"}},
 	"build": {
 		ours: []string{
+			"build/data",
+			"build/data/parquetfile",
+			"build/dataset",
 			"site/postgres/assessments",
 			"build/judge",
 			"build/tables",

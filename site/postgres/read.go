@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/bulk"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
@@ -214,6 +215,9 @@ func (r *Reader) readProofs(ctx context.Context, services []ServiceFacts) error 
 	}
 	return nil
 }
+
+// Bulk returns a reader of whole tables.
+func (r *Reader) Bulk() *bulk.Reader { return bulk.NewReader(r.tx) }
 
 // Statements returns a reader of statements as of now, with the tokens that count.
 func (r *Reader) Statements(ctx context.Context, now time.Time, tokens []ledger.CountedToken) (*statement.Reader,

@@ -69,6 +69,9 @@ var Files = []File{
 	{"routes", "/" + TableFile, site.One[RouteTable]{},
 		"Routes, parameters and rules, for programs that answer requests from the files of a snapshot."},
 	{"openapi", "/" + OpenAPIFile, map[string]any{}, "This description, as OpenAPI 3.1."},
+	{"datapackage", "/data/datapackage.json", map[string]any{},
+		"All tables of the directory as files to download, with their columns: a data package of the Frictionless " +
+			"standard."},
 	{"checks-log", "/v1/checks/log.json", site.LogIndex{},
 		"Index of the log of all checks: its rows and the location of its blocks."},
 	{"checks-block", "/v1/checks/block={block}.json", site.List[site.GlobalCheckEntry, site.BlockMeta]{},

@@ -1,0 +1,378 @@
+package build_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/build"
+	"tollbook/build/data"
+	"tollbook/build/data/parquetfile"
+	"tollbook/cmd/bench/crowd"
+	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
+)
+
+// historyTemplate contains a generated directory with a history that is longer than any window, and visits of two days
+// before that of moment.
+var historyTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = crowd.Load(ctx, db, crowd.Options{Services: 150, Seed: 5, Moment: moment, Days: 100, Raw: 2})
+	return err
+})
+
+// dataOptions are the options of builds without single files.
+func dataOptions(now time.Time) build.Options {
+	o := options(now)
+	o.Expand, o.Program = output.ExpandNone, "this one"
+	return o
+}
+
+// unpackData writes the data files of a snapshot into a folder as they are served, and returns the folder.
+func unpackData(t *testing.T, dir, snapshot string) string {
+	t.Helper()
+	to := filepath.Join(tempDir(t), archive.DataDir)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, archive.DataDir), 0o755),
+		os.CopyFS(to, os.DirFS(filepath.Join(dir, archive.DataDir)))); err != nil {
+		t.Fatal(err)
+	}
+	z, err := archive.OpenZipFile(filepath.Join(dir, archive.SnapshotsDir, snapshot+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, name := range z.Names() {
+		if rest, ok := strings.CutPrefix(name, archive.DataDir+"/"); ok {
+			text, err := z.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(to, rest), text, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return to
+}
+
+// readDataIndex reads the data package of a folder, and checks that it names every file with its length and hash.
+func readDataIndex(t *testing.T, folder string) data.Package {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "datapackage.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index data.Package
+	if err := json.Unmarshal(text, &index); err != nil {
+		t.Fatal(err)
+	}
+	files := digestFiles(t, folder)
+	named := 0
+	check := func(path string, bytes int64, hash string) {
+		named++
+		info, err := os.Stat(filepath.Join(folder, path))
+		if err != nil || info.Size() != bytes || hash != "sha256:"+files[path] {
+			t.Errorf("%s is named with %d bytes and hash %s (%v)", path, bytes, hash, err)
+		}
+	}
+	for _, r := range index.Resources {
+		if path, isText := r.Path.(string); isText {
+			check(path, r.Bytes, r.Hash)
+		}
+		for _, p := range r.Parts {
+			check(p.Path, p.Bytes, p.Hash)
+		}
+	}
+	for name := range files {
+		if !strings.HasSuffix(name, ".sha256") {
+			named--
+		}
+	}
+	if named != -1 { // the index itself
+		t.Errorf("the index names %d more files than there are", named+1)
+	}
+	return index
+}
+
+// readTable returns the rows of a Parquet file.
+func readTable(t *testing.T, path string, table *data.Table) (rows []data.Row) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquetfile.Open(bytes.NewReader(text), int64(len(text)), table)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if err := parquetfile.Each(f, table, func(row data.Row) error {
+		rows = append(rows, slices.Clone(row))
+		return nil
+	}); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return rows
+}
+
+// tableFiles returns the paths of the Parquet files of a table, by day.
+func tableFiles(t *testing.T, folder string, table *data.Table) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, table.Name, "*.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file := filepath.Join(folder, table.Name+".parquet"); !table.Days || table.Open {
+		files = append(files, file)
+	}
+	return files
+}
+
+// TestDataFiles builds twice in different folders and checks that all data files have the same bytes, that each day is
+// written once, that rows are sorted and have different keys, and that foreign keys exist.
+func TestDataFiles(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	db := openCopy(t, historyTemplate)
+	one, two := tempDir(t), tempDir(t)
+	o := dataOptions(moment.Add(time.Minute))
+	a, b := run(t, db, one, o), run(t, db, two, o)
+	folder := unpackData(t, one, a.Snapshot)
+	if diff := cmp.Diff(digestFiles(t, folder), digestFiles(t, unpackData(t, two, b.Snapshot))); diff != "" {
+		t.Errorf("the same facts (-one +two):\n%s", diff)
+	}
+	index := readDataIndex(t, folder)
+	if len(index.Resources) < 7*2+3+3+1 {
+		t.Errorf("%d resources", len(index.Resources))
+	}
+	for _, table := range data.Tables() {
+		want := 1
+		switch table {
+		case &data.Uptime.Table:
+			want = 100
+		case &data.Assessments.Table: // recorded by the first build, for the next day
+			want = 0
+		}
+		if files := tableFiles(t, folder, table); len(files) < want {
+			t.Errorf("%s: %d files", table.Name, len(files))
+		}
+	}
+	checkKeys(t, folder)
+
+	days := func() map[string]string { return digestFiles(t, filepath.Join(one, archive.DataDir)) }
+	before := days()
+	o.Now = o.Now.Add(time.Minute)
+	run(t, db, one, o)
+	if diff := cmp.Diff(before, days()); diff != "" {
+		t.Errorf("days after another build (-before +after):\n%s", diff)
+	}
+
+	o.Now = o.Now.AddDate(0, 0, 1)
+	r := run(t, db, one, o)
+	folder = unpackData(t, one, r.Snapshot)
+	readDataIndex(t, folder)
+	services, grades := &data.Services.Table, map[string]string{}
+	for _, row := range readTable(t, filepath.Join(folder, "services.parquet"), services) {
+		grades[row[0].Text()] = row[services.Place("grade")].Text()
+	}
+	assessed := readTable(t, filepath.Join(folder, "assessments/2026-11-20.parquet"), &data.Assessments.Table)
+	for _, row := range assessed {
+		if got, want := row[2].Text(), grades[row[0].Text()]; got != want {
+			t.Errorf("the day before, %s had the grade %s, today %s", row[0].Text(), got, want)
+		}
+	}
+	if len(assessed) != len(grades) {
+		t.Errorf("%d assessments of %d services", len(assessed), len(grades))
+	}
+}
+
+// checkKeys checks the order and the keys of all tables.
+func checkKeys(t *testing.T, folder string) {
+	t.Helper()
+	keys := map[string]map[string]bool{}
+	for _, table := range data.Tables() {
+		key := func(row data.Row, columns []string) (k string) {
+			for _, name := range columns {
+				v := row[table.Place(name)]
+				k += fmt.Sprintf("%s\x00%020d\x00", v.Text(), v.Number())
+			}
+			return k
+		}
+		keys[table.Name] = map[string]bool{}
+		rows := 0
+		for _, file := range tableFiles(t, folder, table) {
+			last := ""
+			for _, row := range readTable(t, file, table) {
+				rows++
+				if k := key(row, table.Key); keys[table.Name][k] {
+					t.Errorf("%s: two rows have the key %q", file, k)
+				} else {
+					keys[table.Name][k] = true
+				}
+				if k := key(row, table.Sort); k < last && table != &data.Changes.Table {
+					t.Errorf("%s: %q follows %q", file, k, last)
+				} else {
+					last = k
+				}
+				for _, r := range table.References {
+					if k := key(row, []string{r.Column}); !keys[r.Table][k] {
+						t.Errorf("%s: no row of %s has the key %q", file, r.Table, k)
+					}
+				}
+			}
+		}
+		if rows == 0 && !slices.Contains([]string{"sources", "changes", "assessments"}, table.Name) {
+			t.Errorf("%s has no rows", table.Name)
+		}
+	}
+}
+
+// TestPastInParts checks that a build with few rows of days writes the newest days, and that later builds add the rest.
+func TestPastInParts(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	db := openCopy(t, historyTemplate)
+	whole, parts := tempDir(t), tempDir(t)
+	o := dataOptions(moment.Add(time.Minute))
+	run(t, db, whole, o)
+	o.DataRows = 3000
+	var newest []string
+	for i := 0; ; i++ {
+		o.Now = moment.Add(time.Duration(i+1) * time.Minute)
+		r := run(t, db, parts, o)
+		readDataIndex(t, unpackData(t, parts, r.Snapshot))
+		files := digestFiles(t, filepath.Join(parts, archive.DataDir))
+		if i == 0 {
+			for name := range files {
+				newest = append(newest, name)
+			}
+			slices.Sort(newest)
+		}
+		if cmp.Equal(files, digestFiles(t, filepath.Join(whole, archive.DataDir))) {
+			if i < 3 || i > 40 {
+				t.Errorf("%d builds wrote all days", i+1)
+			}
+			break
+		}
+		if i == 50 {
+			t.Fatal("50 builds did not write all days")
+		}
+	}
+	if want := "checks/2026-11-19.parquet"; len(newest) == 0 || !slices.Contains(newest, want) {
+		t.Errorf("the first build wrote %q, want %s", newest, want)
+	}
+}
+
+// TestErasedDays checks that no data file names an erased service, and that the files equal those of a folder that
+// never had it.
+func TestErasedDays(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	db := openCopy(t, historyTemplate)
+	dir, fresh := tempDir(t), tempDir(t)
+	o := dataOptions(moment.Add(time.Minute))
+	first := run(t, db, dir, o)
+	slug := readTable(t, filepath.Join(unpackData(t, dir, first.Snapshot), "services.parquet"),
+		&data.Services.Table)[3][0].Text()
+	if err := db.EraseService(t.Context(), slug, moment); err != nil {
+		t.Fatal(err)
+	}
+	o.Now = o.Now.Add(time.Minute)
+	r := run(t, db, dir, o)
+	folder := unpackData(t, dir, r.Snapshot)
+	readDataIndex(t, folder)
+	for _, table := range data.Tables() {
+		place := table.Place("slug")
+		if place < 0 {
+			continue
+		}
+		for _, file := range tableFiles(t, folder, table) {
+			for _, row := range readTable(t, file, table) {
+				if row[place].Text() == slug {
+					t.Fatalf("%s names the erased service", file)
+				}
+			}
+		}
+	}
+	run(t, db, fresh, o)
+	if diff := cmp.Diff(digestFiles(t, filepath.Join(fresh, archive.DataDir)),
+		digestFiles(t, filepath.Join(dir, archive.DataDir))); diff != "" {
+		t.Errorf("days (-of a new folder +after the erasure):\n%s", diff)
+	}
+}
+
+// TestLateSettlements checks that the file of a day is written again when settlements of the day are found later, and
+// that no other file is.
+func TestLateSettlements(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	dsn := historyTemplate.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	dir := tempDir(t)
+	o := dataOptions(moment.Add(time.Minute))
+	run(t, db, dir, o)
+	before := digestFiles(t, filepath.Join(dir, archive.DataDir))
+	var day time.Time
+	if err := postgrestest.Connect(t, dsn).QueryRow(t.Context(), `
+		WITH one AS (SELECT day, token_id, payee_id, payer_id FROM payer_days WHERE day < '2026-11-15'
+				ORDER BY day DESC, token_id, payee_id, payer_id LIMIT 1),
+			more AS (UPDATE payer_days p SET settlements = p.settlements + 2, amount = p.amount + 20 FROM one
+				WHERE p.day = one.day AND p.token_id = one.token_id AND p.payee_id = one.payee_id
+				AND p.payer_id = one.payer_id),
+			sums AS (UPDATE token_days t SET settlements = t.settlements + 2, amount = t.amount + 20 FROM one
+				WHERE t.day = one.day AND t.token_id = one.token_id)
+		SELECT day FROM one`).Scan(&day); err != nil {
+		t.Fatal(err)
+	}
+	o.Now = o.Now.Add(time.Minute)
+	r := run(t, db, dir, o)
+	readDataIndex(t, unpackData(t, dir, r.Snapshot))
+	name := data.Settlements.Name + "/" + day.Format(time.DateOnly) + ".parquet"
+	after := digestFiles(t, filepath.Join(dir, archive.DataDir))
+	if before[name] == after[name] {
+		t.Errorf("%s is as before", name)
+	}
+	for other, sum := range before {
+		if !strings.HasPrefix(other, name) && after[other] != sum {
+			t.Errorf("%s has changed", other)
+		}
+	}
+}
+
+// TestAbandonedData checks that a build removes the temporary files of one that was killed while it wrote data files.
+func TestAbandonedData(t *testing.T) {
+	t.Parallel()
+	db, dir := open(t), tempDir(t)
+	run(t, db, dir, dataOptions(moment))
+	left := filepath.Join(dir, ".tmp-data-sqlite")
+	for _, path := range []string{left, left + "-journal", filepath.Join(dir, ".tmp-data-prices.csv")} {
+		if err := os.WriteFile(path, []byte("half a fi"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := run(t, db, dir, dataOptions(moment.Add(time.Minute)))
+	if names, err := filepath.Glob(filepath.Join(dir, ".tmp*")); err != nil || len(names) > 0 {
+		t.Errorf("%q is left (%v)", names, err)
+	}
+	readDataIndex(t, unpackData(t, dir, r.Snapshot))
+}

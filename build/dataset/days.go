@@ -1,0 +1,275 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"tollbook/build/data"
+	"tollbook/build/data/parquetfile"
+	"tollbook/output/archive"
+	"tollbook/site/postgres/bulk"
+)
+
+const day = 24 * time.Hour
+
+// daily is a table by day: its days that are over, and how rows are read.
+type daily struct {
+	table *data.Table
+	days  []bulk.Day                                                  // that are over, by day
+	open  time.Time                                                   // first day that is not over
+	write func(ctx context.Context, day time.Time, to rowFunc) error  // rows of a day that is over
+	rest  func(ctx context.Context, from time.Time, to rowFunc) error // rows from a day on; nil for none
+	first time.Time                                                   // of the days in the SQLite file
+}
+
+// rowFunc receives a row, which is valid until it returns.
+type rowFunc func(data.Row) error
+
+// writeDays writes the tables by day.
+func (w *writer) writeDays(ctx context.Context) error {
+	list, err := w.listDaily(ctx)
+	if err != nil {
+		return err
+	}
+	before := w.previousParts()
+	rows := int64(0)
+	for _, d := range list {
+		if err := w.writePast(ctx, d, before, &rows); err != nil {
+			return err
+		}
+		if d.table.Open {
+			if err := w.writeOpen(ctx, d); err != nil {
+				return err
+			}
+		}
+		if d.table.Recent {
+			if err := w.writeRecent(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return w.addParts(list)
+}
+
+// listDaily lists the tables by day.
+func (w *writer) listDaily(ctx context.Context) ([]daily, error) {
+	today := w.options.Now.UTC().Truncate(day)
+	sealed, checksFrom, err := w.reader.Sealed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open := sealed.Truncate(day) // visits and changes of earlier days never change
+	if open.After(today) {
+		open = today
+	}
+	list := []daily{w.checks(open), w.uptime(open), w.changes(open), w.settlements(today), w.assessments(today)}
+	if from := today.Add(-time.Duration(data.Checks.Retention) * day); checksFrom.Before(from) {
+		checksFrom = from
+	}
+	for i, read := range []func() ([]bulk.Day, error){
+		func() ([]bulk.Day, error) { return w.reader.CheckDays(ctx, checksFrom, open) },
+		func() ([]bulk.Day, error) { return w.reader.UptimeDays(ctx, open) },
+		func() ([]bulk.Day, error) { return w.reader.ChangeDays(ctx, open) },
+		func() ([]bulk.Day, error) { return w.reader.SettledDays(ctx, today) },
+		func() ([]bulk.Day, error) { return w.reader.AssessedDays(ctx, today) },
+	} {
+		if list[i].days, err = read(); err != nil {
+			return nil, err
+		}
+		list[i].first = today.AddDate(0, 0, 1-data.RecentDays)
+	}
+	return list, nil
+}
+
+func (w *writer) checks(open time.Time) daily {
+	return daily{table: &data.Checks.Table, open: open,
+		write: func(ctx context.Context, day time.Time, to rowFunc) error {
+			return w.reader.Checks(ctx, day, rowsOf(w, data.Checks, to))
+		}}
+}
+
+func (w *writer) uptime(open time.Time) daily {
+	return daily{table: &data.Uptime.Table, open: open,
+		write: func(ctx context.Context, day time.Time, to rowFunc) error {
+			return w.reader.UptimeOfDay(ctx, day, rowsOf(w, data.Uptime, to))
+		},
+		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return w.reader.Uptime(ctx, from, w.options.Now, rowsOf(w, data.Uptime, to))
+		}}
+}
+
+func (w *writer) changes(open time.Time) daily {
+	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
+		return w.reader.Changes(ctx, from, until, rowsOf(w, data.Changes, to))
+	}
+	return daily{table: &data.Changes.Table, open: open,
+		write: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return read(ctx, from, from.Add(day), to)
+		},
+		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return read(ctx, from, w.options.Now.Add(day), to)
+		}}
+}
+
+func (w *writer) settlements(today time.Time) daily {
+	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
+		do := rowsOf(w, data.Settlements, to)
+		return w.reader.Settlements(ctx, from, until, func(s *bulk.Settlement) error {
+			decimals, counts := w.decimals[token{s.Facilitator, s.Network, s.Token}]
+			if !counts {
+				decimals = -1
+			}
+			return do(data.Settlement{Settlement: s, Decimals: decimals})
+		})
+	}
+	return daily{table: &data.Settlements.Table, open: today,
+		write: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return read(ctx, from, from.Add(day), to)
+		},
+		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return read(ctx, from, today.Add(day), to)
+		}}
+}
+
+// assessments are recorded after each build, so those of today are not published before tomorrow.
+func (w *writer) assessments(today time.Time) daily {
+	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
+		return w.reader.Assessments(ctx, from, until, rowsOf(w, data.Assessments, to))
+	}
+	return daily{table: &data.Assessments.Table, open: today,
+		write: func(ctx context.Context, from time.Time, to rowFunc) error {
+			return read(ctx, from, from.Add(day), to)
+		},
+		rest: func(ctx context.Context, from time.Time, to rowFunc) error { return read(ctx, from, today, to) }}
+}
+
+// rowsOf returns a function that makes a row and gives it to another.
+func rowsOf[T any](w *writer, m *data.Maker[T], to rowFunc) func(T) error {
+	return func(v T) error {
+		w.row = m.Append(w.row[:0], v)
+		return to(w.row)
+	}
+}
+
+// writePast writes the files of days that are over and have none, the newest first, until the rows of this build are
+// too many. A file is written again if rows were added to its facts.
+func (w *writer) writePast(ctx context.Context, d daily, before map[string]data.Part, rows *int64) error {
+	has, err := w.days(d.table)
+	if err != nil {
+		return err
+	}
+	for _, of := range slices.Backward(d.days) {
+		date := of.Day.Format(time.DateOnly)
+		name := archive.DataDayName(d.table.Name, date)
+		if has[name] && before[name].MadeFrom == of.MadeFrom {
+			continue
+		}
+		if *rows >= w.options.DayRows {
+			if has[name] {
+				w.stale[name] = before[name].MadeFrom
+			}
+			continue
+		}
+		write := func(to io.Writer) error {
+			file := parquetfile.NewWriter(to, d.table)
+			if err := d.write(ctx, of.Day, file.Write); err != nil {
+				return err
+			}
+			*rows += file.Rows()
+			return file.Close()
+		}
+		if has[name] {
+			err = w.to.RewriteDataDay(d.table.Name, date, func(_ io.ReaderAt, _ int64, to io.Writer) (bool, error) {
+				return true, write(to)
+			})
+		} else {
+			err = w.to.AddDataDay(d.table.Name, date, write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// days returns the names of a table's files.
+func (w *writer) days(t *data.Table) (map[string]bool, error) {
+	files, err := w.to.DataDays()
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, f := range files {
+		if table, _, ok := archive.ParseDataDay(f.Name); ok && table == t.Name {
+			has[f.Name] = true
+		}
+	}
+	return has, nil
+}
+
+// writeOpen writes the rows of days that are not over.
+func (w *writer) writeOpen(ctx context.Context, d daily) error {
+	of, err := w.begin(d.table)
+	if err != nil {
+		return err
+	}
+	if err := d.rest(ctx, d.open, func(row data.Row) error { return of.write(ctx, row) }); err != nil {
+		return err
+	}
+	return w.publish(of)
+}
+
+// writeRecent writes the rows of the last days to the SQLite file.
+func (w *writer) writeRecent(ctx context.Context, d daily) error {
+	appender := w.sqlite.Appender(d.table)
+	return d.rest(ctx, d.first, func(row data.Row) error { return appender.Write(ctx, row) })
+}
+
+// previousParts returns the files of days that the previous snapshot names, by name. Without a readable index all facts
+// of a day that may change count as changed.
+func (w *writer) previousParts() map[string]data.Part {
+	parts := map[string]data.Part{}
+	var index data.Package
+	if text, err := w.to.ReadPrevious(archive.DataIndex); err != nil || json.Unmarshal(text, &index) != nil {
+		return parts
+	}
+	for _, r := range index.Resources {
+		for _, p := range r.Parts {
+			parts[archive.DataDir+"/"+p.Path] = p
+		}
+	}
+	return parts
+}
+
+// isStale reports whether a file lacks rows that a later build adds.
+func (w *writer) isStale(name string) bool { _, ok := w.stale[name]; return ok }
+
+// addParts adds the files of days to the index, as long as they are published.
+func (w *writer) addParts(list []daily) error {
+	files, err := w.to.DataDays()
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		madeFrom := map[string]string{}
+		for _, of := range d.days {
+			madeFrom[archive.DataDayName(d.table.Name, of.Day.Format(time.DateOnly))] = of.MadeFrom
+		}
+		var parts []data.Part
+		for _, f := range files {
+			if facts, ok := madeFrom[f.Name]; ok {
+				p := data.NewPart(data.File{Name: f.Name[len(archive.DataDir)+1:], Bytes: f.Bytes,
+					SHA256: f.Sum.String()})
+				if p.MadeFrom = facts; w.isStale(f.Name) {
+					p.MadeFrom = w.stale[f.Name]
+				}
+				parts = append(parts, p)
+			}
+		}
+		w.index.AddDays(d.table, parts)
+	}
+	return nil
+}
