@@ -442,8 +442,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample/authority": {},
+	"crawl/sample/tool":      {},
 	"crawl/sample": {
-		ours: []string{"crawl/offer", "crawl/sample/authority", "site", "site/change",
+		ours: []string{"crawl/offer", "crawl/sample/authority", "crawl/sample/tool", "site", "site/change",
 			"site/rail", "site/rail/railtest", "site/x402", "site/x402/address", "site/x402/supported",
 			"site/postgres", "site/postgres/checks", "site/postgres/ledger",
 			"site/postgres/load", "site/postgres/polls"},

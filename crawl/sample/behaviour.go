@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
+	"tollbook/crawl/sample/tool"
 	"tollbook/site/rail/railtest"
 	"tollbook/site/x402"
 )
@@ -44,6 +44,7 @@ func init() {
 			return a
 		}},
 		"needs-body": {paid: needsBody},
+		"mcp":        {always: toolServer},
 
 		// Readable for tolerant readers.
 		"url-safe":      {paid: header(base64.URLEncoding.EncodeToString, "{}")},
@@ -205,13 +206,24 @@ func mppOnly(c scene) reply {
 			`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
 }
 
+// toolServer is an MCP server, whose tools are the service's endpoints.
+func toolServer(c scene) reply {
+	if c.path != "/mcp" || c.method != http.MethodPost {
+		return text(http.StatusNotFound, "not found\n")
+	}
+	var list []tool.Tool
+	for _, c.e = range c.s.endpoints {
+		list = append(list, tool.Tool{Name: x402.ToolOf(c.e.path), Description: c.e.description, Terms: c.v2().json()})
+	}
+	return jsonReply(tool.Answer(c.body, list))
+}
+
 // l402 asks to be paid by a Lightning invoice of ten minutes: a satoshi for each tenth of a cent of the price.
 func l402(c scene) reply {
-	invoice := railtest.Invoice{Prefix: "bc" + rail{asset: x402.Asset{Decimals: 4}}.atomic(c.e.price) + "n",
-		Created: c.now, Expiry: 10 * time.Minute}.Text()
-	token := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s %x", c.s.Slug, c.s.seed^uint64(c.now.UnixNano())))
 	a := text(http.StatusPaymentRequired, "Payment Required\n")
-	a.header.Set("WWW-Authenticate", `L402 macaroon="`+token+`", invoice="`+invoice+`"`)
+	prefix := "bc" + rail{asset: x402.Asset{Decimals: 4}}.atomic(c.e.price) + "n"
+	macaroon := fmt.Sprintf("%s %x", c.s.Slug, c.s.seed^uint64(c.now.UnixNano()))
+	a.header.Set("WWW-Authenticate", railtest.Challenge(prefix, macaroon, c.now))
 	return a
 }
 

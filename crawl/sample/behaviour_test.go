@@ -96,6 +96,7 @@ func wantSeen(behaviour string, rails int) (seen, bool) {
 		"html": {Status: 402, Version: 1, Channel: x402.ChannelHTML, Decode: "json", Rows: rails,
 			Usable: rails, Defects: []string{"body_html"}},
 		"mpp":          {Status: 402, Protocols: []string{"mpp"}},
+		"mcp":          {Status: 200, Version: 2, Channel: x402.ChannelMCP, Decode: "json", Rows: rails, Usable: rails},
 		"l402":         {Status: 402, Protocols: []string{"l402"}},
 		"disabled":     {Status: 402, Platform: true},
 		"free":         {Status: 200},

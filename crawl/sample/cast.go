@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"tollbook/crawl/sample/tool"
 	"tollbook/site"
 )
 
@@ -72,7 +73,7 @@ func (e endpoint) sampleBody() []byte {
 	if e.method == http.MethodGet {
 		return nil
 	}
-	return []byte("{}")
+	return tool.Body(e.path)
 }
 
 // revision has the former values of something that changed Days before the start.

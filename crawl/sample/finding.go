@@ -51,7 +51,8 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	case b.expired:
 		return unreachable("TLS: certificate has expired or is not yet valid")
 	}
-	r := request{method: e.method, host: s.Slug + "." + Domain, path: e.path, body: e.sampleBody()}
+	path, _, isTool := strings.Cut(e.path, "#")
+	r := request{method: e.method, host: s.Slug + "." + Domain, path: path, body: e.sampleBody()}
 	a := s.answer(behaviour, r, t)
 	if a.hang {
 		return unreachable("timed out after 15 s")
@@ -60,7 +61,7 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	f := finding{status: a.status, delay: max(a.delay, s.responseTime(t)), answer: a,
 		reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
 	switch {
-	case a.status == http.StatusPaymentRequired:
+	case a.status == http.StatusPaymentRequired, isTool && a.status == http.StatusOK:
 		f.read402(s, e, a, t)
 	case a.status < 300:
 		f.verdict, f.class, f.reason = open, "open", f.reason+" without asking for payment"

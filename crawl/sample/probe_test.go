@@ -29,7 +29,7 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 	t.Helper()
 	var v visit
 	for _, e := range l.Endpoints {
-		r := p.Probe(t.Context(), probe.Target{URL: l.BaseURL + e.Path, Method: e.Method})
+		r := p.Probe(t.Context(), probe.Target{URL: l.BaseURL + e.Path, Method: e.Method, Session: &probe.Session{}})
 		if v.status == 0 || r.Verdict == probe.Paid && v.paid == 0 {
 			v.status = r.Status
 		}

@@ -84,7 +84,7 @@ func TestEveryServiceOverTheWire(t *testing.T) {
 					t.Skip("see TestTimeoutLastsAsLongAsTheCaller")
 				}
 				url := s.baseURL() + e.path
-				resp, body, err := do(t, c, e.method, url, "{}")
+				resp, body, err := do(t, c, e.method, url, string(e.sampleBody()))
 				switch b := behaviours[s.Behaviour]; {
 				case b.deaf:
 					if !errors.Is(err, syscall.ECONNREFUSED) {

@@ -147,17 +147,18 @@ func versionCurrent(p *Probed) bool {
 }
 
 // channelCoherent checks that version 2 is in a header, version 1 in the body, and that no candidate contradicts the
-// one that counts.
+// one that counts. The result of a tool is the place of both.
 func channelCoherent(p *Probed) bool {
 	t := &p.Terms
 	if t.Envelope == nil || t.repeated || t.unread || t.oversize || t.diverge() {
 		return false
 	}
 	if t.Envelope.Version >= 2 {
-		return t.Envelope.Channel == "header" && t.Envelope.Decode == "std"
+		return t.Envelope.Channel == "header" && t.Envelope.Decode == "std" || t.Envelope.Channel == "mcp"
 	}
 	headerIsCurrent := func(e envelope) bool { return e.Channel == "header" && e.Version >= 2 }
-	return t.Envelope.Channel == "body" && !slices.ContainsFunc(t.others, headerIsCurrent)
+	return t.Envelope.Channel == "mcp" ||
+		t.Envelope.Channel == "body" && !slices.ContainsFunc(t.others, headerIsCurrent)
 }
 
 // diverge reports whether another candidate asks for other payments. Candidates without rows contradict nothing. Within

@@ -45,6 +45,10 @@ const maxHeader, maxValues, maxRows = 128 << 10, 8, 64
 func ReadTerms(a *answer) terms {
 	var t terms
 	t.Protocols = otherProtocols(a)
+	if isToolAnswer(a) {
+		t.Envelope = readTool(a)
+		return t
+	}
 	candidates := append(t.readHeaders(a), readBody(a)...)
 	best := -1
 	for i := range candidates {

@@ -9,7 +9,7 @@ import (
 // VerdictOf returns the verdict and the class of a response.
 func VerdictOf(a *answer, t *terms) (verdict, class string) {
 	switch {
-	case a.Status == 402, a.Status == 412 && t.Envelope != nil:
+	case a.Status == 402, a.Status == 412 && t.Envelope != nil, isToolAnswer(a) && t.Envelope != nil:
 		return paymentVerdict(a, t)
 	case isChallenge(a):
 		return "inconclusive", "challenge"

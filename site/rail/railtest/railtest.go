@@ -62,12 +62,16 @@ func (v Invoice) Text() string {
 	return text
 }
 
+// Challenge returns an L402 challenge with a macaroon, and an invoice of ten minutes with a prefix.
+func Challenge(prefix, macaroon string, now time.Time) string {
+	invoice := Invoice{Prefix: prefix, Created: now, Expiry: 10 * time.Minute}.Text()
+	return `L402 macaroon="` + base64.StdEncoding.EncodeToString([]byte(macaroon)) + `", invoice="` + invoice + `"`
+}
+
 // Handler answers every request with 402 and a fresh L402 challenge for an invoice with this prefix.
 func Handler(prefix string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		invoice := Invoice{Prefix: prefix, Created: time.Now(), Expiry: 10 * time.Minute}.Text()
-		w.Header().Set("Www-Authenticate", `L402 macaroon="`+
-			base64.StdEncoding.EncodeToString([]byte("macaroon "+time.Now().String()))+`", invoice="`+invoice+`"`)
+		w.Header().Set("Www-Authenticate", Challenge(prefix, "macaroon "+time.Now().String(), time.Now()))
 		http.Error(w, "Payment Required", http.StatusPaymentRequired)
 	})
 }
