@@ -79,7 +79,7 @@ func checkCatalogueFilters(r client) {
 	if mixed == 0 {
 		r.t.Error("no resource has a scheme and a network in different payment options")
 	}
-	for _, query := range []string{"type=mcp&scheme=exact", "offset=1000&scheme=exact"} {
+	for _, query := range []string{"type=mcp&scheme=upto", "offset=1000&scheme=exact"} {
 		if _, got := listCatalogue(r, query); len(got) != 0 {
 			r.t.Errorf("%s: %d resources", query, len(got))
 		}

@@ -243,6 +243,10 @@ func checkEndpoint(t *testing.T, slug string, p site.EndpointEvidence) {
 	if p.Inconclusive != nil {
 		shown = p.Inconclusive.Answer
 	}
+	asks := 402
+	if strings.Contains(p.Path, "#") {
+		asks = 200 // the result of a tool that is an error
+	}
 	switch {
 	case shown == nil || shown.Request == nil || shown.PhasesMS == nil:
 		t.Errorf("%s %s: no request and answer are shown: %+v", slug, p.Path, shown)
@@ -251,7 +255,7 @@ func checkEndpoint(t *testing.T, slug string, p site.EndpointEvidence) {
 	case (shown.Status == nil) != (shown.ResponseTimeMS == nil):
 		t.Errorf("%s %s: status %v, response time %v", slug, p.Path, shown.Status, shown.ResponseTimeMS)
 	case p.Verdict != nil && *p.Verdict == "paid" &&
-		(p.Captured == nil && *p.Class != "paid_other" || *shown.Status != 402):
+		(p.Captured == nil && *p.Class != "paid_other" || *shown.Status != asks):
 		t.Errorf("%s %s: paid without terms", slug, p.Path)
 	}
 }

@@ -209,7 +209,8 @@ func checkFirstVisit(t *testing.T, l postgres.Listing, got postgres.ServiceFacts
 		}
 		probed++
 		overX402 := len(e.Prices) > 0 && e.Fingerprint != nil
-		overOther := l.Slug == "scholium-feeds" && len(e.Offers) == 1 && e.Offers[0].Protocol == "mpp"
+		other := map[string]string{"scholium-feeds": "mpp", "quarrel-dictionary": "l402"}[l.Slug]
+		overOther := len(e.Offers) == 1 && e.Offers[0].Protocol == other
 		if status == site.StatusOnline && (!overX402 && !overOther || e.Envelope == nil || e.LastPaidAt == nil) {
 			t.Errorf("%s %s: %d prices, envelope %t; want the facts of a paid endpoint", l.Slug, e.Path, len(e.Prices),
 				e.Envelope != nil)
