@@ -65,11 +65,16 @@ func (b *Build) AddDataDay(table, day string, write func(io.Writer) error) error
 }
 
 // RewriteDataDay writes a published file of a day again. change reads the old file and writes the new one; if it
-// returns false, the old file stays. Commit replaces the old file. Only erasing a service needs RewriteDataDay.
+// returns false, the old file stays. Commit replaces the old file. A file that this build has already written counts as
+// the old one.
 func (b *Build) RewriteDataDay(table, day string,
 	change func(old io.ReaderAt, size int64, w io.Writer) (changed bool, err error)) error {
 	name := archive.DataDayName(table, day)
-	old, err := objects.OpenBody(b.folder.dataPath(name))
+	path := b.folder.dataPath(name)
+	if _, added := b.days[name]; added {
+		path = b.tempDataDay(name)
+	}
+	old, err := objects.OpenBody(path)
 	if err != nil {
 		return fmt.Errorf("rewrite data day: %w", err)
 	}
@@ -84,7 +89,7 @@ func (b *Build) writeDataDay(name string, write func(io.Writer) (wanted bool, er
 	if err := d.disk.Mkdir(filepath.Dir(d.dataPath(name))); err != nil {
 		return fmt.Errorf("add data day: %w", err)
 	}
-	f, err := d.disk.Create(b.tempDataDay(name))
+	f, err := d.disk.Create(b.tempDataDay(name) + ".new")
 	if err != nil {
 		return fmt.Errorf("add data day: %w", err)
 	}
@@ -101,6 +106,9 @@ func (b *Build) writeDataDay(name string, write func(io.Writer) (wanted bool, er
 		return fmt.Errorf("add data day %s: %w", f.Name(), err)
 	}
 	if err := readBack(f.Name(), sum); err != nil {
+		return fmt.Errorf("add data day: %w", err)
+	}
+	if err := d.disk.Rename(f.Name(), b.tempDataDay(name)); err != nil {
 		return fmt.Errorf("add data day: %w", err)
 	}
 	if b.days == nil {

@@ -57,6 +57,42 @@ func TestDataDayIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// TestRewriteDataDayTwice rewrites a day that the same build has written: nothing of the first change is lost.
+func TestRewriteDataDayTwice(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	mustPublish(t, d, t0, dataTree(1))
+	b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Minute), Next: t0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	for _, change := range []string{"a", "b", "", "c"} {
+		err := b.RewriteDataDay("checks", "2026-11-21", func(old io.ReaderAt, size int64, w io.Writer) (bool, error) {
+			if change == "a" {
+				size = 0
+			}
+			_, err := io.Copy(w, io.NewSectionReader(old, 0, size))
+			return change != "", errors.Join(err, second(io.WriteString(w, change)))
+		})
+		if err != nil {
+			t.Fatalf("change %q: %v", change, err)
+		}
+	}
+	if err := addFile(b, archive.DataIndex, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(d.dataPath(dayOf(1))); err != nil || string(data) != "abc" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := checkWhole(d.Root()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDataFileNames refuses names outside data/, that of the index and those of days.
 func TestDataFileNames(t *testing.T) {
 	t.Parallel()
