@@ -59,12 +59,7 @@ func ReadDay(ctx context.Context, q rows.Querier, day time.Time) (list []Assessm
 // ReadDays reads the UTC days before a day that have assessments, oldest first.
 func ReadDays(ctx context.Context, q rows.Querier, before time.Time) ([]time.Time, error) {
 	days, err := rows.Column[time.Time](ctx, q, `
-		WITH RECURSIVE days (day) AS (
-			SELECT min(day) FROM assessments WHERE isfinite(day)
-			UNION ALL SELECT (SELECT min(day) FROM assessments WHERE day > days.day) FROM days
-				WHERE days.day < $1
-		)
-		SELECT day::timestamptz FROM days WHERE day < $1 ORDER BY day`, before)
+		SELECT day::timestamptz FROM assessments WHERE day < $1 AND isfinite(day) GROUP BY day ORDER BY day`, before)
 	if err != nil {
 		return nil, fmt.Errorf("read days with assessments: %w", err)
 	}
