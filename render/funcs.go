@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"html/template"
+	"strings"
 
 	"tollbook/render/chart"
 	"tollbook/site/display"
@@ -61,6 +62,9 @@ func (p *Pages) funcs() template.FuncMap {
 		"short":       display.Short,
 		"spans":       spans,
 
+		"path":  func(path string) string { return p.href(strings.TrimPrefix(path, "/")) },
+		"bytes": display.Bytes,
+
 		"address":     p.address,
 		"compare":     p.compareURL,
 		"facilitator": func(id string) string { return p.href(facilitatorKey(id)) },
@@ -78,7 +82,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
-		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute,
+		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "data": dataRoute, "verify": "verify-page",
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

@@ -158,7 +158,7 @@ func (e *Renderer) MarkdownPages() ([]Asset, error) {
 		e.facilitatorsMarkdown(), e.matrixMarkdown(), e.coverageMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
 		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
-	files = append(files, e.sourcesMarkdown()...)
+	files = append(append(files, e.sourcesMarkdown()...), e.dataMarkdown())
 	for _, g := range e.Groups() {
 		files = append(files, e.groupMarkdown(g))
 	}

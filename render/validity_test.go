@@ -146,6 +146,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	tree["v1/facilitators/matrix.json"] = nil
 	page, err = e.CoveragePage()
 	put("coverage.html", page, err)
+	page, err = e.DataPage()
+	put("data.html", page, err)
+	tree["v1/data.json"] = nil
 	page, err = e.SourcesPage()
 	put("sources.html", page, err)
 	tree["v1/sources.json"] = nil

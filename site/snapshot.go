@@ -22,6 +22,7 @@ type Snapshot struct {
 	Matrix       FacilitatorMatrix   // v1/facilitators/matrix.json
 	Assets       AssetTables         // v1/assets.json
 	Sources      []SourceDetail      // v1/sources…, by name
+	Dataset      *Dataset            // v1/data.json and data.html; nil before the data files are written
 }
 
 // Listing is one service in a snapshot.

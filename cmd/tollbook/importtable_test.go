@@ -654,6 +654,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/colour",
 			"render/command",
 			"render/difference",
+			"render/dataset",
 			"render/facilitator",
 			"render/feed",
 			"render/guide",
@@ -680,6 +681,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/command":     {ours: []string{"site", "site/display"}},
 	"render/difference":  {ours: []string{"site", "site/display"}},
 	"render/feed":        {ours: []string{"site", "site/encode"}},
+	"render/dataset":     {ours: []string{"site"}},
+	"render/grade":       {ours: []string{"render/chart", "site", "site/display"}},
 	"render/guide":       {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart":       {ours: []string{"site", "site/display"}},
 	"render/openapi": {ours: []string{

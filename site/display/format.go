@@ -26,6 +26,21 @@ func Number(n int64) string {
 	return GroupDigits(strconv.FormatInt(n, 10))
 }
 
+// Bytes returns a size with its unit, in powers of 1000: "980 bytes", "1.2 MB".
+func Bytes(n int64) string {
+	if n < 1000 {
+		return Plural(n, "byte", "bytes")
+	}
+	size, unit := float64(n)/1000, "kB"
+	for _, next := range []string{"MB", "GB", "TB"} {
+		if size < 999.95 {
+			break
+		}
+		size, unit = size/1000, next
+	}
+	return fmt.Sprintf("%.1f%s%s", size, NBSP, unit)
+}
+
 // GroupDigits returns digits with a comma between groups of three, counted from the right.
 func GroupDigits(digits string) string {
 	if len(digits) <= 3 {

@@ -195,6 +195,8 @@ var All = []Route{
 	{Name: "sources", Pattern: "/v1/sources", Rule: RuleLiteral, Ext: ".json",
 		About: "Public directories and catalogues that are read: what each lists, when it was read last, and how " +
 			"many resources it has in common with each other."},
+	{Name: "data", Pattern: "/v1/data", Rule: RuleLiteral, Ext: ".json",
+		About: "The tables of the directory as Parquet, SQLite and CSV files, and what they answer as of the snapshot."},
 	{Name: "source", Pattern: "/v1/sources/{source}", Rule: RuleLiteral, Ext: ".json",
 		About: "One public source: its newest answers, how many resources it listed by day, the services that it " +
 			"lists, and what it dropped and when."},
@@ -262,6 +264,8 @@ var All = []Route{
 		About: "Public directories and catalogues that are read, and what they have in common, as an HTML page."},
 	{Name: "source-page", Pattern: "/sources/{source}", Rule: RuleLiteral, Ext: ".html",
 		About: "One public source as an HTML page."},
+	{Name: "data-page", Pattern: "/data", Rule: RuleLiteral, Ext: ".html",
+		About: "The tables of the directory as files, and ten questions that they answer, as an HTML page."},
 	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html",
 		About: "What is measured on chain and what is not known, as an HTML page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",

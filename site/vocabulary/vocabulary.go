@@ -15,7 +15,7 @@ type Field struct {
 
 var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, searchFields,
 	facilitatorFields, rankingFields, sourceFields, matrixFields,
-	aggregateFields}
+	aggregateFields, dataFields}
 
 // fields contains the fields of all maps.
 var fields = func() map[string]Field {
@@ -44,6 +44,11 @@ var types = map[string]string{
 	"CompactAssessment": "What a choice between services needs of their assessments. A null is unknown.",
 	"RowEndpoint":       "One paid endpoint of a service, in short.",
 	"ServiceDetail":     "A service with endpoints, prices, uptime and assessment.",
+	"Dataset":           "The tables of the directory as files, and what they answer.",
+	"DatasetFile":       "A file to download.",
+	"DatasetTable":      "A table with its files.",
+	"DatasetDays":       "The files of a table's days.",
+	"DatasetAnswer":     "A question, the statements that answer it, and the answer.",
 	"Endpoint":          "One paid endpoint of a service.",
 	"PricingEntry":      "The current price of an endpoint for one payment option.",
 	"Rail":              "How offers over a protocol other than x402 meet its specification.",
