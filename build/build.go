@@ -208,6 +208,10 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, aside: aside, last: last,
 		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
 		data: func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) },
+		dataset: func() (*site.Dataset, error) {
+			err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b)
+			return files.Published(), err
+		},
 		details: func(from, to int) error {
 			part := facts.Services[from:to]
 			if err := aside.addAll(r.Details(ctx, o.Now, o.LogDelay, part)); err != nil {
@@ -220,9 +224,6 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	if err := w.write(ctx); err != nil {
 		return Report{}, err
-	}
-	if err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b); err != nil {
-		return Report{}, fmt.Errorf("write data: %w", err)
 	}
 	b.SetNotes(inputs.notes())
 	report.Copied, report.published = inputs.copiedServices(), w.published

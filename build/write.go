@@ -29,7 +29,8 @@ type snapshotWriter struct {
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise
 	to        tree
-	data      addService            // may be nil
+	data      addService            // may be nil, as dataset
+	dataset   func() (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
 	published []assessments.Published // of the services that were judged, once write has ended
@@ -51,6 +52,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 		return err
 	}
 	w.judged.Finish()
+	if err := w.writeDataset(add); err != nil {
+		return fmt.Errorf("write data: %w", err)
+	}
 	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
@@ -187,6 +191,25 @@ func writeSources(s *site.Snapshot, renderer *render.Renderer, add addFunc) erro
 		return err
 	}
 	return add(bare("sources-page", "").Key(), page)
+}
+
+// writeDataset writes the tables as files, what is published about them, and its page.
+func (w *snapshotWriter) writeDataset(add addFunc) (err error) {
+	s := w.judged.Snapshot
+	s.Dataset = &site.Dataset{AsOf: s.Now, Tables: []site.DatasetTable{}, Questions: []site.DatasetAnswer{}}
+	if w.dataset != nil {
+		if s.Dataset, err = w.dataset(); err != nil {
+			return err
+		}
+	}
+	if err := addJSON(bare("data", "").Key(), s.Dataset, add); err != nil {
+		return err
+	}
+	page, err := w.renderer.DataPage()
+	if err != nil {
+		return err
+	}
+	return add(bare("data-page", "").Key(), page)
 }
 
 // writeCoverage writes the coverage of measurements and its page.

@@ -43,6 +43,7 @@ func init() {
 		data.settled[].asset_name`)
 	addInputs("v1/snapshots.json", "earlier snapshots", "data*")
 	addInputs("v1/openapi.json", "a document", "*")
+	addInputs("v1/data.json", "what the tables answer", "data*")
 	addInputs("v1/routes.json", "a document", "*")
 	addInputs("data/datapackage.json", "describes tables, which package build computes again in duckdb_test.go", "*")
 	for _, file := range []string{"feed.json", "services/{slug}/changes.json"} {

@@ -55,6 +55,7 @@ type Set struct {
 	slugs   map[string]bool // of services with a row
 	row     data.Row
 	index   *data.Package
+	answers []site.DatasetAnswer // to the questions, from the SQLite file
 }
 
 // New begins a data set with temporary files in a folder. Their names begin as those that the next build removes.

@@ -122,6 +122,9 @@ func (w *writer) writeSQLite(ctx context.Context) (err error) {
 	if err := db.Close(ctx, data.SQLiteStatements()); err != nil {
 		return err
 	}
+	if err := w.answer(ctx); err != nil {
+		return err
+	}
 	f, err := os.Open(w.path("sqlite"))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", sqliteName, err)
