@@ -149,6 +149,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	page, err = e.DataPage()
 	put("data.html", page, err)
 	tree["v1/data.json"] = nil
+	for _, table := range []string{"services", "prices", "facilitators", "sources"} {
+		tree["data/"+table+".csv.gz"], tree["data/"+table+".parquet"] = nil, nil
+	}
 	page, err = e.SourcesPage()
 	put("sources.html", page, err)
 	tree["v1/sources.json"] = nil
