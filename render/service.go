@@ -6,6 +6,7 @@ import (
 	"tollbook/render/amount"
 	"tollbook/render/chart"
 	"tollbook/render/command"
+	"tollbook/render/grade"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -29,7 +30,7 @@ type service struct {
 	Chips         []chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
-	GradeEvidence gradeEvidence
+	GradeEvidence grade.Evidence
 	Settled       settlements
 	Prices        chart.Prices
 	Grades        chart.Grades
@@ -81,12 +82,13 @@ type move struct {
 type ServiceText struct {
 	*site.Listing
 	changes       []change // the newest changes with all their lines
-	gradeEvidence gradeEvidence
+	gradeEvidence grade.Evidence
 }
 
 // DescribeService returns a service with its texts.
 func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
-	t := &ServiceText{Listing: l, gradeEvidence: e.gradeEvidence(l)}
+	t := &ServiceText{Listing: l, gradeEvidence: grade.New(l, e.pages.href(bareKey("evidence", l.Detail.Slug)),
+		e.pages.href(bareKey(methodologyRoute, "")))}
 	u := amount.UnitsOf(&l.Detail)
 	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
 	for i := range t.changes {

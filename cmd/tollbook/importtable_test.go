@@ -657,6 +657,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/dataset",
 			"render/facilitator",
 			"render/feed",
+			"render/grade",
 			"render/guide",
 			"render/linkeddata",
 			"render/markdown",

@@ -1,4 +1,6 @@
-package render
+// Package grade makes what a page shows of a grade: the checks behind it, its warnings, and endpoints that could not be
+// judged. It must never know a route or a template.
+package grade
 
 import (
 	"html/template"
@@ -16,8 +18,8 @@ const (
 	maxUnprobeable = 12
 )
 
-// gradeEvidence is the evidence of a grade, and the endpoints that could not be judged.
-type gradeEvidence struct {
+// Evidence is the evidence of a grade, and the endpoints that could not be judged.
+type Evidence struct {
 	Checks       []chart.ComplianceResult
 	CheckRows    template.HTML // the same as items of a list
 	Warnings     []site.EvidenceWarning
@@ -27,13 +29,13 @@ type gradeEvidence struct {
 	JSON         string // address of the evidence
 	Limit        string // why the grade is lower than the share of passed checks; "" if it is not
 
-	Passed, Total int            // of the checks behind the grade
-	Protocol      string         // of these checks; "" for x402
-	Others        []railEvidence // other protocols, which the grade is not about
+	Passed, Total int    // of the checks behind the grade
+	Protocol      string // of these checks; "" for x402
+	Others        []Rail // other protocols, which the grade is not about
 }
 
-// railEvidence is the grade of a service over a protocol other than x402.
-type railEvidence struct {
+// Rail is the grade of a service over a protocol other than x402.
+type Rail struct {
 	*site.Rail
 	CheckRows template.HTML
 }
@@ -47,17 +49,19 @@ func railChecks(r *site.Rail) (list []chart.ComplianceResult) {
 	return list
 }
 
-func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
-	g := gradeEvidence{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
+// New returns the evidence of a service's grade. json is the address of the evidence, methodology that of the page with
+// the rules.
+func New(l *site.Listing, json, methodology string) Evidence {
+	g := Evidence{JSON: json}
 	compliance := &l.Detail.Assessment.Compliance
 	if _, why, _ := strings.Cut(compliance.GradeReason, ": "); !strings.HasSuffix(why, "checks pass") {
 		g.Limit = display.Reason(why)
 	}
 	g.Passed, g.Total = compliance.Passed, compliance.Total
-	methodology, graded := e.pages.href(bareKey(methodologyRoute, "")), l.Detail.GradedRail()
+	graded := l.Detail.GradedRail()
 	for i := range l.Detail.Rails {
 		if r := &l.Detail.Rails[i]; r != graded {
-			g.Others = append(g.Others, railEvidence{r, chart.ComplianceItems(railChecks(r), methodology)})
+			g.Others = append(g.Others, Rail{r, chart.ComplianceItems(railChecks(r), methodology)})
 		}
 	}
 	if graded != nil {
