@@ -29,7 +29,7 @@ type snapshotWriter struct {
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise
 	to        tree
-	data      addService            // may be nil, as dataset
+	data      addService // may be nil, as dataset
 	dataset   func() (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 

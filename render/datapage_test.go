@@ -20,8 +20,8 @@ func TestDataPage(t *testing.T) {
 	}
 	d := &site.Dataset{SQLite: *file("tollbook.sqlite", 2_345_678),
 		Tables: []site.DatasetTable{
-			{Name: "services", Description: "A listed service.", RowCount: &rows, Parquet: file("services.parquet", 12_340),
-				CSV: file("services.csv.gz", 980)},
+			{Name: "services", Description: "A listed service.", RowCount: &rows,
+				Parquet: file("services.parquet", 12_340), CSV: file("services.csv.gz", 980)},
 			{Name: "checks", Description: "A visit.", Days: &site.DatasetDays{FileCount: 30, Bytes: 1_000_000,
 				First: "2026-10-21", Last: "2026-11-19"}}},
 		Questions: []site.DatasetAnswer{
@@ -38,8 +38,8 @@ func TestDataPage(t *testing.T) {
 			In("a[href='/data/services.csv.gz']", IsText("980 bytes"))),
 		Nth("section[aria-labelledby=tables] tbody tr", 1, HasText("30 1.0 MB, 2026-10-21 to 2026-11-19"),
 			In("td[data-label=Rows]", HasText("not known"))),
-		Nth(".question", 0, In("h3", HasAttr("id", "question-cheapest")), Count("tbody tr", 12), HasText("and 3 more in the JSON"),
-			HasText("<b>acme</b>"), NotIn("b"), HasText("SELECT 1 < 2")),
+		Nth(".question", 0, In("h3", HasAttr("id", "question-cheapest")), Count("tbody tr", 12),
+			HasText("and 3 more in the JSON"), HasText("<b>acme</b>"), NotIn("b"), HasText("SELECT 1 < 2")),
 		In("#question-none ~ .empty", HasText("No row of this snapshot answers it.")),
 		In("section[aria-labelledby=python]", HasText(`read_csv("https://tollbook.example/data/services.csv.gz")`)))
 	expect(t, newRenderer(t, world()).DataPage,

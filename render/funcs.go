@@ -82,7 +82,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
-		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "data": dataRoute, "verify": "verify-page",
+		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "data": dataRoute,
+		"verify": "verify-page",
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

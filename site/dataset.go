@@ -15,7 +15,8 @@ type DatasetFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// DatasetTable is a table with its files. A table by day has a file for each UTC day that is over, and one for the rest.
+// DatasetTable is a table with its files. A table by day has a file for each UTC day that is over, and one for the
+// rest.
 type DatasetTable struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description"`

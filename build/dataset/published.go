@@ -81,7 +81,8 @@ func (s *Set) answer(ctx context.Context) (err error) {
 		base = s.options.Homepage + "/" + archive.DataDir
 	}
 	for _, q := range data.Questions {
-		a := site.DatasetAnswer{Name: q.Name, Title: q.Title, SQLite: q.SQLite(subject), DuckDB: q.DuckDB(base, subject)}
+		a := site.DatasetAnswer{Name: q.Name, Title: q.Title, SQLite: q.SQLite(subject),
+			DuckDB: q.DuckDB(base, subject)}
 		if a.Columns, a.Rows, err = sqlitefile.Query(ctx, db, a.SQLite, maxAnswerRows); err != nil {
 			return fmt.Errorf("answer %q: %w", q.Name, err)
 		}

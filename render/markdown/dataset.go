@@ -9,8 +9,8 @@ import (
 	"tollbook/site/display"
 )
 
-// WriteDataset writes the tables with their files, and the statements that answer questions. address returns the address
-// of a path without its first slash.
+// WriteDataset writes the tables with their files, and the statements that answer questions. address returns the
+// address of a path without its first slash.
 func WriteDataset(b *bytes.Buffer, d *site.Dataset, address func(path string) string) {
 	link := func(f *site.DatasetFile) string {
 		if f == nil {
@@ -23,7 +23,8 @@ func WriteDataset(b *bytes.Buffer, d *site.Dataset, address func(path string) st
 		t := &d.Tables[i]
 		days := ""
 		if t.Days != nil {
-			days = fmt.Sprintf("%s, %s to %s", address(strings.TrimPrefix(t.Days.Pattern, "/")), t.Days.First, t.Days.Last)
+			pattern := address(strings.TrimPrefix(t.Days.Pattern, "/"))
+			days = fmt.Sprintf("%s, %s to %s", pattern, t.Days.First, t.Days.Last)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", Escape(t.Name), display.Markdown(t.Description, display.MaxLine),
 			link(t.Parquet), link(t.CSV), days)

@@ -196,7 +196,8 @@ var All = []Route{
 		About: "Public directories and catalogues that are read: what each lists, when it was read last, and how " +
 			"many resources it has in common with each other."},
 	{Name: "data", Pattern: "/v1/data", Rule: RuleLiteral, Ext: ".json",
-		About: "The tables of the directory as Parquet, SQLite and CSV files, and what they answer as of the snapshot."},
+		About: "The tables of the directory as Parquet, SQLite and CSV files, and what they answer as of the " +
+			"snapshot."},
 	{Name: "source", Pattern: "/v1/sources/{source}", Rule: RuleLiteral, Ext: ".json",
 		About: "One public source: its newest answers, how many resources it listed by day, the services that it " +
 			"lists, and what it dropped and when."},
