@@ -35,8 +35,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/spf13/cobra"},
 	},
 	"cmd/tollbook/tables": {
-		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/progress", "cmd/tollbook/report", "cmd/tollbook/usage",
-			"output/archive", "output/objects", "output/pull"},
+		ours: []string{"build/data/sqlitefile", "cmd/tollbook/cli", "cmd/tollbook/progress", "cmd/tollbook/report",
+			"cmd/tollbook/usage", "output/archive", "output/objects", "output/pull", "site/display"},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/sourcelist": {

@@ -135,6 +135,7 @@ var commandLines = map[string][]string{
 	"config":                  {"--json"},
 	"crawl":                   {"--once", "--data", "%DIR/data"},
 	"data pull":               {"%URL", "--to", "%DIR/tables"},
+	"data query":              {"SELECT 1", "--from", "%DIR/tables"},
 	"demo":                    {"--data", "%DIR/demo", "--listen", "127.0.0.1:0"},
 	"doctor":                  {"--timeout", "2s", "--data", "%DIR/data"},
 	"edge cloudflare":         {},

@@ -29,9 +29,10 @@ type File struct {
 	named map[string]*Appender
 }
 
-// Open opens a complete file for queries alone.
+// Open opens a complete file for queries alone. The file may come from a stranger, so its views cannot call functions
+// with effects.
 func Open(path string) (*sql.DB, error) {
-	return open(path, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}})
+	return open(path, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)", "trusted_schema(0)"}})
 }
 
 // open opens the file at a path, which may have any characters.

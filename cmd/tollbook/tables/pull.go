@@ -27,10 +27,10 @@ import (
 func NewCommand(placeHelp string) *cobra.Command {
 	return cli.NewGroup(&cobra.Command{
 		Use:   "data",
-		Short: "Copy the tables of a published directory",
+		Short: "Copy the tables of a published directory and ask them with SQL",
 		Long: `Every directory publishes what it measured as tables: Parquet, CSV and SQLite files below /data. The
-commands of data copy them to this machine. The page /data of a directory says what they contain.`,
-	}, newPullCommand(placeHelp))
+commands of data copy them to this machine and query them. The page /data of a directory says what they contain.`,
+	}, newPullCommand(placeHelp), newQueryCommand())
 }
 
 // defaultFolder is the folder of the tables, below the working directory.
