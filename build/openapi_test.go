@@ -351,6 +351,8 @@ func (d *openapiTest) drawSegment(t *rapid.T, name string) string {
 	switch name {
 	case "slug":
 		return rapid.OneOf(rapid.SampledFrom(d.index.Slugs), rapid.Just("not-there")).Draw(t, name)
+	case "facilitator":
+		return rapid.OneOf(rapid.SampledFrom(d.index.Facilitators), rapid.Just("not-there")).Draw(t, name)
 	case "caip2":
 		return rapid.SampledFrom([]string{"eip155:8453", "eip155:1"}).Draw(t, name)
 	case "sha256":

@@ -158,6 +158,7 @@ func (f *Facilitator) compareFiles(snap *snapshot.Snapshot, r *snapshot.Report) 
 			r.Input(n.Get(name))
 		}
 	}
+	f.compareNetworks(r, whole, chains)
 	r.Figure(rule, f.Detail.Get("volume_usd_all"), volume)
 	r.Figure(rule, f.Detail.Get("tx_count_all"), count)
 	if len(chains) == 0 {
@@ -179,6 +180,38 @@ func (f *Facilitator) compareFiles(snap *snapshot.Snapshot, r *snapshot.Report) 
 			data := snap.JSON(base + "/period=" + period + "/series_by=" + by + ".json").Get("data")
 			f.compareRecord(r, data)
 			r.Figure(rule, data.Get("series"), figures(points, from))
+		}
+	}
+}
+
+// compareNetworks compares the names of the networks in a series, and the sums of each network, with the record.
+func (f *Facilitator) compareNetworks(r *snapshot.Report, series snapshot.Node, points []point) {
+	names := map[string]snapshot.Node{}
+	volume, count := map[string]*big.Rat{}, map[string]int{}
+	for _, c := range f.Detail.Get("chains").Items() { // one for each network and token
+		caip2 := c.Get("network_caip2").Text()
+		if names[caip2] = c.Get("network"); volume[caip2] == nil {
+			volume[caip2] = new(big.Rat)
+		}
+		if usd := c.Get("volume_usd_all").Number(); usd != nil {
+			volume[caip2].Add(volume[caip2], usd)
+		}
+		count[caip2] += c.Get("tx_count_all").Int()
+	}
+	for i, n := range series.Items() {
+		caip2, _ := points[i].network.(string)
+		name, isListed := names[caip2]
+		if !isListed {
+			r.Compare(rule, n.Get("network_caip2"), caip2, "a network of the record")
+			continue
+		}
+		r.Figure(rule, n.Get("network"), name)
+		volume[caip2].Sub(volume[caip2], points[i].volume)
+		count[caip2] -= points[i].count
+	}
+	for caip2 := range names {
+		if f.IsMain(caip2) && (volume[caip2].Sign() != 0 || count[caip2] != 0) {
+			r.Compare(rule, series, caip2+" differs by "+snapshot.DecimalText(volume[caip2]), "the sums of the record")
 		}
 	}
 }

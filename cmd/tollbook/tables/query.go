@@ -33,9 +33,9 @@ func newQueryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query SQL",
 		Short: "Ask pulled tables with SQL",
-		Long: `Query runs one SQL statement on tollbook.sqlite, which "tollbook data pull" fetched, and prints the rows. The
-file is opened for reading only. The page /data of a directory has examples; "SELECT name, sql FROM sqlite_schema" lists
-the tables and their columns.
+		Long: `Query runs one SQL statement on tollbook.sqlite, which "tollbook data pull" fetched, and prints the
+rows. The file is opened for reading only. The page /data of a directory has examples. The statement
+"SELECT name, sql FROM sqlite_schema" lists the tables and their columns.
 
 EXIT STATUS
 

@@ -43,7 +43,8 @@ func TestQuery(t *testing.T) {
 		fault string // part of the error, "" for none
 	}{
 		{"table", []string{"SELECT count(*) AS rows, NULL AS unknown FROM " + table}, "rows  unknown\n3     -\n", ""},
-		{"lines and invisible characters", []string{"SELECT 'a' || char(10) || 'b' || char(8238) AS x"}, "x\na b\n", ""},
+		{"lines and invisible characters", []string{"SELECT 'a' || char(10) || 'b' || char(8238) AS x"},
+			"x\na b\n", ""},
 		{"CSV", []string{"--csv", "SELECT 'a,b' AS x, NULL AS y, 1.5 AS z"}, "x,y,z\n\"a,b\",,1.5\n", ""},
 		{"JSON", []string{"--json", "SELECT 1 AS x, NULL AS y"},
 			`{"columns":["x","y"],"rows":[["1",null]]}` + "\n", ""},
