@@ -1,6 +1,8 @@
 package render
 
 import (
+	"strings"
+
 	"tollbook/render/dataset"
 	"tollbook/render/markdown"
 	"tollbook/site"
@@ -24,7 +26,7 @@ func (e *Renderer) DataPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(dataRoute, ""), Kind: kindData, JSON: bareKey("data", ""), Title: "Data", HasMarkdown: true,
 		Description: "All tables of this directory as Parquet, SQLite and CSV, with ten questions that they answer.",
-		Body:        dataset.New(e.dataset(), e.pages.href(bareKey("data", "")), e.address("data")),
+		Body:        dataset.New(e.dataset(), e.pages.href(bareKey("data", "")), strings.TrimSuffix(e.address(""), "/")),
 	})
 }
 

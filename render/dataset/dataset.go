@@ -14,6 +14,7 @@ type Body struct {
 	DayFiles  int
 	JSON      string // address of the same as JSON
 	Python    string // a program that reads the tables
+	Pull      string // the command that copies them
 }
 
 // Question is a question with the first rows of its answer.
@@ -23,9 +24,10 @@ type Question struct {
 	MoreRows int
 }
 
-// New returns what the page shows. json is the address of the same as JSON, base the URL of the data folder.
+// New returns what the page shows. json is the address of the same as JSON, base the URL of the directory.
 func New(d *site.Dataset, json, base string) Body {
-	b := Body{Dataset: d, JSON: json, Bytes: d.SQLite.Bytes, Python: python(base)}
+	b := Body{Dataset: d, JSON: json, Bytes: d.SQLite.Bytes, Python: python(base + "/data"),
+		Pull: "tollbook data pull " + base}
 	for i := range d.Tables {
 		t := &d.Tables[i]
 		for _, f := range []*site.DatasetFile{t.Parquet, t.CSV} {
