@@ -23,10 +23,11 @@ func (e *Renderer) dataset() *site.Dataset {
 
 // DataPage returns data.html: the tables of the directory as files, and what they answer.
 func (e *Renderer) DataPage() ([]byte, error) {
+	base := strings.TrimSuffix(e.address(""), "/")
 	return e.render(page{
 		Key: bareKey(dataRoute, ""), Kind: kindData, JSON: bareKey("data", ""), Title: "Data", HasMarkdown: true,
 		Description: "All tables of this directory as Parquet, SQLite and CSV, with ten questions that they answer.",
-		Body:        dataset.New(e.dataset(), e.pages.href(bareKey("data", "")), strings.TrimSuffix(e.address(""), "/")),
+		Body:        dataset.New(e.dataset(), e.pages.href(bareKey("data", "")), base),
 	})
 }
 
