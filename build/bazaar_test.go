@@ -61,7 +61,7 @@ func TestBazaarClient(t *testing.T) {
 	for _, wrong := range report.Wrong {
 		t.Error(wrong)
 	}
-	if report.Tools != 12 || report.Resources < 100 || report.Filters < 50 || report.Searches < 30 ||
+	if report.Tools != 14 || report.Resources < 100 || report.Filters < 50 || report.Searches < 30 ||
 		report.Results < 10 {
 		t.Errorf("too little was compared: %s", out)
 	}

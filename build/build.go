@@ -28,7 +28,7 @@ import (
 
 // GCPercent suits a process that builds, because pages and JSON leave much garbage. A build of 20,000 services takes
 // 532 MB at Go's default of 100, and 413 MB at 50.
-const GCPercent = 50
+const GCPercent = 30
 
 // Options of a build.
 type Options struct {

@@ -300,8 +300,8 @@ func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) 
 		}
 		total = page.Meta.Total
 		address = ""
-		if link := res.Header.Get("Link"); strings.HasSuffix(link, `rel="next"`) {
-			address = strings.TrimPrefix(link[:strings.IndexByte(link, '>')], "<")
+		if link, rest, ok := strings.Cut(res.Header.Get("Link"), ">"); ok && strings.HasPrefix(rest, `; rel="next"`) {
+			address = strings.TrimPrefix(link, "<")
 		}
 	}
 	if len(rows) != total {

@@ -5,7 +5,7 @@ var dataFields = map[string]Field{
 	"Dataset.as_of":            {About: "Time of the snapshot whose rows the answers are of"},
 	"Dataset.tables":           {About: "Tables in the order of the data package"},
 	"Dataset.sqlite":           {About: "File with all tables, and the last 30 days of those by day, without visits"},
-	"Dataset.questions":        {About: "Questions that the tables answer"},
+	"Dataset.questions":        {About: "Questions that the tables answer; a question whose sums overflow is left out"},
 	"DatasetFile.path":         {About: "Path of the file on this directory"},
 	"DatasetFile.bytes":        {About: "Size in bytes"},
 	"DatasetFile.sha256":       {About: "SHA-256 of the file, in hex"},

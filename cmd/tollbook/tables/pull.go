@@ -29,7 +29,11 @@ func NewCommand(placeHelp string) *cobra.Command {
 		Use:   "data",
 		Short: "Copy the tables of a published directory and ask them with SQL",
 		Long: `Every directory publishes what it measured as tables: Parquet, CSV and SQLite files below /data. The
-commands of data copy them to this machine and query them. The page /data of a directory says what they contain.`,
+commands of data copy them to this machine and query them. The page /data of a directory says what they contain.
+
+EXIT STATUS
+
+0 if the command succeeded, 1 if it failed.`,
 	}, newPullCommand(placeHelp), newQueryCommand())
 }
 

@@ -187,7 +187,8 @@ type Assessment struct {
 func (r *Reader) Assessments(ctx context.Context, from, to time.Time, do func(*Assessment) error) error {
 	var a Assessment
 	return r.each(ctx, "assessments", `
-		SELECT t.day, s.slug, t.grade, t.checks, t.failed, t.risk_level, t.risk_flags, t.min_price_usd::text,
+		SELECT t.day, s.slug, t.grade, t.checks, array_remove(t.failed, NULL), t.risk_level,
+			array_remove(t.risk_flags, NULL), t.min_price_usd::text,
 			t.response_p95_ms, t.methodology
 		FROM assessments t`+listed+`
 		WHERE t.day >= $1 AND t.day < $2 AND coalesce(t.min_price_usd, 0) < 'Infinity'
