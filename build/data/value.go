@@ -17,14 +17,6 @@ func textOrNull(s *string) Value {
 	return NewText(*s)
 }
 
-// textOrEmpty returns null for "".
-func textOrEmpty(s string) Value {
-	if s == "" {
-		return Value{}
-	}
-	return NewText(s)
-}
-
 func newBool(b bool) Value {
 	if b {
 		return NewNumber(1)

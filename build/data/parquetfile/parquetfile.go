@@ -30,7 +30,7 @@ func groupRows(t *data.Table) int64 { return int64(groupValues / len(t.Columns))
 // Writer writes a file.
 type Writer struct {
 	table  *data.Table
-	to     *parquet.Writer
+	to     *parquet.GenericWriter[any]
 	rows   []parquet.Row
 	values []parquet.Value
 	digits [][decimalBytes]byte
@@ -54,7 +54,7 @@ func NewWriter(w io.Writer, t *data.Table) *Writer {
 		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(columns...)))
 	}
 	n := len(t.Columns)
-	out := &Writer{table: t, to: parquet.NewWriter(w, options...), rows: make([]parquet.Row, batchRows),
+	out := &Writer{table: t, to: parquet.NewGenericWriter[any](w, options...), rows: make([]parquet.Row, batchRows),
 		values: make([]parquet.Value, batchRows*n), digits: make([][decimalBytes]byte, batchRows*n)}
 	for i := range out.rows {
 		out.rows[i] = out.values[i*n : (i+1)*n : (i+1)*n]
