@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,8 +184,8 @@ func TestRewriteDataDay(t *testing.T) {
 		return d
 	}
 	counted := begin(t)
-	operations := 0
-	counted.disk.Hook = func(_, _ string, do func() error) error { operations++; return do() }
+	var operations atomic.Int64 // parts of a snapshot are written at once
+	counted.disk.Hook = func(_, _ string, do func() error) error { operations.Add(1); return do() }
 	before := daysIn(t, counted)
 	if r, err := rewrite(t, counted, t0.Add(time.Hour), tree(2), "check of 1 ", "gone "); err != nil || r.Days != 1 {
 		t.Fatalf("%d days, %v", r.Days, err)
@@ -196,11 +197,11 @@ func TestRewriteDataDay(t *testing.T) {
 	if err := checkWhole(counted.Root()); err != nil {
 		t.Error(err)
 	}
-	for at := range operations {
+	for at := range operations.Load() {
 		d := begin(t)
-		n := 0
+		var n atomic.Int64
 		d.disk.Hook = func(op, path string, do func() error) error {
-			if n++; n > at {
+			if n.Add(1) > at {
 				return fmt.Errorf("%s %s: %w", op, path, errFault) // as after a kill
 			}
 			return do()
