@@ -23,7 +23,7 @@ const FaviconKey = "favicon.svg"
 // readAssets reads the files that pages refer to, by key. The names of the stylesheet and the scripts contain a digest,
 // so that clients can cache them without a limit.
 func (p *Pages) readAssets() ([]Asset, error) {
-	css, err := p.read("site.css")
+	css, err := p.readFiles(styleFiles...)
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
@@ -42,16 +42,16 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	assets := append([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, icons...)
 	p.scripts = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
-		data, err := p.readScript(scriptFiles[name]...)
+		data, err := p.readFiles(scriptFiles[name]...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read script: %w", err)
 		}
 		p.scripts[name] = hashedKey(name, ".js", data)
 		assets = append(assets, Asset{Key: p.scripts[name], Bytes: data})
 	}
-	local, err := p.readScript("localsearch.js")
+	local, err := p.readFiles("localsearch.js")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read script: %w", err)
 	}
 	if local, err = results.LocalScript(local); err != nil {
 		return nil, err
@@ -71,17 +71,21 @@ var scriptFiles = map[string][]string{
 	kindSearch: {"search.js"},
 }
 
-// readScript concatenates the files of a page's script.
-func (p *Pages) readScript(files ...string) ([]byte, error) {
-	var script []byte
+// styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.
+var styleFiles = []string{"site.css", "home.css", "list.css", "service.css", "guide.css", "compare.css", "form.css",
+	"print.css"}
+
+// readFiles concatenates templates.
+func (p *Pages) readFiles(files ...string) ([]byte, error) {
+	var all []byte
 	for _, file := range files {
 		data, err := p.read(file)
 		if err != nil {
-			return nil, fmt.Errorf("read script: %w", err)
+			return nil, err
 		}
-		script = append(script, data...)
+		all = append(all, data...)
 	}
-	return script, nil
+	return all, nil
 }
 
 func hashedKey(name, ext string, data []byte) string {
