@@ -680,7 +680,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/facilitator": {ours: []string{"site", "site/display"}},
 	"render/colour":      {},
 	"render/command":     {ours: []string{"site", "site/display"}},
-	"render/difference":  {ours: []string{"site", "site/display"}},
+	"render/difference":  {ours: []string{"site", "site/display", "site/x402"}},
 	"render/feed":        {ours: []string{"site", "site/encode"}},
 	"render/dataset":     {ours: []string{"site"}},
 	"render/grade":       {ours: []string{"render/chart", "site", "site/display"}},

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/x402"
 )
 
 // Line is a difference. Either Old or New may be "".
@@ -49,15 +50,27 @@ func gradeLines(summary json.RawMessage) []Line {
 	}
 	lines := []Line{{"grade", display.Line(s.OldGrade, display.MaxCode), display.Line(s.NewGrade, display.MaxCode)}}
 	for _, c := range s.ChecksPassed {
-		lines = append(lines, Line{display.Line(c.ID, display.MaxCode), reason(c), "passes"})
+		label, expected := rule(c.ID)
+		lines = append(lines, Line{label, reason(c), expected})
 	}
 	for _, c := range s.ChecksFailed {
-		lines = append(lines, Line{display.Line(c.ID, display.MaxCode), "passed", reason(c)})
+		label, expected := rule(c.ID)
+		lines = append(lines, Line{label, expected, reason(c)})
 	}
 	if len(lines) == 1 && s.Reason != "" { // the grade is that of another protocol
 		lines = append(lines, Line{New: display.Line(s.Reason, display.MaxLine)})
 	}
 	return lines
+}
+
+// rule returns the name of a check, and what holds while it passes: "accepts is a list of at least one object".
+func rule(id string) (label, expected string) {
+	for _, r := range x402.Rules() {
+		if r.ID == id {
+			return r.Label, strings.TrimSuffix(r.Expected, ".")
+		}
+	}
+	return display.Line(id, display.MaxCode), "passes" // a check that this version does not know
 }
 
 // reason returns why a check fails.

@@ -22,9 +22,10 @@ func TestRecords(t *testing.T) {
 	}{
 		{site.GradeChanged, site.GradeSummary{OldGrade: "C", NewGrade: "A", Reason: "A: 13 of 14 checks pass",
 			ChecksPassed: []site.FailedCheck{{ID: "accepts_present", Reason: "accepts is an object"}},
-			ChecksFailed: []site.FailedCheck{{ID: "scheme_declared"}}}, "grade C → A",
-			[]Line{{"grade", "C", "A"}, {"accepts_present", "accepts is an object", "passes"},
-				{"scheme_declared", "passed", "fails"}}},
+			ChecksFailed: []site.FailedCheck{{ID: "scheme_declared"}, {ID: "later_check"}}}, "grade C → A",
+			[]Line{{"grade", "C", "A"},
+				{"Payment options listed", "accepts is an object", "accepts is a list of at least one object"},
+				{"Scheme named", "Every row names its scheme", "fails"}, {"later_check", "passes", "fails"}}},
 		{site.GradeChanged, site.GradeSummary{OldGrade: "A", NewGrade: "B", Reason: "B: no digest\u202e"},
 			"grade A → B", []Line{{"grade", "A", "B"}, {New: "B: no digest"}}},
 		{site.GradeChanged, 7, "grade changed", nil},
