@@ -153,7 +153,7 @@ func writeAggregates(s *site.Snapshot, index routes.Index, add addFunc) error {
 		data  any
 	}{
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats},
-		{"categories", s.Categories}, {"assets", s.Assets},
+		{"categories", s.Categories}, {"assets", s.Assets}, {"flow", s.Flow},
 		{"snapshots", append([]site.PublishedSnapshot{}, s.Previous...)},
 	} {
 		if err := addJSON(bare(a.route, "").Key(), a.data, add); err != nil {

@@ -20,6 +20,7 @@ type Snapshot struct {
 	Facilitators []FacilitatorDetail // by id, with all embedded members: v1/facilitators.json and v1/facilitators/…
 	Coverage     CoverageReport      // v1/coverage.json
 	Matrix       FacilitatorMatrix   // v1/facilitators/matrix.json
+	Flow         Flow                // v1/flow.json
 	Assets       AssetTables         // v1/assets.json
 	Sources      []SourceDetail      // v1/sources…, by name
 	Dataset      *Dataset            // v1/data.json and data.html; nil before the data files are written

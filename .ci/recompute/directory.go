@@ -6,6 +6,7 @@ import (
 
 	"tollbook/.ci/recompute/best"
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/flow"
 	"tollbook/.ci/recompute/matrix"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -48,6 +49,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputePriceSeries,
 	recomputeRows,
 	func(d *directory, r *snapshot.Report) { matrix.Recompute(d.snap, r, abbreviation) },
+	func(d *directory, r *snapshot.Report) { flow.Recompute(d.snap, r) },
 	func(d *directory, r *snapshot.Report) { best.Recompute(d.snap, r) },
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/build/judge/aggregate"
 	"tollbook/build/judge/facilitator"
+	"tollbook/build/judge/flow"
 	"tollbook/build/judge/observatory"
 	"tollbook/build/judge/operator"
 	"tollbook/build/judge/price"
@@ -116,6 +117,8 @@ func (d *Directory) Prepare() {
 	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
 	s.Sources = sources.New(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
+	s.Flow = flow.New(s, d.revenue.ownership.payments, len(d.revenue.measured) > 0)
+	d.revenue.ownership.payments = nil
 	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), facilitator.NewServices(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil

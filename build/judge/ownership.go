@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/build/judge/flow"
 	"tollbook/build/judge/operator"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -91,6 +92,7 @@ type ownership struct {
 	claims       [][]claim             // by service, on all networks
 	unresponsive []bool                // by service: it fails and shares a recipient
 	owners       map[recipient][]owner // on measured networks, by slug, without unresponsive services
+	payments     []flow.Payment        // to these recipients, of 30 days
 }
 
 // owner is a service that is paid at a recipient.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/build/judge/flow"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 )
@@ -72,6 +73,7 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 			}
 		}
 		for _, s := range parts {
+			p.payments = append(p.payments, s.payments(payee)...)
 			for place, h := range s.owners {
 				list[h.service].addPeriod(s, payee.FirstAt, place, len(s.owners))
 			}
@@ -151,6 +153,21 @@ func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
 		s.via[i].usd = sum
 	}
 	return s
+}
+
+// payments returns what each facilitator settled to a recipient in the period's part of the last 30 days.
+func (s *period) payments(payee *ledger.PayeeFacts) []flow.Payment {
+	list, before := make([]flow.Payment, len(s.via)), usd{}
+	owners := make([]int, len(s.owners))
+	for i, o := range s.owners {
+		owners[i] = o.service
+	}
+	for i, v := range s.via {
+		list[i] = flow.Payment{Facilitator: v.facilitator, Network: payee.Network, PayTo: payee.Address,
+			Owners: owners, USD: v.usd.minus(before).units(), TxCount: v.count}
+		before = v.usd
+	}
+	return list
 }
 
 // addFacilitator adds an amount to a list that is sorted by facilitator.

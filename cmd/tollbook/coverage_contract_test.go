@@ -101,6 +101,28 @@ func init() {
 			asset_name string
 			tx_count_30d integer
 			facilitators string[]`,
+		"Flow": `
+			as_of date-time
+			volume_usd_30d number|null
+			tx_count_30d integer|null
+			nodes FlowNode[]
+			links FlowLink[]
+			method string
+			caveat string`,
+		"FlowNode": `
+			id string
+			column string
+			kind string
+			key string
+			name string
+			member_count integer
+			volume_usd_30d number
+			tx_count_30d integer`,
+		"FlowLink": `
+			from string
+			to string
+			volume_usd_30d number
+			tx_count_30d integer`,
 		"CandidateAnnouncement": `
 			facilitator_id string
 			url string
@@ -203,5 +225,6 @@ func init() {
 		contract[name] = fields
 	}
 	endpoints = append(endpoints, struct{ path, data, meta string }{"/v1/coverage", "Coverage on chain", ""},
-		struct{ path, data, meta string }{"/v1/facilitators/matrix", "FacilitatorMatrix", ""})
+		struct{ path, data, meta string }{"/v1/facilitators/matrix", "FacilitatorMatrix", ""},
+		struct{ path, data, meta string }{"/v1/flow", "Flow", ""})
 }

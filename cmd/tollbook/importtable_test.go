@@ -580,6 +580,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/supported"},
 	},
 	"build/judge/facilitator": {ours: []string{"site", "site/x402"}},
+	"build/judge/flow":        {ours: []string{"site", "site/x402", "site/x402/address"}},
 	"build/judge/aggregate": {
 		ours: []string{"build/judge/price", "site", "site/x402"},
 	},
@@ -589,6 +590,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres/assessments",
 			"build/judge/aggregate",
 			"build/judge/facilitator",
+			"build/judge/flow",
 			"build/judge/observatory",
 			"site/postgres/sources",
 			"build/judge/charge",

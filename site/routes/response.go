@@ -35,6 +35,7 @@ var Responses = map[string]any{
 	"sources":        site.One[[]site.Source]{},
 	"source":         site.One[site.SourceDetail]{},
 	"coverage":       site.One[site.CoverageReport]{},
+	"flow":           site.One[site.Flow]{},
 	"data":           site.One[site.Dataset]{},
 
 	"facilitator-matrix": site.One[site.FacilitatorMatrix]{},

@@ -189,6 +189,8 @@ var All = []Route{
 			{Name: "series_by", Kind: KindChoice, Values: site.SeriesBy, Default: site.SeriesTotal,
 				About: "Whether the series is of all networks together or of each"},
 		}},
+	{Name: "flow", Pattern: "/v1/flow", Rule: RuleLiteral, Ext: ".json",
+		About: "Who pays whom: the settlements of 30 days from facilitators over networks and categories to services."},
 	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
 		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
 			"listed, and the volume that may not be real trade."},

@@ -15,7 +15,7 @@ type Field struct {
 
 var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, searchFields,
 	facilitatorFields, rankingFields, sourceFields, matrixFields,
-	aggregateFields, dataFields}
+	aggregateFields, dataFields, flowFields}
 
 // fields contains the fields of all maps.
 var fields = func() map[string]Field {
@@ -159,6 +159,9 @@ var types = map[string]string{
 	"MatrixFacilitator":     "A facilitator that is asked what it settles.",
 	"MatrixKind":            "A scheme on a network in a token, and the facilitators that announce it.",
 	"MatrixToken":           "A token on a network, and the facilitators that settled payments in it.",
+	"Flow":                  "Who pays whom: the settlements of 30 UTC days.",
+	"FlowNode":              "A facilitator, network, category or service, and its part of the settlements.",
+	"FlowLink":              "What the settlements of two nodes have in common.",
 	"CandidateAnnouncement": "A facilitator that announces an account as its own.",
 	"BuyersByChain":         "Payers through a facilitator, by network and token.",
 	"FacilitatorPoint":      "Settlements of a facilitator on one UTC day, of all its main networks or of one.",
