@@ -129,7 +129,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		}
 		body.Rows, networks = append(body.Rows, row), append(networks, c.NetworkCAIP2)
 	}
-	body.Bars = chart.NewBars(f.Timeseries, e.calendar, e.measuredSince(networks))
+	body.Bars = chart.NewBars(chart.Volume, f.Timeseries, e.calendar, e.measuredSince(networks))
 	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
 	}

@@ -54,8 +54,9 @@ func (e *Renderer) networkCharts() networkCharts {
 			m.Idle = append(m.Idle, e.network(n.NetworkCAIP2))
 			continue
 		}
-		one, sum := networkChart{On: e.network(n.NetworkCAIP2),
-			Bars: chart.NewBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
+		on := e.network(n.NetworkCAIP2)
+		one, sum := networkChart{On: on, Bars: chart.NewBars("Volume on "+on.Label+" by UTC day", n.Timeseries,
+			e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, display.Rational(p.VolumeUSD))
 			one.Count += p.TxCount
@@ -83,7 +84,7 @@ func (e *Renderer) networkCharts() networkCharts {
 		points = append(points, p)
 	}
 	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
-	m.Bars = chart.NewBars(points, e.calendar, e.measuredSince(measured))
+	m.Bars = chart.NewBars(chart.Volume, points, e.calendar, e.measuredSince(measured))
 	m.rows(points)
 	return m
 }

@@ -265,8 +265,9 @@ func TestServicePage(t *testing.T) {
 			Nth("tbody tr", 1, HasText("xrpl:0"), HasText("15,000 atomic units rDsbeo"), NoText("up to"))),
 		Nth(".endpoint", 2, In(".empty", HasText("No price is known")), NotIn("table"), In("summary", HasText("—"))),
 
-		In("svg.days", Count("g", 90), Count(".gap", 3), Count("g > title", 90)),
-		In("svg.speed", Count("rect", 87)),
+		In("svg.days[role=img]", Count(".up", 1), Count(".down", 1), Count(".gap", 1)),
+		Nth("section[aria-labelledby=uptime] .y", 0, IsText("100%50%0%")),
+		In("svg.speed[role=img] .bar"),
 		In("section[aria-labelledby=uptime] .strip figcaption",
 			HasText("Checked on 87 of the last 90 days; lowest uptime 62.5% on")),
 		Nth(".windows tbody tr", 1, HasText("7 days 99.95% 7 of 7 672")),

@@ -50,7 +50,7 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 		return s
 	}
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
-	s.Bars = chart.NewBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
+	s.Bars = chart.NewBars(chart.Volume, l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = amount.VolumeTrend(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {

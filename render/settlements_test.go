@@ -47,7 +47,7 @@ func TestFacilitatorPage(t *testing.T) {
 		In("link[rel=alternate]", HasAttr("href", "/v1/facilitators/acme-pay.json")),
 		In("h1", IsText("Acme Pay")), In(".badge", IsText("measured on chain")),
 		In(".figures", HasText("$1,234,568"), HasText("$12.50")),
-		In("svg.volume[role=img]", In("rect.bar")),
+		In("svg.volume[role=img] path.bar"),
 		In("figcaption", HasText("Measured since 27 Aug 2026")),
 		In(".twin table.log caption", HasText("oldest first")),
 		In(".chains tbody tr:first-child", HasText("Base"), HasText("41")),
@@ -90,7 +90,7 @@ func TestSettledOfAService(t *testing.T) {
 	e := newRenderer(t, world())
 	in := func(checks ...Checker) Checker { return In("section[aria-labelledby=settled]", checks...) }
 	expect(t, servicePage(e, acme()), in(
-		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21%"), HasText("concentrated"),
+		In("svg.volume path.gap"), HasText("$1,234.57"), HasText("93.21%"), HasText("concentrated"),
 		HasText("+23%"), HasText("$0.0025"),
 		// a facilitator that is no longer listed
 		In("a[href='/facilitators/acme-pay.html']", IsText("Acme Pay")), HasText("gone"),

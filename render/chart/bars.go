@@ -12,30 +12,31 @@ import (
 	"tollbook/site/display"
 )
 
+// Volume is the title of a chart of all volume.
+const Volume = "Volume by UTC day"
+
 // Sizes of charts of volume, in units of their viewBox. A day is stripStep wide, as in a strip.
 const (
-	barsDays   = site.SeriesDays
 	barsHeight = 100
 	minBar     = 2 // least height of a bar, so that it is visible
 )
 
 // Bars is a chart of volume by UTC day, and the same as rows of a table. It contains only numbers and dates.
 type Bars struct {
-	Width, Height int
-	Columns       template.HTML
-	Days          []BarsDay     // with a settlement, oldest first
-	Rows          template.HTML // the same as rows of a table
-	Most          string        // volume of the largest day, the scale; "" without any
-	Summary       string        // the chart in a sentence
+	Plot    template.HTML // "" without a settlement
+	Days    []BarsDay     // with a settlement, oldest first
+	Rows    template.HTML // the same as rows of a table
+	Since   string        // the first day that is measured, as "2026-11-20"; "" if all days of the chart are
+	Summary string        // the chart in a sentence
 }
 
 // BarsDay is a day with a settlement.
-type BarsDay struct{ ISO, Date, Volume, Exact, Count string }
+type BarsDay struct{ ISO, Date, Exact, Count string }
 
-// NewBars returns a chart of the days of a calendar. Days before since are drawn as gaps, because they are not
-// measured. Without since all days are measured.
-func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
-	c := Bars{Width: barsDays * stripStep, Height: barsHeight}
+// NewBars returns a chart of the days of a calendar. Its title says what is shown; the unit follows it. Days before
+// since are drawn as gaps, because they are not measured. Without since all days are measured.
+func NewBars(title string, points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
+	var c Bars
 	by, values := cal.place(points)
 	most, total, mostOn := new(big.Rat), new(big.Rat), ""
 	for i, v := range values {
@@ -51,51 +52,47 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 	if since != nil {
 		first = since.UTC().Truncate(24 * time.Hour)
 	}
-	var m, rows markup
+	var rows markup
+	var bars, gaps path
+	scale := newAxis(most, 0, dollarTick)
 	for i, p := range by {
 		day := &cal.Days[i]
 		switch {
 		case p != nil && p.TxCount > 0:
-			d := BarsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD),
-				Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
-			c.Days = append(c.Days, d)
-			rows.raw(`<tr><th scope="row">`).time(d.ISO, d.Date)
-			rows.raw(`</th><td class="num">`).text(d.Exact)
-			rows.raw(`</td><td class="num">`).text(d.Count).raw("</td></tr>\n")
-			height := Share100(values[i], most)
-			m.barTitle(day).text(d.Volume).raw(" in ").text(d.Count)
-			m.bar("bar", i, height)
+			c.addDay(&rows, day, p)
+			bars.column(i, barsHeight, barsHeight-Share100(values[i], scale.top))
 		case day.at.Before(first):
-			m.barTitle(day).raw("not measured")
-			m.bar("gap", i, gapHeight)
+			gaps.column(i, barsHeight, barsHeight-gapHeight)
 		}
 	}
-	c.Columns, c.Rows = m.html(), rows.html()
+	c.Rows = rows.html()
 	c.Summary = "No settlements in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)),
 			display.Number(int64(len(c.Days))))
 		if mostOn != "" {
-			c.Most = display.Cents(display.DecimalOf(most))
-			c.Summary += "; maximum " + c.Most + " on " + mostOn
+			c.Summary += "; maximum " + display.Cents(display.DecimalOf(most)) + " on " + mostOn
 		}
 		c.Summary += "."
 	}
 	if cal.Days[0].at.Before(first) {
-		c.Summary += " Measured since " + since.UTC().Format(display.DayLayout) + "; earlier volume is unknown."
+		c.Since = first.Format(time.DateOnly)
+		c.Summary += " Measured since " + first.Format(display.DayLayout) + "; earlier volume is unknown."
+	}
+	if len(c.Days) > 0 {
+		c.Plot = (&plot{class: "volume", title: title + ", US dollars", about: c.Summary, height: barsHeight,
+			axis: &scale, marks: new(markup).path("gap", &gaps).path("bar", &bars)}).html(cal)
 	}
 	return c
 }
 
-// barTitle begins the markup of a day, whose title says what was settled on it.
-func (m *markup) barTitle(day *calendarDay) *markup {
-	return m.raw("<g><title>").text(day.Date).raw(": ")
-}
-
-// bar ends the markup of a day: a bar, and an area for the pointer.
-func (m *markup) bar(class literal, day, height int) {
-	m.raw("</title>").rect(class, day*stripStep, barsHeight-height, stripBar, height)
-	m.rect("touch", day*stripStep, noY, stripBar, barsHeight).raw("</g>\n")
+// addDay adds a day to the table.
+func (c *Bars) addDay(rows *markup, day *calendarDay, p *site.VolumePoint) {
+	d := BarsDay{ISO: day.ISO, Date: day.Date, Exact: display.Dollars(p.VolumeUSD), Count: display.Number(p.TxCount)}
+	c.Days = append(c.Days, d)
+	rows.raw(`<tr><th scope="row">`).time(d.ISO, d.Date)
+	rows.raw(`</th><td class="num">`).text(d.Exact)
+	rows.raw(`</td><td class="num">`).text(d.Count).raw("</td></tr>\n")
 }
 
 // place assigns points and their volumes to days; nil is a day without one. The last point of a day counts.

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -17,28 +16,16 @@ func TestBars(t *testing.T) {
 	point := func(daysAgo int, usd site.Decimal, n int64) site.VolumePoint {
 		return site.VolumePoint{Date: now.AddDate(0, 0, -daysAgo).Format(time.DateOnly), VolumeUSD: usd, TxCount: n}
 	}
-	b := NewBars([]site.VolumePoint{
+	b := NewBars("Volume", []site.VolumePoint{
 		point(90, "9000", 9), // before the first day shown
 		point(3, "0.000001", 1),
 		point(2, "0", 0), // nothing settled is no bar
 		point(1, "250.5", 2), point(0, "1000.125", 7),
 	}, NewCalendar(now), &since)
-	want := []string{
-		`<g><title>23 Aug 2026: not measured</title><rect class="gap" x="0" y="97" width="8" height="3"/><rect ` +
-			`class="touch" x="0" width="8" height="100"/></g>`,
-		"<g><title>17 Nov 2026: $0.000001 in 1\u00a0settlement</title>" +
-			`<rect class="bar" x="860" y="98" width="8" height="2"/><rect class="touch" x="860" width="8" ` +
-			`height="100"/></g>`,
-		"<g><title>19 Nov 2026: $250.50 in 2\u00a0settlements</title>" +
-			`<rect class="bar" x="880" y="75" width="8" height="25"/><rect class="touch" x="880" width="8" ` +
-			`height="100"/></g>`,
-		"<g><title>20 Nov 2026: $1,000.13 in 7\u00a0settlements</title>" +
-			`<rect class="bar" x="890" y="0" width="8" height="100"/><rect class="touch" x="890" width="8" ` +
-			`height="100"/></g>`,
-		"",
-	}
-	if diff := cmp.Diff(want, strings.Split(string(b.Columns), "\n")); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
+	want := []string{"Volume, US dollars", "$1,500", "$1,000", "$500", "$0", "grid M0 0H900M0 33H900M0 66H900",
+		"gap M4 100V97", "bar M864 100V98M884 100V83M894 100V33"}
+	if diff := cmp.Diff(want, parts(b.Plot, "")); diff != "" {
+		t.Errorf("chart (-want +got):\n%s", diff)
 	}
 	if want := "$1,250.63 on 3 of the last 90 days; maximum $1,000.13 on 20 Nov 2026. Measured since 24 Aug 2026; " +
 		"earlier volume is unknown."; b.Summary != want {
@@ -47,8 +34,8 @@ func TestBars(t *testing.T) {
 	if len(b.Days) != 3 || b.Days[0].Exact != "$0.000001" || b.Days[2].Exact != "$1,000.125" {
 		t.Errorf("rows are %+v", b.Days)
 	}
-	none := NewBars(nil, NewCalendar(now), nil)
-	if none.Summary != "No settlements in the last 90 days." || none.Columns != "" || none.Most != "" {
+	none := NewBars("Volume", nil, NewCalendar(now), nil)
+	if none.Summary != "No settlements in the last 90 days." || none.Plot != "" {
 		t.Errorf("bars of nothing are %+v", none)
 	}
 }

@@ -12,6 +12,7 @@ import (
 type Calendar struct {
 	Days  [StripDays]calendarDay
 	index map[string]int // by Key
+	ticks *markup        // of the x axis of each chart
 }
 
 type calendarDay struct {
@@ -30,5 +31,6 @@ func NewCalendar(now site.Time) *Calendar {
 			Date: at.Format(display.DayLayout)}
 		c.Days[i], c.index[d.Key] = d, i
 	}
+	c.ticks = dateTicks(&c.Days)
 	return c
 }

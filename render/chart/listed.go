@@ -12,15 +12,14 @@ import (
 // Listed is a chart of the number of resources that a public source listed at the end of each day, and the days with a
 // change as rows of a table.
 type Listed struct {
-	Width, Height int
-	Columns       template.HTML // "" if the source was never read to its end
-	Rows          template.HTML // "" without a change
-	Summary       string        // the chart in a sentence
+	Plot    template.HTML // "" if the source was never read to its end
+	Rows    template.HTML // "" without a change
+	Summary string        // the chart in a sentence
 }
 
 // NewListed returns the chart of a source for the days of a calendar. Days before its first answer are drawn as gaps.
 func NewListed(s *site.SourceDetail, cal *Calendar) Listed {
-	c := Listed{Width: barsDays * stripStep, Height: barsHeight}
+	var c Listed
 	if s.Answer == nil {
 		c.Summary = "How many resources it lists is unknown: it was never read to its end."
 		return c
@@ -35,8 +34,9 @@ func NewListed(s *site.SourceDetail, cal *Calendar) Listed {
 	for _, d := range s.Days {
 		by[d.Date], most = d, max(most, d.Resources)
 	}
-	scale := big.NewRat(int64(max(most, count)), 1)
-	var m, rows markup
+	scale := newAxis(big.NewRat(int64(max(most, count)), 1), 1, numberTick)
+	var rows markup
+	var bars, gaps path
 	listed, dropped := 0, 0
 	for i := range cal.Days {
 		day := &cal.Days[i]
@@ -49,22 +49,18 @@ func NewListed(s *site.SourceDetail, cal *Calendar) Listed {
 			}
 			rows.raw("</tr>\n")
 		}
-		m.barTitle(day)
-		if !began {
-			m.raw("not read")
-			m.bar("gap", i, gapHeight)
-			continue
+		switch {
+		case !began:
+			gaps.column(i, barsHeight, barsHeight-gapHeight)
+		case count > 0:
+			bars.column(i, barsHeight, barsHeight-Share100(big.NewRat(int64(count), 1), scale.top))
 		}
-		height := 0
-		if count > 0 {
-			height = Share100(big.NewRat(int64(count), 1), scale)
-		}
-		m.text(display.Plural(int64(count), "resource", "resources"))
-		m.bar("bar", i, height)
 	}
-	c.Columns, c.Rows = m.html(), rows.html()
+	c.Rows = rows.html()
 	c.Summary = fmt.Sprintf("%s. In the last 90 days it began to list %s and dropped %s.",
 		display.Plural(int64(count), "resource", "resources"), display.Number(int64(listed)),
 		display.Number(int64(dropped)))
+	c.Plot = (&plot{class: "volume", title: "Resources at the end of each UTC day", about: c.Summary,
+		height: barsHeight, axis: &scale, marks: new(markup).path("gap", &gaps).path("bar", &bars)}).html(cal)
 	return c
 }

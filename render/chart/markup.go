@@ -53,26 +53,21 @@ func (m *markup) value(s string) *markup {
 	return m.text(s)
 }
 
-// rect appends an SVG rectangle. An empty class and noY leave out the attribute.
-func (m *markup) rect(class literal, x, y, width, height int) *markup {
-	return m.openRect(class, x, y, width, height).raw("/>")
+// path appends an SVG path, or nothing if it has no data.
+func (m *markup) path(class literal, p *path) *markup {
+	if len(p.data) == 0 {
+		return m
+	}
+	m.raw(`<path class="`).raw(class).raw(`" d="`)
+	m.b.Write(p.data)
+	return m.raw(`"/>`)
 }
 
-// openRect appends a rectangle up to the end of its attributes.
-func (m *markup) openRect(class literal, x, y, width, height int) *markup {
-	m.raw("<rect")
-	if class != "" {
-		m.raw(` class="`).raw(class).raw(`"`)
-	}
-	m.raw(` x="`).number(x)
-	if y != noY {
-		m.raw(`" y="`).number(y)
-	}
-	return m.raw(`" width="`).number(width).raw(`" height="`).number(height).raw(`"`)
+// join appends other markup.
+func (m *markup) join(other *markup) *markup {
+	m.b.WriteString(other.b.String())
+	return m
 }
-
-// noY is the y of a rectangle that begins at the top.
-const noY = -1
 
 // html returns the markup. Only this method marks strings as escaped.
 func (m *markup) html() template.HTML { return template.HTML(m.b.String()) }

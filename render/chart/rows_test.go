@@ -150,7 +150,7 @@ func TestStripRows(t *testing.T) {
 	for i, p := range points {
 		r := &rows[StripDays-1-i]
 		r.Uptime, r.Checks, r.Response = display.Percent(&p.UptimePercentage),
-			display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
+			display.Number(p.TotalChecks), display.Millis(p.AvgResponseTimeMS)
 	}
 	want := execute(t,
 		`{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td `+

@@ -3,6 +3,7 @@ package chart
 import (
 	"html/template"
 	"math"
+	"math/big"
 	"time"
 
 	"tollbook/site"
@@ -17,21 +18,19 @@ const (
 	stripHeight = 40
 	speedHeight = 60
 	gapHeight   = 3
-	minDown     = 6 // least height of a failure, so that it is visible
+	minDown     = 8 // least height of failures: two dashes
+	downGap     = 2 // between failures and successes, so that each has only paper beside it
 	minSpeed    = 2
-	stripBytes  = 200 // bytes of markup of most days
+	stripBytes  = 200 // bytes of a row of most days
 )
 
 // Strip is the charts of the last 90 days of a service, and the same as rows of a table. It contains only numbers and
 // dates.
 type Strip struct {
-	Width, Height, SpeedHeight int
-	Uptime, Speed              template.HTML // columns of the charts, oldest first
-	Rows                       template.HTML // of the table
-	Covered                    int           // days with a check
-	// average of the slowest day, the scale of the second chart; "" without any
-	Slowest string
-	Summary string // the first chart in a sentence
+	Uptime, Speed template.HTML // charts; "" without a value
+	Rows          template.HTML // of the table
+	Covered       int           // days with a check
+	Summary       string        // the first chart in a sentence
 }
 
 // stripPoints contains a point for each day of a calendar, nil for a day without a check.
@@ -41,7 +40,7 @@ type stripPoints [StripDays]*site.UptimeDataPoint
 func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	const dayLength = 24 * time.Hour
 	today := c.Days[StripDays-1].at
-	s := &Strip{Width: StripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight}
+	s := new(Strip)
 	var byDay stripPoints
 	slowest := 0 // in milliseconds
 	for i := range points {
@@ -59,56 +58,55 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 			slowest = max(slowest, *p.AvgResponseTimeMS)
 		}
 	}
+	s.Rows, s.Summary = byDay.rows(c), byDay.summary(c, s.Covered)
+	if s.Covered > 0 {
+		s.Uptime = byDay.uptimeChart(c, s.Summary)
+	}
 	if slowest > 0 {
-		s.Slowest = display.Millis(&slowest)
 		s.Speed = byDay.speedChart(c, slowest)
 	}
-	s.Uptime, s.Rows, s.Summary = byDay.uptimeChart(c), byDay.rows(c), byDay.summary(c, s.Covered)
 	return s
 }
 
-// uptimeChart draws successful checks from the bottom up and failed ones above them. A day without a check is a small
-// mark at the bottom, with an area for the pointer.
-func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
-	m := newMarkup(StripDays * stripBytes)
+// uptimeChart draws successful checks from the bottom up, and failed ones as dashes from the top down. A day without a
+// check is a small mark at the bottom.
+func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML {
+	var up, down, gap path
 	for i, p := range byDay {
-		x := i * stripStep
-		m.raw("<g><title>").text(c.Days[i].Date).raw(": ")
 		if p == nil {
-			m.raw("no checks</title>").rect("gap", x, stripHeight-gapHeight, stripBar, gapHeight)
-			m.rect("touch", x, noY, stripBar, stripHeight).raw("</g>\n")
+			gap.column(i, stripHeight, stripHeight-gapHeight)
 			continue
 		}
-		m.text(display.Percent(&p.UptimePercentage)).raw(" of ").text(display.Plural(p.TotalChecks, "check", "checks")).
-			raw("</title>")
-		down := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
+		failed := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
 		if p.SuccessfulChecks < p.TotalChecks {
-			down = max(down, minDown)
+			failed = max(failed, minDown)
 		}
-		if down > 0 {
-			m.rect("down", x, noY, stripBar, down)
+		if failed > 0 {
+			down.column(i, 0, failed)
+			failed += downGap
 		}
-		if down < stripHeight {
-			m.rect("up", x, down, stripBar, stripHeight-down)
+		if failed < stripHeight {
+			up.column(i, stripHeight, failed)
 		}
-		m.raw("</g>\n")
 	}
-	return m.html()
+	return (&plot{class: "days", title: "Uptime by UTC day, share of checks", about: summary, height: stripHeight,
+		axis: &percentAxis, marks: new(markup).path("gap", &gap).path("up", &up).path("down", &down)}).html(c)
 }
 
-// speedChart draws average response times, scaled to the slowest day.
+// speedChart draws average response times.
 func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
-	m := newMarkup(StripDays * stripBytes)
+	scale := newAxis(big.NewRat(int64(slowest), 1), 1, millisTick)
+	top := scale.top.Num().Int64()
+	var columns path
 	for i, p := range byDay {
-		if p == nil || p.AvgResponseTimeMS == nil {
-			continue
+		if p != nil && p.AvgResponseTimeMS != nil {
+			height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/top))
+			columns.column(i, speedHeight, speedHeight-height)
 		}
-		height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/int64(slowest)))
-		m.openRect("", i*stripStep, speedHeight-height, stripBar, height)
-		m.raw("><title>").text(c.Days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).
-			raw("</title></rect>\n")
 	}
-	return m.html()
+	return (&plot{class: "speed", title: "Average response time by UTC day, milliseconds",
+		about: "Maximum " + display.Millis(&slowest) + ".", height: speedHeight, axis: &scale,
+		marks: new(markup).path("bar", &columns)}).html(c)
 }
 
 func (byDay *stripPoints) rows(c *Calendar) template.HTML {
@@ -120,7 +118,7 @@ func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 			continue
 		}
 		m.raw(`<td class="num">`).text(display.Percent(&p.UptimePercentage))
-		m.raw(`</td><td class="num">`).text(display.Plural(p.TotalChecks, "check", "checks"))
+		m.raw(`</td><td class="num">`).text(display.Number(p.TotalChecks))
 		m.raw(`</td><td class="num">`).value(display.Millis(p.AvgResponseTimeMS)).raw("</td></tr>\n")
 	}
 	return m.html()

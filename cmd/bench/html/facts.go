@@ -1,7 +1,6 @@
 package html
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -22,7 +21,7 @@ type record struct {
 	Kept     int64                  `json:"kept"`
 	Changes  []change               `json:"changes"`
 	Prices   []site.PricePoint      `json:"prices"`
-	Volume   []volume               `json:"volume"`
+	Volume   []site.VolumePoint     `json:"volume"`
 	Networks []string               `json:"networks"` // names of networks, for hugo's taxonomy
 	Computed computed               `json:"computed"`
 }
@@ -30,18 +29,15 @@ type record struct {
 // computed contains values that our pages compute and the peer receives: names of networks, programs, sentences and
 // scales.
 type computed struct {
-	Chips      []chip      `json:"chips"`
-	First      chip        `json:"first"` // chip of the first price
-	Endpoints  []shown     `json:"endpoints"`
-	Beside     []link      `json:"beside"`
-	Prices     string      `json:"prices"` // the sentences above charts
-	Uptime     string      `json:"uptime"`
-	Settled    string      `json:"settled"`
-	Steps      []step      `json:"steps"` // steps of the chart of prices
-	Most       json.Number `json:"most"`
-	Slowest    int         `json:"slowest"`
-	MostVolume json.Number `json:"most_volume"`
-	Linked     string      `json:"linked"` // the page's JSON-LD
+	Chips     []chip   `json:"chips"`
+	First     chip     `json:"first"` // chip of the first price
+	Endpoints []shown  `json:"endpoints"`
+	Beside    []link   `json:"beside"`
+	Prices    string   `json:"prices"` // the sentences above charts
+	Uptime    string   `json:"uptime"`
+	Settled   string   `json:"settled"`
+	Charts    []string `json:"charts"` // markup of prices, uptime, response time, volume
+	Linked    string   `json:"linked"` // the page's JSON-LD
 }
 
 type (
@@ -58,13 +54,6 @@ type (
 		Name string `json:"name"`
 		Href string `json:"href"`
 	}
-	step struct {
-		Title  string `json:"title"`
-		X      string `json:"x"`
-		Y      string `json:"y"`
-		Width  string `json:"width"`
-		Height string `json:"height"`
-	}
 )
 
 // change is a change of prices, with the prices in dollars for the peer.
@@ -79,12 +68,6 @@ type priceChange struct {
 	site.PriceChange
 	OldUSD string `json:"old_usd"`
 	NewUSD string `json:"new_usd"`
-}
-
-// volume is a day's volume with the age of the day, which is its position in the peer's chart.
-type volume struct {
-	site.VolumePoint
-	Ago int `json:"ago"`
 }
 
 var networks = []site.Network{
@@ -173,10 +156,9 @@ func (r *record) history(i, response int) {
 			AvgResponseTimeMS: new(response + (i*n)%300), TotalChecks: 96, SuccessfulChecks: int64(96 - failed)})
 		if (i+n)%2 == 0 {
 			cents := 1001 + (i*31+n*977)%9000
-			r.Volume = append(r.Volume,
-				volume{site.VolumePoint{Date: start.Format(time.DateOnly),
-					VolumeUSD: site.Decimal(fmt.Sprintf("%d.%02d", cents/100, 11+cents%9)),
-					TxCount:   int64(2 + (i+n)%90)}, 89 - n})
+			r.Volume = append(r.Volume, site.VolumePoint{Date: start.Format(time.DateOnly),
+				VolumeUSD: site.Decimal(fmt.Sprintf("%d.%02d", cents/100, 11+cents%9)),
+				TxCount:   int64(2 + (i+n)%90)})
 		}
 	}
 	uptime := new(r.Uptime[89].UptimePercentage)

@@ -9,9 +9,9 @@
 // Hugo has a content adapter and templates (site/) that show the same information. The bench compares some pages: it
 // fails if a text, time, title or chart of ours is missing in hugo's page.
 //
-// The differences favour hugo. It receives names of networks, programs that pay, sentences above charts, the chart of
-// prices, neighbours by price and JSON-LD; ours computes them. Its pages link no icons or pictures, and its lists have
-// no forms. Its templates draw the charts of uptime, response and volume, and write the tables and all numbers.
+// The differences favour hugo. It receives names of networks, programs that pay, charts and the sentences above them,
+// neighbours by price and JSON-LD; ours computes them. Its pages link no icons or pictures, and its lists have no
+// forms. Its templates write the tables and all numbers.
 package html
 
 import (

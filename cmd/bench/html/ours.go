@@ -52,9 +52,7 @@ func (r *record) listing() (*site.Listing, error) {
 		}
 		l.Changes = append(l.Changes, c)
 	}
-	for _, v := range r.Volume {
-		l.Volume = append(l.Volume, v.VolumePoint)
-	}
+	l.Volume = r.Volume
 	return l, nil
 }
 

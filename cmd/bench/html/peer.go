@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"os"
 	"runtime"
-	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/sync/errgroup"
@@ -96,21 +94,16 @@ func (r *record) complete(renderer *render.Renderer) error {
 		return doc.Find("section[aria-labelledby=" + section + "] figcaption").Text()
 	}
 	g.Prices, g.Uptime, g.Settled = caption("prices"), caption("uptime"), caption("settled")
-	doc.Find("svg.prices g").Each(func(_ int, s *goquery.Selection) {
-		bar := s.Find("rect.bar")
-		g.Steps = append(g.Steps, step{s.Find("title").Text(), bar.AttrOr("x", "0"), bar.AttrOr("y", "0"),
-			bar.AttrOr("width", ""), bar.AttrOr("height", "")})
-	})
-	g.Most = json.Number(strings.TrimPrefix(doc.Find("section[aria-labelledby=prices] .axis span").Eq(1).Text(),
-		"maximum $"))
-	for _, p := range r.Uptime {
-		g.Slowest = max(g.Slowest, *p.AvgResponseTimeMS)
-	}
-	most := new(big.Rat)
-	for _, v := range r.Volume {
-		if x, ok := new(big.Rat).SetString(string(v.VolumeUSD)); ok && x.Cmp(most) > 0 {
-			most, g.MostVolume = x, json.Number(v.VolumeUSD)
+	for _, plot := range doc.Find(".plot").EachIter() {
+		title, err := goquery.OuterHtml(plot.Prev())
+		if err != nil {
+			return err
 		}
+		chart, err := goquery.OuterHtml(plot)
+		if err != nil {
+			return err
+		}
+		g.Charts = append(g.Charts, title+chart)
 	}
 	g.Linked = doc.Find("script[type='application/ld+json']").Text()
 	return nil

@@ -48,7 +48,7 @@ func (b *bench) same(ctx context.Context) error {
 		}
 		slices.Sort(lacks)
 		if len(lacks) > 0 || len(want) == 0 {
-			faults = append(faults, fmt.Errorf("of %d words, times and bars of ours, %s lacks %q", len(want),
+			faults = append(faults, fmt.Errorf("of %d words, times and paths of ours, %s lacks %q", len(want),
 				theirs, lacks))
 		}
 		compared++
@@ -86,12 +86,11 @@ func (b *bench) same(ctx context.Context) error {
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("hugo's pages lack parts of ours; change the templates in cmd/bench/html/site:\n%w", err)
 	}
-	log.Printf("hugo's pages contain all %d words, times and bars of %d pages of ours", facts, compared)
+	log.Printf("hugo's pages contain all %d words, times and paths of %d pages of ours", facts, compared)
 	return nil
 }
 
-// information returns the information in parts of a page: visible and spoken words, times, and the positions of a
-// chart's bars.
+// information returns the information in parts of a page: visible and spoken words, times, and the paths of charts.
 func information(page []byte, parts []string) map[string]bool {
 	facts := map[string]bool{}
 	words := func(text string) {
@@ -118,9 +117,8 @@ func information(page []byte, parts []string) map[string]bool {
 				words(a.Val)
 			}
 		}
-		if n.Data == "rect" {
-			x, y := strings.TrimPrefix(at["x"], "0"), strings.TrimPrefix(at["y"], "0")
-			facts[fmt.Sprintf("a %q bar at %q %q of %q by %q", at["class"], x, y, at["width"], at["height"])] = true
+		if n.Data == "path" {
+			facts[at["class"]+" "+at["d"]] = true
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			walk(c)
