@@ -21,7 +21,6 @@ const (
 // Evidence is the evidence of a grade, and the endpoints that could not be judged.
 type Evidence struct {
 	Checks       []chart.ComplianceResult
-	CheckRows    template.HTML // the same as items of a list
 	Warnings     []site.EvidenceWarning
 	MoreWarnings int
 	Unprobeable  []site.EndpointEvidence
@@ -29,6 +28,7 @@ type Evidence struct {
 	JSON         string // address of the evidence
 	Limit        string // why the grade is lower than the share of passed checks; "" if it is not
 
+	Rows                 // Checks as items of two lists
 	Passed, Total int    // of the checks behind the grade
 	Protocol      string // of these checks; "" for x402
 	Others        []Rail // other protocols, which the grade is not about
@@ -37,7 +37,23 @@ type Evidence struct {
 // Rail is the grade of a service over a protocol other than x402.
 type Rail struct {
 	*site.Rail
-	CheckRows template.HTML
+	Rows
+}
+
+// Rows are results of checks as items of two lists. A page shows the failed checks and folds the others.
+type Rows struct{ FailedRows, PassedRows template.HTML }
+
+// newRows returns results as items of two lists.
+func newRows(results []chart.ComplianceResult, methodology string) Rows {
+	var failed, passed []chart.ComplianceResult
+	for _, r := range results {
+		if r.Pass {
+			passed = append(passed, r)
+		} else {
+			failed = append(failed, r)
+		}
+	}
+	return Rows{chart.ComplianceItems(failed, methodology), chart.ComplianceItems(passed, methodology)}
 }
 
 // railChecks returns the checks of a protocol other than x402.
@@ -61,7 +77,7 @@ func New(l *site.Listing, json, methodology string) Evidence {
 	graded := l.Detail.GradedRail()
 	for i := range l.Detail.Rails {
 		if r := &l.Detail.Rails[i]; r != graded {
-			g.Others = append(g.Others, Rail{r, chart.ComplianceItems(railChecks(r), methodology)})
+			g.Others = append(g.Others, Rail{r, newRows(railChecks(r), methodology)})
 		}
 	}
 	if graded != nil {
@@ -79,7 +95,7 @@ func New(l *site.Listing, json, methodology string) Evidence {
 		}
 		g.Checks = append(g.Checks, row)
 	}
-	g.CheckRows = chart.ComplianceItems(g.Checks, methodology)
+	g.Rows = newRows(g.Checks, methodology)
 	g.Warnings = l.Evidence.Warnings[:min(maxWarnings, len(l.Evidence.Warnings))]
 	g.MoreWarnings = len(l.Evidence.Warnings) - len(g.Warnings)
 	for _, p := range l.Evidence.Endpoints {
