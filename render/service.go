@@ -2,6 +2,7 @@ package render
 
 import (
 	"html/template"
+	"strconv"
 
 	"tollbook/render/amount"
 	"tollbook/render/chart"
@@ -68,8 +69,7 @@ type endpoint struct {
 	*site.Endpoint
 	From   string        // lowest price, "" if unknown
 	Prices template.HTML // rows of ways to pay, "" without any
-	Curl   string
-	Pay    string // a program that pays
+	Call   *command.Call // nil if no command can contain its URL
 }
 
 // move is a change of the recipient of an endpoint.
@@ -129,14 +129,20 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))
 	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
+	isLost := d.Assessment.Advice.Level == site.AdviceDoNotPay
 	for i := range d.Endpoints[:min(len(d.Endpoints), pageEndpoints)] {
 		if i >= fullEndpoints {
 			s.MoreEndpoints = append(s.MoreEndpoints, endpoint{Endpoint: &d.Endpoints[i],
 				From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
-		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i],
-			i < payExamples && i < len(l.Terms) && l.Terms[i].Payable))
+		row := e.endpoint(&d.Endpoints[i])
+		isPayable := i < payExamples && i < len(l.Terms) && l.Terms[i].Payable
+		row.Call = command.NewCall(strconv.Itoa(i), d.BaseURL, row.Endpoint, isPayable, isLost)
+		if row.Call != nil && row.Call.Network != "" {
+			row.Call.Network = e.network(row.Call.Network).Label
+		}
+		s.Rows = append(s.Rows, row)
 	}
 	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
 		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
@@ -172,14 +178,8 @@ func describe(d *site.ServiceDetail) string {
 		"HTTP 402."
 }
 
-func (e *ServiceRenderer) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
+func (e *ServiceRenderer) endpoint(p *site.Endpoint) endpoint {
 	r := endpoint{Endpoint: p, From: display.DollarsOrNull(p.MinPriceUSD)}
-	if address := command.Address(base, p); address != "" {
-		r.Curl = command.Curl(p.Method, address)
-		if payable && command.IsPayable(p) {
-			r.Pay = command.Pay(p.Method, address)
-		}
-	}
 	payments := make([]chart.Payment, len(p.Pricing))
 	for i, entry := range p.Pricing {
 		payments[i] = e.payment(entry, p.VariableAmount)

@@ -8,8 +8,8 @@ import "embed"
 //   - layout.html and parts.html are part of every page;
 //   - each other .html file is a page and defines "main"; submitform.html is the part of submit.html that a response to
 //     a submission replaces, and searchresults.html the part of search.html that serve fills;
-//   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js and searchfield.js
-//     are one script of all pages, submit.js, compare.js and search.js those of a page;
+//   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
+//     and call.js are one script of all pages, submit.js, compare.js and search.js those of a page;
 //   - pages/ has the guides in Markdown.
 //
 //go:embed *.html *.js *.css favicon.svg pages/*.md

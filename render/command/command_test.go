@@ -39,11 +39,11 @@ func TestCurl(t *testing.T) {
 
 // curl returns the command for an endpoint, "" if there is none.
 func curl(base, method, path string) string {
-	address := Address(base, &site.Endpoint{Method: method, Path: path})
-	if address == "" {
+	r, ok := NewRequest(base, &site.Endpoint{Method: method, Path: path})
+	if !ok {
 		return ""
 	}
-	return Curl(method, address)
+	return r.Curl()
 }
 
 // FuzzCurl checks that a shell reads one command with whole arguments, whatever the path is.

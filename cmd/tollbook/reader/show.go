@@ -212,18 +212,19 @@ func endpointPrice(e *site.Endpoint) string {
 
 // addPayment adds the commands with which a reader asks the first endpoint for its price, and checks the answer.
 func (p *page) addPayment(s *site.ServiceDetail) {
-	i := slices.IndexFunc(s.Endpoints, func(e site.Endpoint) bool {
-		return len(e.Pricing) > 0 && command.Address(s.BaseURL, &e) != ""
-	})
-	if i < 0 {
+	var r command.Request
+	if !slices.ContainsFunc(s.Endpoints, func(e site.Endpoint) (ok bool) {
+		if len(e.Pricing) > 0 {
+			r, ok = command.NewRequest(s.BaseURL, &e)
+		}
+		return ok
+	}) {
 		return
 	}
-	e := &s.Endpoints[i]
-	address := command.Address(s.BaseURL, e)
 	p.line("\nhow to pay")
 	p.line("  Ask for the price without paying, and compare the answer with the directory:")
-	p.line("    %s", command.Curl(e.Method, address))
-	p.line("    tollbook check --ask '%s'", address)
+	p.line("    %s", r.Curl())
+	p.line("    tollbook check --ask '%s'", r.URL)
 	p.line("  Then let an x402 client pay, with a limit. The page has a program for it.")
 }
 

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"go/format"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+	"tollbook/site/testgate"
+)
+
+const (
+	usdc   = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	mint   = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+	base   = "eip155:8453"
+	solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+)
+
+func TestFindOffer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name                                 string
+		scheme, caip2, network, asset, price string
+		want                                 Offer
+	}{
+		{"Base", "exact", base, base, usdc, "10000", Offer{base, base, usdc, "10000"}},
+		{"version 1", "exact", base, "base", usdc, "10000", Offer{base, "base", usdc, "10000"}},
+		{"Solana", "exact", solana, solana, mint, "1", Offer{solana, solana, mint, "1"}},
+		{"another scheme", "upto", base, base, usdc, "10000", Offer{}},
+		{"another chain", "exact", "stellar:pubnet", "stellar:pubnet", usdc, "1", Offer{}},
+		{"no network", "exact", "", "base", usdc, "1", Offer{}},
+		{"hostile network", "exact", base, `base"); evil("`, usdc, "1", Offer{}},
+		{"hostile asset", "exact", base, base, usdc + `"`, "1", Offer{}},
+		{"ticker", "exact", base, base, "USDC", "1", Offer{}},
+		{"an asset of the other kind", "exact", base, base, mint, "1", Offer{}},
+		{"hostile amount", "exact", base, base, usdc, "1;", Offer{}},
+		{"exponent", "exact", base, base, usdc, "1e4", Offer{}},
+	} {
+		p := site.PricingEntry{Scheme: c.scheme, Network: c.network, AssetAddress: c.asset, Price: c.price}
+		if c.caip2 != "" {
+			p.NetworkCAIP2 = &c.caip2
+		}
+		got, ok := FindOffer(&site.Endpoint{Pricing: []site.PricingEntry{p}})
+		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != Offer{}) {
+			t.Errorf("%s: found %v (-want +got):\n%s", c.name, ok, diff)
+		}
+	}
+}
+
+// sampleCases are requests and offers that reach every branch of the templates.
+func sampleCases() (samples [][]Sample) {
+	for _, r := range []Request{
+		{Method: "GET", URL: "https://acme.test/quote?symbol=A%22"},
+		{Method: "POST", URL: "https://acme.test/search", Body: "{\"q\":\"it's \\\"é\\\" \\\\ 😀 \u2028\"}"},
+		{Method: "DELETE", URL: "https://acme.test/draft"},
+	} {
+		for _, o := range []Offer{{base, base, usdc, "10000"}, {base, "base", usdc, strings.Repeat("9", 40)},
+			{solana, solana, mint, "1"}, {solana, "solana", mint, "1"}} {
+			samples = append(samples, PaySamples(r, o))
+		}
+	}
+	return samples
+}
+
+// TestGoSamples checks that the programs in Go are as gofmt writes them.
+func TestGoSamples(t *testing.T) {
+	t.Parallel()
+	for _, samples := range sampleCases() {
+		code := samples[2].Code
+		formatted, err := format.Source([]byte(code))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, code)
+		}
+		if diff := cmp.Diff(string(formatted), code); diff != "" {
+			t.Errorf("gofmt (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestPythonSamples checks that Python compiles the programs, and that the body is what the request has.
+func TestPythonSamples(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		testgate.Missing(t, "python3 is missing; install it (Debian: apt-get install python3)")
+	}
+	for _, samples := range sampleCases() {
+		cmd := exec.Command(python, "-c", "import ast, sys\n"+
+			"tree = ast.parse(sys.stdin.read())\ncompile(tree, 'sample.py', 'exec')\n"+
+			"print(*[ast.literal_eval(k.value.func.value) for n in ast.walk(tree) if isinstance(n, ast.Call) "+
+			"for k in n.keywords if k.arg == 'data'], sep='')")
+		cmd.Env = []string{"PYTHONIOENCODING=utf-8"}
+		cmd.Stdin = strings.NewReader(samples[1].Code)
+		out, err := cmd.CombinedOutput()
+		want := ""
+		if strings.Contains(samples[1].Code, "data=") {
+			want = "{\"q\":\"it's \\\"é\\\" \\\\ 😀 \u2028\"}"
+		}
+		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != want {
+			t.Errorf("python3: %v, body %q, want %q, from\n%s", err, got, want, samples[1].Code)
+		}
+	}
+}
