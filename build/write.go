@@ -73,6 +73,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeMatrix(s, renderer, add); err != nil {
 		return fmt.Errorf("write matrix of facilitators: %w", err)
 	}
+	if err := writeFlow(s, renderer, add); err != nil {
+		return fmt.Errorf("write flow: %w", err)
+	}
 	if err := writeCoverage(s, renderer, add); err != nil {
 		return fmt.Errorf("write coverage: %w", err)
 	}
@@ -153,7 +156,7 @@ func writeAggregates(s *site.Snapshot, index routes.Index, add addFunc) error {
 		data  any
 	}{
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats},
-		{"categories", s.Categories}, {"assets", s.Assets}, {"flow", s.Flow},
+		{"categories", s.Categories}, {"assets", s.Assets},
 		{"snapshots", append([]site.PublishedSnapshot{}, s.Previous...)},
 	} {
 		if err := addJSON(bare(a.route, "").Key(), a.data, add); err != nil {
@@ -226,6 +229,18 @@ func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) err
 		return err
 	}
 	return add(bare("coverage-page", "").Key(), page)
+}
+
+// writeFlow writes who pays whom, and its page.
+func writeFlow(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
+	if err := addJSON(bare("flow", "").Key(), s.Flow, add); err != nil {
+		return err
+	}
+	page, err := renderer.FlowPage()
+	if err != nil {
+		return err
+	}
+	return add(bare("flow-page", "").Key(), page)
 }
 
 // writeMatrix writes which facilitator settles what where, and its page.

@@ -122,7 +122,8 @@ func TestBadInputInBrowser(t *testing.T) {
 		strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {
 		base := serveDirectory(t, injectedSnapshot(words))
 		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html",
-			"/facilitators/loud.rs.html", "/coverage.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
+			"/facilitators/loud.rs.html", "/coverage.html", "/flow.html",
+			"/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
 			for _, width := range []int{320, 1280} {
 				tasks = append(tasks, task{URL: base + page, Width: width, Script: `
 					if (location.pathname === "/compare.html")

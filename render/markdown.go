@@ -155,7 +155,7 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 // The pages to compare and to submit services have none.
 func (e *Renderer) MarkdownPages() ([]Asset, error) {
 	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(),
-		e.facilitatorsMarkdown(), e.matrixMarkdown(), e.coverageMarkdown(),
+		e.facilitatorsMarkdown(), e.matrixMarkdown(), e.flowMarkdown(), e.coverageMarkdown(),
 		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
 		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
 	files = append(append(files, e.sourcesMarkdown()...), e.dataMarkdown())

@@ -41,7 +41,7 @@ func (e *Renderer) homeMarkdown() Asset {
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")},
 		{"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
 		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")},
-		{"Which facilitator settles what where", bareKey(matrixRoute, "")},
+		{"Which facilitator settles what where", bareKey(matrixRoute, "")}, {"Payment flow", bareKey(flowRoute, "")},
 		{"Coverage and gaps", bareKey(coverageRoute, "")}, {"API reference", bareKey(referenceRoute, "")},
 	} {
 		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(markdown.Key(l.page)))

@@ -102,7 +102,8 @@ func NewPages(s Site) (*Pages, error) {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
-		kindFacilitators, kindFacilitator, kindMatrix, kindCoverage, kindSources, kindSource, kindData, kindSubmit,
+		kindFacilitators, kindFacilitator, kindMatrix, kindFlow, kindCoverage, kindSources, kindSource, kindData,
+		kindSubmit,
 		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {

@@ -144,6 +144,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	page, err = e.MatrixPage()
 	put("facilitators/matrix.html", page, err)
 	tree["v1/facilitators/matrix.json"] = nil
+	page, err = e.FlowPage()
+	put("flow.html", page, err)
+	tree["v1/flow.json"] = nil
 	page, err = e.CoveragePage()
 	put("coverage.html", page, err)
 	page, err = e.DataPage()

@@ -261,6 +261,8 @@ var All = []Route{
 		About: "Facilitators by volume, as an HTML page."},
 	{Name: "facilitator-matrix-page", Pattern: "/facilitators/matrix", Rule: RuleLiteral, Ext: ".html",
 		About: "Which facilitator settles what where, as an HTML page."},
+	{Name: "flow-page", Pattern: "/flow", Rule: RuleLiteral, Ext: ".html",
+		About: "Who pays whom, from facilitators over networks and categories to services, as an HTML page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",
 		About: "One facilitator as an HTML page."},
 	{Name: "sources-page", Pattern: "/sources", Rule: RuleLiteral, Ext: ".html",
