@@ -82,6 +82,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeSources(s, renderer, add); err != nil {
 		return fmt.Errorf("write sources: %w", err)
 	}
+	if err := writeIncidents(s, index.Lists, add); err != nil {
+		return fmt.Errorf("write incidents: %w", err)
+	}
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}

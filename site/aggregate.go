@@ -25,7 +25,8 @@ type StatusService struct {
 	ConsecutiveFailures int      `json:"consecutive_failures"`
 	Uptime24h           *float64 `json:"uptime_24h"`
 	AvgResponseTimeMS   *int     `json:"avg_response_time_ms"`
-	Listed              bool     `json:"listed"` // beyond the contract: not delisted
+	Listed              bool     `json:"listed"`        // beyond the contract: not delisted
+	OfflineSince        *Time    `json:"offline_since"` // beyond the contract; null unless it is offline
 }
 
 // Network is a row of /v1/networks; id and caip2_id repeat the CAIP-2 id.

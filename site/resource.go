@@ -74,6 +74,10 @@ type ServiceDetail struct {
 	ListedBy             []ListedBy    `json:"listed_by"`             // by public sources, by name; beyond the contract
 
 	OperatorLinks []OperatorLink `json:"operator_links"` // to other services, at most MaxSharedWith; likewise
+
+	// beyond the contract
+	OfflineSince *Time      `json:"offline_since"` // null unless it is offline
+	Incidents    []Incident `json:"incidents"`     // newest first, at most ServiceIncidents
 }
 
 // Item returns the row of the service in lists.

@@ -10,6 +10,7 @@ type Snapshot struct {
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
 	Status     StatusSummary         // v1/status.json
+	Incidents  []Incident            // v1/incidents.json, newest first
 	Networks   []Network             // v1/networks.json, by service count, then id
 	Tags       []Tag                 // v1/tags.json, by service count, then tag
 	Stats      AggregateStats        // v1/stats.json

@@ -48,6 +48,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	recomputePages,
 	recomputePriceSeries,
 	recomputeRows,
+	recomputeIncidents,
 	func(d *directory, r *snapshot.Report) { matrix.Recompute(d.snap, r, abbreviation) },
 	func(d *directory, r *snapshot.Report) { flow.Recompute(d.snap, r) },
 	func(d *directory, r *snapshot.Report) { best.Recompute(d.snap, r) },

@@ -49,7 +49,8 @@ type Directory struct {
 	claims    [][]claim
 	revenue   *revenueIndex
 	operators *operator.Index
-	inFeed    map[string]bool // slugs of services with a record in the feed of changes
+	incidents [][]site.Incident // by service, newest first
+	inFeed    map[string]bool   // slugs of services with a record in the feed of changes
 	aggregate *aggregate.Counter
 	settlers  *facilitator.Services
 }
@@ -105,6 +106,7 @@ func (d *Directory) Prepare() {
 	s, f, now := d.Snapshot, d.facts, d.options.Now
 	d.market.Sort()
 	d.revenue = newRevenueIndex(f, d.claims, now)
+	d.judgeIncidents()
 	s.Checks = globalLog(f)
 	judgeChanges(s, f, now)
 	for _, r := range s.Changes.Feed {
@@ -181,6 +183,7 @@ func (d *Directory) Finish() {
 		d.facts.Revenue.Services = nil
 	}
 	d.hours.services, d.market, d.claims, d.revenue, d.inFeed = nil, nil, nil, nil, nil
+	d.incidents = nil
 	d.aggregate, d.settlers = nil, nil
 }
 

@@ -49,6 +49,7 @@ func (d *Directory) input(i int) *serviceInput {
 	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Detail.OperatorLinks = d.operators.Of(i)
+	d.addIncidents(i, &b.Detail)
 	if !o.speaksOther() { // prices over other protocols are not in the market
 		b.Rank = d.market.Rank(f.Category, &o.prices)
 	}

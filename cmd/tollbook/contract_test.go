@@ -68,7 +68,28 @@ var contract = map[string]string{
 		provenance Provenance
 		rails Rail[]
 		listed_by ListedBy[]
-		operator_links OperatorLink[]`,
+		operator_links OperatorLink[]
+		offline_since date-time|null
+		incidents Incident[]`,
+	"Incident": `
+		slug string
+		name string
+		started_at date-time
+		ended_at date-time|null
+		duration_seconds integer|null
+		ongoing boolean
+		kind string
+		failed_checks integer
+		longest_gap_seconds integer|null
+		precision string
+		cause string
+		shared SharedOutage|null`,
+	"SharedOutage": `
+		name string|null
+		failed integer
+		services integer
+		from date-time
+		to date-time`,
 	"OperatorLink": `
 		by string
 		value string
@@ -338,7 +359,8 @@ var contract = map[string]string{
 		consecutive_failures integer
 		uptime_24h number|null
 		avg_response_time_ms integer|null
-		listed boolean`,
+		listed boolean
+		offline_since date-time|null`,
 	"Network": `
 		id string
 		caip2 string

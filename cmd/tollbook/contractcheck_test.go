@@ -28,6 +28,7 @@ var endpoints = []struct{ path, data, meta string }{
 	{"/v1/checks", "GlobalCheckEntry[]", "OffsetMeta"},
 	{"/v1/checks?limit=1&offset=12345", "GlobalCheckEntry[]", "OffsetMeta"},
 	{"/v1/status", "StatusSummary", ""},
+	{"/v1/incidents?per_page=7&page=2", "Incident[]", "PaginationMeta"},
 	{"/v1/networks", "Network[]", ""},
 	{"/v1/tags", "Tag[]", ""},
 	{"/v1/stats", "AggregateStats", ""},

@@ -51,6 +51,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5"}},
 	"render/overlap":       {ours: []string{"site", "site/display"}},
 	"render/source":        {ours: []string{"render/chart", "render/overlap", "site", "site/display"}},
+	"build/judge/incident": {ours: []string{"site", "site/postgres/checks"}},
 	"build/judge/operator": {ours: []string{"site", "site/listing"}, modules: []string{"golang.org/x/net"}},
 	"build/judge/sources":  {ours: []string{"site", "site/postgres", "site/postgres/sources"}},
 	"cmd/tollbook/decisions": {
@@ -593,7 +594,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"build/judge/flow",
 			"build/judge/observatory",
 			"site/postgres/sources",
-			"build/judge/charge",
+			"build/judge/charge", "build/judge/incident",
 			"build/judge/operator", "build/judge/price",
 			"build/judge/sources",
 			"build/judge/rails",

@@ -150,6 +150,11 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 		repeated = repeated[n:]
 	}
 	open := sumsRead(t, db)
+	for i, s := range due {
+		if diff := cmp.Diff(runsOf(s.ID, visits), open[i].Runs); diff != "" {
+			t.Errorf("runs of failed checks (-want +got):\n%s", diff)
+		}
+	}
 	for _, hours := range []int{7, 24, rounds} { // in parts, the last of which is over before the last check
 		if err := db.SealLogs(ctx, start.Add(time.Duration(hours)*time.Hour), 0); err != nil {
 			t.Fatal(err)
@@ -278,7 +283,8 @@ func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 		}
 		for _, s := range f.Services {
 			sums = append(sums, postgres.ServiceFacts{
-				Facts: checks.Facts{Hours: s.Hours, Days: s.Days, DaySums: s.DaySums, TotalChecks: s.TotalChecks},
+				Facts: checks.Facts{Runs: s.Runs,
+					Hours: s.Hours, Days: s.Days, DaySums: s.DaySums, TotalChecks: s.TotalChecks},
 			})
 		}
 		return nil
@@ -287,6 +293,34 @@ func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 		t.Fatal(err)
 	}
 	return sums
+}
+
+// runsOf returns the runs of failed checks among visits to a service, in their order.
+func runsOf(id int64, visits []postgres.Visit) (runs []postgres.FailureRun) {
+	var before time.Time
+	inRun := false
+	for _, v := range visits {
+		c := v.Check
+		if c.ServiceID != id || !c.Counted {
+			continue
+		}
+		if n := len(runs) - 1; inRun {
+			gap := c.CheckedAt.Truncate(time.Millisecond).Sub(before.Truncate(time.Millisecond))
+			runs[n].LongestGap = max(runs[n].LongestGap, gap.Milliseconds())
+			if c.IsUp {
+				runs[n].EndedAt, inRun = &c.CheckedAt, false
+			} else {
+				runs[n].LastAt = c.CheckedAt
+				runs[n].Checks++
+			}
+		} else if !c.IsUp {
+			runs = append(runs, postgres.FailureRun{ServiceID: id, FirstAt: c.CheckedAt, LastAt: c.CheckedAt,
+				Checks: 1})
+			inRun = true
+		}
+		before = c.CheckedAt
+	}
+	return runs
 }
 
 // histograms are those of days, by service and day.

@@ -122,7 +122,11 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		for i := range part {
 			index.Add(part[i].ID, &part[i].Facts, nil)
 		}
-		return r.ReadHours(ctx, now, index, len(part) == len(f.Services))
+		all := len(part) == len(f.Services)
+		if err := r.ReadRuns(ctx, checks.FirstDay(now), now, index, all); err != nil {
+			return err
+		}
+		return r.ReadHours(ctx, now, index, all)
 	})
 	if err = f.addDamaged(err); err != nil {
 		return nil, err

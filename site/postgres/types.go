@@ -14,6 +14,7 @@ type (
 	ChangeLogFacts = checks.ChangeLogFacts
 	Check          = checks.Check
 	DaySum         = checks.DaySum
+	FailureRun     = checks.FailureRun
 	EndpointVisit  = checks.EndpointVisit
 	Envelope       = checks.Envelope
 	Exchange       = checks.Exchange

@@ -18,6 +18,7 @@ var Responses = map[string]any{
 	"service-checks": site.List[site.CheckEntry, site.TotalMeta]{},
 	"checks":         site.List[site.GlobalCheckEntry, site.TotalMeta]{},
 	"status":         site.One[site.StatusSummary]{},
+	"incidents":      site.List[site.Incident, site.PaginationMeta]{},
 	"networks":       site.One[[]site.Network]{},
 	"tags":           site.One[[]site.Tag]{},
 	"stats":          site.One[site.AggregateStats]{},

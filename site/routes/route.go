@@ -208,6 +208,10 @@ var All = []Route{
 			"addresses, burn addresses and domains of free hosting."},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json",
 		About: "Number of services by status, and the status of each service."},
+	{Name: "incidents", Pattern: "/v1/incidents", Rule: RuleWindow, Ext: ".json",
+		About: "Incidents of all services that had not ended before the last 90 UTC days, newest first: failed " +
+			"checks in a row, when they began and ended, and whether many services failed at the same time.",
+		Params: []Param{paramPerPage, paramPage}},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json",
 		About: "Networks on which listed services accept payment."},
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json",

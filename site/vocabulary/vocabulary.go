@@ -15,7 +15,7 @@ type Field struct {
 
 var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, searchFields,
 	facilitatorFields, rankingFields, sourceFields, matrixFields,
-	aggregateFields, dataFields, flowFields}
+	aggregateFields, dataFields, flowFields, incidentFields}
 
 // fields contains the fields of all maps.
 var fields = func() map[string]Field {
@@ -86,6 +86,8 @@ var types = map[string]string{
 	"GlobalCheckEntry":    "One check and its service, as they were when the check was recorded.",
 	"StatusSummary":       "Number of services by status, and the status of each service.",
 	"StatusService":       "The status of one service.",
+	"Incident":            "Checks of a service that failed in a row, at least two.",
+	"SharedOutage":        "How many services of a group failed at the same time.",
 	"Network":             "A network on which listed services accept payment.",
 	"Feed":                "Change records as a JSON Feed, newest first.",
 	"FeedAuthor":          "The publisher of the feed.",

@@ -53,7 +53,7 @@ func (c *Counter) addStatus(d *site.ServiceDetail) {
 	s.Services = append(s.Services, site.StatusService{
 		Slug: d.Slug, Name: d.Name, Status: d.Status, LastCheckedAt: d.LastCheckedAt,
 		ConsecutiveFailures: d.ConsecutiveFailures, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
-		Listed: isListed,
+		Listed: isListed, OfflineSince: d.OfflineSince,
 	})
 }
 

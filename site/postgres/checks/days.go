@@ -87,7 +87,12 @@ type dayWindows struct{ days, histograms time.Time }
 
 func windowsOf(now time.Time) dayWindows {
 	tomorrow := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-	return dayWindows{tomorrow.AddDate(0, 0, -site.WindowDays["90d"]), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
+	return dayWindows{FirstDay(now), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
+}
+
+// FirstDay returns the first of the 90 UTC days that end today.
+func FirstDay(now time.Time) time.Time {
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["90d"])
 }
 
 // addDay adds a day after all others, or adds the sums of the open hours to the last day.

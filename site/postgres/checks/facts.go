@@ -17,10 +17,11 @@ type DirectoryFacts struct {
 
 // Facts is what visits found of one service.
 type Facts struct {
-	Hours       []Rollup // the last 24 closed UTC hours and the open one, oldest first, without histograms
-	Days        []Rollup // the last 90 UTC days, today included, oldest first; histograms of the last 7
-	DaySums     []DaySum // all days with a counted check, oldest first
-	TotalChecks int64    // rows ever in the log
+	Runs        []FailureRun // that did not end more than 90 UTC days ago, oldest first
+	Hours       []Rollup     // the last 24 closed UTC hours and the open one, oldest first, without histograms
+	Days        []Rollup     // the last 90 UTC days, today included, oldest first; histograms of the last 7
+	DaySums     []DaySum     // all days with a counted check, oldest first
+	TotalChecks int64        // rows ever in the log
 	Log         LogFacts
 
 	Changes    []Change         // the newest maxChanges, newest first

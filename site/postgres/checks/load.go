@@ -18,8 +18,10 @@ func PrepareLoad(ctx context.Context, tx pgx.Tx, since, now time.Time) error {
 	return err
 }
 
-// QueueNumbers gives numbers to the checks that were loaded as sums of days, before any other check.
+// QueueNumbers gives numbers to the checks that were loaded as sums of days, before any other check, and finds their
+// runs of failed checks.
 func QueueNumbers(b *pgx.Batch) {
 	b.Queue(`UPDATE log_seal SET first_retained = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
 	b.Queue(startPositions)
+	b.Queue(startRuns)
 }

@@ -37,8 +37,10 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 	if tag.RowsAffected() == 0 {
 		return through, nil // another writer started the logs
 	}
-	if _, err := tx.Exec(ctx, startPositions); err != nil {
-		return nil, fmt.Errorf("start logs: %w", err)
+	for _, statement := range []string{startPositions, startRuns} {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return nil, fmt.Errorf("start logs: %w", err)
+		}
 	}
 	return through, nil
 }
@@ -97,6 +99,9 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 		return false, err
 	}
 	if err := sumChecks(ctx, tx, from, upTo); err != nil {
+		return false, err
+	}
+	if err := recordRuns(ctx, tx, from, upTo); err != nil {
 		return false, err
 	}
 	if err := sealChanges(ctx, tx, through, upTo); err != nil {

@@ -1,0 +1,28 @@
+package build
+
+import (
+	"fmt"
+	"strconv"
+
+	"tollbook/site"
+	"tollbook/site/encode"
+)
+
+// writeIncidents writes each page of 25 and of 100 incidents.
+func writeIncidents(s *site.Snapshot, totals map[string]int, add addFunc) error {
+	q := bare("incidents", "")
+	totals[q.ListKey()] = len(s.Incidents)
+	lines := make([][]byte, len(s.Incidents))
+	for i := range s.Incidents {
+		var err error
+		if lines[i], err = encode.Row(&s.Incidents[i]); err != nil {
+			return fmt.Errorf("encode an incident of %s: %w", s.Incidents[i].Slug, err)
+		}
+	}
+	for _, size := range []int{site.PageSize, site.MaxPageSize} {
+		if err := writeListFiles(q.With("per_page", strconv.Itoa(size)), lines, add); err != nil {
+			return err
+		}
+	}
+	return writeListFile(q, lines, add)
+}
