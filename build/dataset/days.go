@@ -18,15 +18,20 @@ const day = 24 * time.Hour
 // daily is a table by day: its days that are over, and how rows are read.
 type daily struct {
 	table *data.Table
-	days  []bulk.Day                                                  // that are over, by day
-	open  time.Time                                                   // first day that is not over
-	write func(ctx context.Context, day time.Time, to rowFunc) error  // rows of a day that is over
-	rest  func(ctx context.Context, from time.Time, to rowFunc) error // rows from a day on; nil for none
-	first time.Time                                                   // of the days in the SQLite file
+	days  []bulk.Day // that are over, by day
+	open  time.Time  // first day that is not over
+	first time.Time  // of the days in the SQLite file
+
+	write func(ctx context.Context, day time.Time, to rowFunc) error     // rows of a day that is over
+	rest  func(ctx context.Context, from time.Time, to dayRowFunc) error // rows from a day on; nil for none
+	close func()                                                         // ends what write began; nil for nothing
 }
 
 // rowFunc receives a row, which is valid until it returns.
 type rowFunc func(data.Row) error
+
+// dayRowFunc receives a row, as a rowFunc, and a time on its day.
+type dayRowFunc func(time.Time, data.Row) error
 
 // writeDays writes the tables by day.
 func (w *writer) writeDays(ctx context.Context) error {
@@ -40,13 +45,8 @@ func (w *writer) writeDays(ctx context.Context) error {
 		if err := w.writePast(ctx, d, before, &rows); err != nil {
 			return err
 		}
-		if d.table.Open {
-			if err := w.writeOpen(ctx, d); err != nil {
-				return err
-			}
-		}
-		if d.table.Recent {
-			if err := w.writeRecent(ctx, d); err != nil {
+		if d.rest != nil {
+			if err := w.writeRest(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -92,58 +92,58 @@ func (w *writer) checks(open time.Time) daily {
 }
 
 func (w *writer) uptime(open time.Time) daily {
-	return daily{table: &data.Uptime.Table, open: open,
+	var past pastUptime
+	return daily{table: &data.Uptime.Table, open: open, close: past.close,
 		write: func(ctx context.Context, day time.Time, to rowFunc) error {
-			return w.reader.UptimeOfDay(ctx, day, rowsOf(w, data.Uptime, to))
+			return past.each(ctx, w.reader, day, rowsOf(w, data.Uptime, to))
 		},
-		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return w.reader.Uptime(ctx, from, w.options.Now, rowsOf(w, data.Uptime, to))
+		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
+			return w.reader.Uptime(ctx, from, w.options.Now, dayRowsOf(w, data.Uptime,
+				func(u *bulk.Uptime) time.Time { return u.Day }, to))
 		}}
 }
 
 func (w *writer) changes(open time.Time) daily {
-	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
-		return w.reader.Changes(ctx, from, until, rowsOf(w, data.Changes, to))
-	}
 	return daily{table: &data.Changes.Table, open: open,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, from.Add(day), to)
+			return w.reader.Changes(ctx, from, from.Add(day), rowsOf(w, data.Changes, to))
 		},
-		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, w.options.Now.Add(day), to)
+		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
+			return w.reader.Changes(ctx, from, w.options.Now.Add(day), dayRowsOf(w, data.Changes,
+				func(c *bulk.Change) time.Time { return c.ObservedAt }, to))
 		}}
 }
 
 func (w *writer) settlements(today time.Time) daily {
-	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
-		do := rowsOf(w, data.Settlements, to)
+	read := func(ctx context.Context, from, until time.Time, to func(data.Settlement) error) error {
 		return w.reader.Settlements(ctx, from, until, func(s *bulk.Settlement) error {
 			decimals, counts := w.decimals[token{s.Facilitator, s.Network, s.Token}]
 			if !counts {
 				decimals = -1
 			}
-			return do(data.Settlement{Settlement: s, Decimals: decimals})
+			return to(data.Settlement{Settlement: s, Decimals: decimals})
 		})
 	}
 	return daily{table: &data.Settlements.Table, open: today,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, from.Add(day), to)
+			return read(ctx, from, from.Add(day), rowsOf(w, data.Settlements, to))
 		},
-		rest: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, today.Add(day), to)
+		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
+			return read(ctx, from, today.Add(day), dayRowsOf(w, data.Settlements,
+				func(s data.Settlement) time.Time { return s.Day }, to))
 		}}
 }
 
 // assessments are recorded after each build, so those of today are not published before tomorrow.
 func (w *writer) assessments(today time.Time) daily {
-	read := func(ctx context.Context, from, until time.Time, to rowFunc) error {
-		return w.reader.Assessments(ctx, from, until, rowsOf(w, data.Assessments, to))
-	}
 	return daily{table: &data.Assessments.Table, open: today,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, from.Add(day), to)
+			return w.reader.Assessments(ctx, from, from.Add(day), rowsOf(w, data.Assessments, to))
 		},
-		rest: func(ctx context.Context, from time.Time, to rowFunc) error { return read(ctx, from, today, to) }}
+		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
+			return w.reader.Assessments(ctx, from, today, dayRowsOf(w, data.Assessments,
+				func(a *bulk.Assessment) time.Time { return a.Day }, to))
+		}}
 }
 
 // rowsOf returns a function that makes a row and gives it to another.
@@ -154,9 +154,20 @@ func rowsOf[T any](w *writer, m *data.Maker[T], to rowFunc) func(T) error {
 	}
 }
 
+// dayRowsOf returns a function that makes a row and gives it with its time to another.
+func dayRowsOf[T any](w *writer, m *data.Maker[T], at func(T) time.Time, to dayRowFunc) func(T) error {
+	return func(v T) error {
+		w.row = m.Append(w.row[:0], v)
+		return to(at(v), w.row)
+	}
+}
+
 // writePast writes the files of days that are over and have none, the newest first, until the rows of this build are
 // too many. A file is written again if rows were added to its facts.
 func (w *writer) writePast(ctx context.Context, d daily, before map[string]data.Part, rows *int64) error {
+	if d.close != nil {
+		defer d.close()
+	}
 	has, err := w.days(d.table)
 	if err != nil {
 		return err
@@ -210,22 +221,34 @@ func (w *writer) days(t *data.Table) (map[string]bool, error) {
 	return has, nil
 }
 
-// writeOpen writes the rows of days that are not over.
-func (w *writer) writeOpen(ctx context.Context, d daily) error {
-	of, err := w.begin(d.table)
-	if err != nil {
+// writeRest writes the rows of days that are not over, and those of the last days to the SQLite file. It reads a row
+// for both once.
+func (w *writer) writeRest(ctx context.Context, d daily) (err error) {
+	var open *spool
+	if d.table.Open {
+		if open, err = w.begin(d.table); err != nil {
+			return err
+		}
+	}
+	recent, from := w.sqlite.Appender(d.table), d.first
+	if d.open.Before(from) {
+		from = d.open
+	}
+	err = d.rest(ctx, from, func(at time.Time, row data.Row) error {
+		if open != nil && !at.Before(d.open) {
+			if err := open.write(ctx, row); err != nil {
+				return err
+			}
+		}
+		if !at.Before(d.first) {
+			return recent.Write(ctx, row)
+		}
+		return nil
+	})
+	if err != nil || open == nil {
 		return err
 	}
-	if err := d.rest(ctx, d.open, func(row data.Row) error { return of.write(ctx, row) }); err != nil {
-		return err
-	}
-	return w.publish(of)
-}
-
-// writeRecent writes the rows of the last days to the SQLite file.
-func (w *writer) writeRecent(ctx context.Context, d daily) error {
-	appender := w.sqlite.Appender(d.table)
-	return d.rest(ctx, d.first, func(row data.Row) error { return appender.Write(ctx, row) })
+	return w.publish(open)
 }
 
 // previousParts returns the files of days that the previous snapshot names, by name. Without a readable index all facts

@@ -45,13 +45,14 @@ type Uptime struct {
 	ResponseMS int64 // sum over the timed
 }
 
-// UptimeOfDay reads the sums of a day that is sealed, by slug.
-func (r *Reader) UptimeOfDay(ctx context.Context, day time.Time, do func(*Uptime) error) error {
-	u := Uptime{Day: day}
-	return r.each(ctx, "uptime of "+day.Format(time.DateOnly), `
-		SELECT s.slug, t.checks, t.counted, t.up, t.timed, t.response_ms FROM check_days t`+listed+`
-		WHERE t.day = $1 ORDER BY s.slug COLLATE "C"`,
-		[]any{&u.Slug, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS}, func() error { return do(&u) }, day)
+// UptimeOfDays reads the sums of days that are sealed, the first and last included, the newest day first, by slug.
+func (r *Reader) UptimeOfDays(ctx context.Context, first, last time.Time, do func(*Uptime) error) error {
+	var u Uptime
+	return r.each(ctx, "uptime of "+first.Format(time.DateOnly)+" to "+last.Format(time.DateOnly), `
+		SELECT t.day, s.slug, t.checks, t.counted, t.up, t.timed, t.response_ms FROM check_days t`+listed+`
+		WHERE t.day BETWEEN $1 AND $2 ORDER BY t.day DESC, s.slug COLLATE "C"`,
+		[]any{&u.Day, &u.Slug, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS},
+		func() error { return do(&u) }, first, last)
 }
 
 // Uptime reads the sums of all days from one on, up to now, by slug and day.
