@@ -1,4 +1,5 @@
-// Package disk does the file operations of publishing, each of which a test may let fail, and locks a folder.
+// Package disk does the file operations of publishing, each of which a test may let fail, locks a folder, and
+// measures the free space of a disk.
 //
 // It must never know which files make a publication or in which order they are written.
 package disk

@@ -54,6 +54,9 @@ type Result struct {
 	Unchanged bool   `json:"unchanged"` // the folder had all files
 }
 
+// ErrRoom means that the disk has too little free space for the files that the folder lacks.
+var ErrRoom = errors.New("the disk has too little free space")
+
 const (
 	workDir   = ".pull" // of the folder: the lock, the state and unfinished files
 	stateFile = workDir + "/state.json"
@@ -163,6 +166,9 @@ func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *Result) error
 	for _, f := range missing {
 		p.progress.TotalBytes += f.Bytes
 	}
+	if err := p.checkRoom(missing); err != nil {
+		return err
+	}
 	r.Files, r.Fetched = len(wanted), len(missing)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fetchesAtOnce)
@@ -242,6 +248,37 @@ func (p *puller) missing(wanted []archive.DataFile) (missing []archive.DataFile)
 		missing = append(missing, f)
 	}
 	return missing
+}
+
+// spareRoom is how much of the free space a pull leaves for its index and state, in bytes.
+const spareRoom = 2 << 20
+
+// checkRoom checks that the disk has enough free space for the bytes that are still to be fetched. The files of the
+// last pull stay until the end, so nothing becomes free meanwhile.
+func (p *puller) checkRoom(missing []archive.DataFile) error {
+	_, free, err := disk.Room(p.o.To)
+	if err != nil {
+		return nil // unknown on this system; a full disk stops the fetch
+	}
+	total := 0.0
+	for _, f := range missing {
+		total += float64(f.Bytes)
+	}
+	left := free - min(free, spareRoom)
+	for _, f := range missing {
+		need := uint64(f.Bytes)
+		for _, name := range []string{doneName(f), partName(f)} {
+			if info, err := p.root.Stat(name); err == nil {
+				need -= min(need, uint64(info.Size()))
+			}
+		}
+		if need > left {
+			return fmt.Errorf("%w: %s has %.1f MB, and %d files of %.1f MB are to be fetched; choose fewer tables, "+
+				"formats or days, or another folder", ErrRoom, p.o.To, float64(free)/1e6, len(missing), total/1e6)
+		}
+		left -= need
+	}
+	return nil
 }
 
 // place moves the fetched files to their names.

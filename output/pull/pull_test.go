@@ -301,13 +301,14 @@ func TestPullHostile(t *testing.T) {
 	}{
 		"a path above the folder": {index: replaceOne("services.parquet", "../../evil.parquet"),
 			want: archive.ErrDamaged},
-		"an absolute path":         {index: replaceOne("services.parquet", "/etc/passwd"), want: archive.ErrDamaged},
-		"a backslash":              {index: replaceOne("services.parquet", `..\\evil`), want: archive.ErrDamaged},
-		"a hidden name":            {index: replaceOne("services.parquet", ".pull/state.json"), want: archive.ErrName},
-		"a hidden file":            {index: replaceOne("services.parquet", ".bashrc"), want: archive.ErrName},
-		"another size":             {index: replaceOne(`"bytes":4000,`, `"bytes":4001,`), want: archive.ErrDamaged},
-		"an endless size of a day": {index: replaceOne(`"bytes":200000,`, `"bytes":1000000000000000000,`)},
-		"not JSON":                 {index: func(string) string { return "[" }, want: archive.ErrDamaged},
+		"an absolute path": {index: replaceOne("services.parquet", "/etc/passwd"), want: archive.ErrDamaged},
+		"a backslash":      {index: replaceOne("services.parquet", `..\\evil`), want: archive.ErrDamaged},
+		"a hidden name":    {index: replaceOne("services.parquet", ".pull/state.json"), want: archive.ErrName},
+		"a hidden file":    {index: replaceOne("services.parquet", ".bashrc"), want: archive.ErrName},
+		"another size":     {index: replaceOne(`"bytes":4000,`, `"bytes":4001,`), want: archive.ErrDamaged},
+		"an endless size of a day": {index: replaceOne(`"bytes":200000,`, `"bytes":1000000000000000000,`),
+			want: ErrRoom},
+		"not JSON": {index: func(string) string { return "[" }, want: archive.ErrDamaged},
 		"other bytes": {alter: func(w http.ResponseWriter, r *http.Request) bool {
 			if !isDay(r) {
 				return false

@@ -18,6 +18,7 @@ import (
 
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/output/archive"
+	"tollbook/output/disk"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/private"
@@ -180,7 +181,7 @@ func (o *Options) disk() Finding {
 		}
 		dir = filepath.Dir(dir)
 	}
-	size, free, err := diskRoom(dir)
+	size, free, err := disk.Room(dir)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return none("the free space of %s is unknown on this system", dir)

@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package doctor
+package disk
 
 import "golang.org/x/sys/unix"
 
-// diskRoom returns the size of a folder's file system and the free space for this user, in bytes.
-func diskRoom(dir string) (size, free uint64, err error) {
+// Room returns the size of a folder's file system and the free space for this user, in bytes.
+func Room(dir string) (size, free uint64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, 0, err
