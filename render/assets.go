@@ -1,11 +1,14 @@
 package render
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"tollbook/render/colour"
 	"tollbook/render/results"
@@ -31,6 +34,15 @@ func (p *Pages) readAssets() ([]Asset, error) {
 		return nil, err
 	}
 	p.light, p.dark = colour.Schemes(css)
+	fonts, err := p.readFonts()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fonts {
+		name := strings.TrimPrefix(f.Key, "assets/")
+		css = bytes.ReplaceAll(css, []byte(fontName+path.Ext(name)), []byte(name))
+	}
+	p.font = fonts[0].Key
 	icons, err := p.readIcons()
 	if err != nil {
 		return nil, err
@@ -39,7 +51,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	for _, icon := range icons {
 		p.icons[icon.Key] = true
 	}
-	assets := append([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, icons...)
+	assets := slices.Concat([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, fonts, icons)
 	p.scripts = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
 		data, err := p.readFiles(scriptFiles[name]...)
@@ -58,6 +70,22 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	}
 	p.scripts[localScript] = hashedKey(localScript, ".js", local)
 	return append(assets, Asset{Key: p.scripts[localScript], Bytes: local}), nil
+}
+
+// fontName names the files of the typeface. The stylesheet refers to them by it, and gets the names with digests.
+const fontName = "source-serif-4"
+
+// readFonts returns the typeface and its licence.
+func (p *Pages) readFonts() ([]Asset, error) {
+	var fonts []Asset
+	for _, ext := range []string{".woff2", ".txt"} {
+		data, err := p.read("fonts/" + fontName + ext)
+		if err != nil {
+			return nil, fmt.Errorf("read typeface: %w", err)
+		}
+		fonts = append(fonts, Asset{Key: hashedKey(fontName, ext, data), Bytes: data})
+	}
+	return fonts, nil
 }
 
 const (

@@ -54,6 +54,7 @@ type frameInput struct {
 	Stylesheet    string // key of the stylesheet
 	Script        string // key of the script of all pages
 	LocalSearch   string // key of the script that searches where no server answers
+	Font          string // key of the typeface
 	Icon          string
 	Touch         string // key of the icon for home screens, "" without
 	OldIcon       string // key of the icon for programs that do not know SVG, "" without
@@ -81,7 +82,7 @@ func (p *Pages) renderFrames() error {
 func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 	in := frameInput{
 		Site: p.site, Kind: kind, Key: key, Stylesheet: p.assets[0].Key,
-		Script: p.scripts[siteScript], LocalSearch: p.scripts[localScript], Icon: FaviconKey,
+		Script: p.scripts[siteScript], LocalSearch: p.scripts[localScript], Font: p.font, Icon: FaviconKey,
 		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.operatorPages,
 	}
 	if p.icons[touchIconKey] {

@@ -29,8 +29,8 @@ type Site struct {
 
 // ContentSecurityPolicy allows what pages need and nothing else. Each page contains it, because some hosts send no such
 // header. Scripts come from this server alone, and forms and requests are sent to it alone.
-const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'self'"
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+	"script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'"
 
 // Pages contains the parsed templates of a directory. It is safe for concurrent use.
 type Pages struct {
@@ -45,6 +45,7 @@ type Pages struct {
 	operatorPages []*guidePage // guides that the operator wrote
 	footer        template.HTML
 
+	font        string // key of the typeface
 	light, dark colour.Scheme
 	icons       map[string]bool // keys of icons that exist
 }

@@ -364,7 +364,8 @@ func TestAssets(t *testing.T) {
 	for _, a := range assets {
 		names = append(names, digest.ReplaceAllString(a.Key, "."))
 	}
-	if diff := cmp.Diff([]string{"assets/site.css", "favicon.svg", "apple-touch-icon.png", "favicon.ico",
+	if diff := cmp.Diff([]string{"assets/site.css", "assets/source-serif-4.woff2", "assets/source-serif-4.txt",
+		"favicon.svg", "apple-touch-icon.png", "favicon.ico",
 		"assets/compare.js", "assets/search.js", "assets/site.js", "assets/submit.js",
 		"assets/local-search.js"}, names); diff != "" {
 		t.Fatalf("assets (-want +got):\n%s", diff)
@@ -374,7 +375,8 @@ func TestAssets(t *testing.T) {
 		if !strings.HasPrefix(a.Key, "assets/") { // a picture
 			continue
 		}
-		for _, remote := range []string{"@import", "url(", "href=\"http", "<script"} {
+		for _, remote := range []string{"@import", "url(\"http", "url(\"//", "url(h", "url(/",
+			"href=\"http", "<script"} {
 			if bytes.Contains(a.Bytes, []byte(remote)) {
 				t.Errorf("%s holds %s", a.Key, remote)
 			}

@@ -10,7 +10,8 @@ import "embed"
 //     a submission replaces, and searchresults.html the part of search.html that serve fills;
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
 //     and call.js are one script of all pages, submit.js, compare.js and search.js those of a page;
-//   - pages/ has the guides in Markdown.
+//   - pages/ has the guides in Markdown;
+//   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //
-//go:embed *.html *.js *.css favicon.svg pages/*.md
+//go:embed *.html *.js *.css favicon.svg pages/*.md fonts/*
 var FS embed.FS

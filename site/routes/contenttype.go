@@ -26,6 +26,8 @@ var contentTypes = map[string]string{
 	".png":  "image/png",
 	".ico":  "image/x-icon",
 
+	".woff2": "font/woff2",
+
 	".parquet": "application/vnd.apache.parquet",
 	".sqlite":  "application/vnd.sqlite3",
 	".gz":      "application/gzip",

@@ -16,8 +16,8 @@ const (
 )
 
 // contentPolicy allows pages to load only what this server sends.
-const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Constant header values, ready for http.Header. They must not be modified.
 var (
