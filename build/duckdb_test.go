@@ -222,7 +222,8 @@ func plainText(text string) string {
 }
 
 // TestDuckDBRecomputes checks that the API's statistics, the uptime of every service and the volume of every
-// facilitator follow from the rows of the Parquet files.
+// facilitator follow from the rows of the Parquet files. Some statistics follow from no table: checks_per_hour counts
+// visits of today, opted_out hosts that are listed nowhere, and measured_since is when networks began to be read.
 func TestDuckDBRecomputes(t *testing.T) {
 	t.Parallel()
 	dir, snapshot, folder := historyFolder(t)
@@ -256,6 +257,7 @@ func recomputations(base string) []string {
 	uptime := `read_parquet(['` + base + `/uptime/*.parquet', '` + base + `/uptime.parquet'])`
 	settled := `read_parquet(['` + base + `/settlements/*.parquet', '` + base + `/settlements.parquet'])`
 	services, endpoints := `'`+base+`/services.parquet'`, `'`+base+`/endpoints.parquet'`
+	measured := `(FROM ` + services + ` WHERE traction = 'measured' AND volume_usd_30d IS NOT NULL)`
 	today := `DATE '` + moment.Format(time.DateOnly) + `'`
 	queries := []string{
 		`SELECT 'total_services', count(*) FROM ` + services,
@@ -269,9 +271,23 @@ func recomputations(base string) []string {
 		`SELECT 'avg_response_time_ms', round(avg(avg_response_time_ms), 2) FROM ` + services,
 		`SELECT 'min_price', min(min_price_usd) FROM ` + endpoints,
 		`SELECT 'max_price', max(min_price_usd) FROM ` + endpoints,
+		`SELECT 'avg_price', round(avg(min_price_usd), 9) FROM ` + endpoints,
+		`SELECT 'median_price', round(median(min_price_usd), 9) FROM ` + endpoints,
+		`SELECT 'new_7d', count(*) FROM ` + services + ` WHERE created_at > TIMESTAMPTZ '` +
+			moment.Add(time.Minute).AddDate(0, 0, -7).Format(time.RFC3339) + `'`,
+		`SELECT 'measured_services', count(*) FROM ` + measured,
+		`SELECT 'traction_volume', sum(volume_usd_30d) FROM ` + measured,
+		`SELECT 'traction_settlements', sum(settlements_30d) FROM ` + measured,
+		`SELECT 'traction_coverage', round(100 * (SELECT sum(volume_usd_30d) FROM ` + measured + `) / sum(volume_usd),
+			2) FROM ` + settled + ` WHERE day > ` + today + ` - 30`,
 		`SELECT 'network ' || network, count(*) FROM (SELECT unnest(networks::VARCHAR[]) AS network FROM ` + services +
 			`) GROUP BY 1`,
 		`SELECT 'facilitator_volume_30d', sum(volume_usd) FROM ` + settled + ` WHERE day > ` + today + ` - 30`,
+	}
+	for _, n := range []int{1, 10} {
+		queries = append(queries, fmt.Sprintf(`SELECT 'top %d', round(100 * sum(volume_usd_30d) / (SELECT
+			sum(volume_usd_30d) FROM %s), 2) FROM (FROM %s ORDER BY volume_usd_30d DESC LIMIT %d)`,
+			n, measured, measured, n))
 	}
 	for _, days := range []int{7, 30, 90} {
 		queries = append(queries, fmt.Sprintf(`SELECT slug || ' %dd', ((20000 * sum(up) + sum(counted)) // (2 *
@@ -307,6 +323,15 @@ func published(t *testing.T, z *archive.ZipFile, want map[string]string) {
 	want["avg_uptime_24h"], want["avg_uptime_7d"] = fmt.Sprint(*s.AvgUptime24h), fmt.Sprint(*s.AvgUptime7d)
 	want["avg_response_time_ms"] = fmt.Sprint(*s.AvgResponseTimeMS)
 	want["min_price"], want["max_price"] = string(*s.Pricing.MinPriceUSD), string(*s.Pricing.MaxPriceUSD)
+	want["avg_price"], want["median_price"] = string(*s.Pricing.AvgPriceUSD), string(*s.Pricing.MedianPriceUSD)
+	want["new_7d"] = strconv.Itoa(s.ListingGrowth.New7d)
+	traction := &s.Traction
+	want["measured_services"] = strconv.Itoa(traction.MeasuredServices)
+	want["traction_volume"] = string(*traction.VolumeUSD30d)
+	want["traction_settlements"] = strconv.FormatInt(*traction.SettlementCount30d, 10)
+	want["traction_coverage"] = fmt.Sprint(*traction.CoverageOfMeasuredFlowPct)
+	want["top 1"] = fmt.Sprint(*traction.Top1ServiceSharePct)
+	want["top 10"] = fmt.Sprint(*traction.Top10ServicesSharePct)
 	want["facilitator_volume_30d"] = string(*s.FacilitatorVolumeUSD30d)
 	for _, n := range s.Networks {
 		want["network "+n.Abbreviation] = strconv.Itoa(n.ServiceCount)
