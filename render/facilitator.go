@@ -6,6 +6,7 @@ import (
 
 	"tollbook/render/chart"
 	"tollbook/render/facilitator"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -35,12 +36,14 @@ type facilitatorList struct {
 	Volume   site.VolumeSum   // of 30 days
 	Networks int              // number of networks that are measured
 	Days     networkCharts
+	Growth   []money.Growth
 }
 
 // FacilitatorsPage returns facilitators.html: facilitators by the volume of 30 days.
 func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	s := e.snapshot
-	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.networkCharts()}
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.networkCharts(),
+		Growth: money.ListGrowth(s, func(id string) string { return e.network(id).Key })}
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
 	for i := range s.Facilitators {

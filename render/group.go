@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tollbook/render/linkeddata"
+	"tollbook/render/money"
 	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -233,6 +234,7 @@ type groupBody struct {
 	Up      string // key of the list of groups
 	UpTitle string
 	Network *site.Network
+	Money   *money.Network // on the first page of a main network
 	Filters template.HTML
 }
 
@@ -255,6 +257,9 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	if g.network != nil {
 		b.Up, b.UpTitle, category = bareKey(networksRoute, ""), "Networks", ""
 		title = "Services paid on " + display.Name(g.name)
+		if n == 1 && g.network.IsMainnet {
+			b.Money = money.NewNetwork(e.snapshot, g.network.ID, g.services, e.calendar)
+		}
 	}
 	if n > 1 {
 		title = fmt.Sprintf("%s, page %d of %d", title, n, meta.TotalPages)

@@ -26,6 +26,18 @@ type NetworkCoverage struct {
 	Tokens        []TokenCoverage `json:"tokens"` // by address
 	// settlements of all measured facilitators in the last SeriesDays; days without one are left out
 	Timeseries []VolumePoint `json:"timeseries"`
+	// those that settled there in 60 days, largest volume of 30 days first; none unless the network is measured
+	Facilitators []NetworkFacilitator `json:"facilitators"`
+}
+
+// NetworkFacilitator is what a facilitator settled on a network in 30 UTC days, including today, and in the 30 before.
+type NetworkFacilitator struct {
+	FacilitatorID     string   `json:"facilitator_id"`
+	Name              string   `json:"name"`
+	VolumeUSD30d      Decimal  `json:"volume_usd_30d"`
+	TxCount30d        int64    `json:"tx_count_30d"`
+	VolumeUSDPrev30d  Decimal  `json:"volume_usd_prev_30d"`
+	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"` // volume of 30 days by that of the 30 before
 }
 
 // ChainCursor is how far a network has been read.

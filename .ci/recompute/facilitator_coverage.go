@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/.ci/recompute/conformance"
+	"tollbook/.ci/recompute/facilitators"
 	"tollbook/.ci/recompute/operator"
 	"tollbook/.ci/recompute/snapshot"
 )
@@ -37,9 +38,16 @@ func recomputeCoverage(d *directory, r *snapshot.Report) {
 		r.Figure(coverageRule, n.Get("network_caip2"), sorted[i].Get("network_caip2"))
 		compareCoverage(r, d, n, data.Get("as_of"))
 	}
+	facilitators.RecomputeNetworks(d.snap, r, data, isMainNetwork)
 	compareNetworkSums(r, d, data)
 	compareVolume(r, d, data.Get("volume_30d"))
 	compareOperators(r, d, data.Get("operators"))
+}
+
+// isMainNetwork reports whether a network is no known test network.
+func isMainNetwork(caip2 string) bool {
+	n, isKnown := conformance.LookupNetwork(caip2)
+	return !isKnown || n.Mainnet
 }
 
 func asInt(yes bool) int {

@@ -117,6 +117,7 @@ func (d *Directory) Prepare() {
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)
 	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
+	facilitator.AddNetworks(s)
 	s.Sources = sources.New(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
 	s.Flow = flow.New(s, d.revenue.ownership.payments, len(d.revenue.measured) > 0)

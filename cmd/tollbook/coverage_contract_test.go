@@ -172,7 +172,15 @@ func init() {
 			head_polled_at date-time|null
 			filling integer|null
 			tokens TokenCoverage[]
-			timeseries VolumePoint[]`,
+			timeseries VolumePoint[]
+			facilitators NetworkFacilitator[]`,
+		"NetworkFacilitator": `
+			facilitator_id string
+			name string
+			volume_usd_30d number
+			tx_count_30d integer
+			volume_usd_prev_30d number
+			trend_30d_vs_prev_30d number|null`,
 		"ChainCursor": `
 			block integer|null
 			time date-time|null

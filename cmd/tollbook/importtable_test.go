@@ -681,7 +681,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/amount":      {ours: []string{"site", "site/display"}},
 	"render/badge":       {ours: []string{"site", "site/display"}},
 	"render/sitemap":     {},
-	"render/money":       {ours: []string{"site", "site/display"}},
+	"render/money":       {ours: []string{"render/chart", "site", "site/display"}},
 	"render/facilitator": {ours: []string{"site", "site/display"}},
 	"render/colour":      {},
 	"render/command":     {ours: []string{"site", "site/display"}},

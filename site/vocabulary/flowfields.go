@@ -4,6 +4,19 @@ import "tollbook/site"
 
 // flowFields describes the fields of who pays whom. Its keys are those of serviceFields.
 var flowFields = map[string]Field{
+	"NetworkCoverage.facilitators": {
+		About: "Facilitators that settled there in 60 UTC days, largest volume of 30 days first; none unless the " +
+			"network is measured",
+	},
+	"NetworkFacilitator.name":           {About: "Name of the facilitator"},
+	"NetworkFacilitator.volume_usd_30d": {About: "Volume on the network in 30 UTC days, including today, in USD"},
+	"NetworkFacilitator.tx_count_30d":   {About: "Number of settlements on the network in 30 UTC days"},
+	"volume_usd_prev_30d":               {About: "Volume on the network in the 30 UTC days before, in USD"},
+	"trend_30d_vs_prev_30d": {
+		About: "Volume of 30 days divided by that of the 30 before; 1 is steady. Null without volume in the days " +
+			"before, and until 60 days after the facilitator's first settlement on the network",
+	},
+
 	"Flow.volume_usd_30d": {About: "Volume of all nodes of a column in USD; null unless a network is measured"},
 	"Flow.tx_count_30d":   {About: "Number of settlements of all nodes of a column; null unless a network is measured"},
 	"Flow.nodes": {

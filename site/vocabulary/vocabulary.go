@@ -161,6 +161,7 @@ var types = map[string]string{
 	"MatrixFacilitator":     "A facilitator that is asked what it settles.",
 	"MatrixKind":            "A scheme on a network in a token, and the facilitators that announce it.",
 	"MatrixToken":           "A token on a network, and the facilitators that settled payments in it.",
+	"NetworkFacilitator":    "What a facilitator settled on a network.",
 	"Flow":                  "Who pays whom: the settlements of 30 UTC days.",
 	"FlowNode":              "A facilitator, network, category or service, and its part of the settlements.",
 	"FlowLink":              "What the settlements of two nodes have in common.",
