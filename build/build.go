@@ -205,7 +205,8 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	defer files.Discard()
 	w := &snapshotWriter{
-		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, aside: aside, last: last,
+		facts: facts, baseURL: o.Site.BaseURL, judged: judged, now: o.Now, renderer: renderer, previous: inputs,
+		aside: aside, last: last,
 		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
 		data: func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) },
 		dataset: func() (*site.Dataset, error) {

@@ -18,6 +18,7 @@ import (
 // snapshotWriter writes the files of a snapshot. Their order depends on nothing but the snapshot.
 type snapshotWriter struct {
 	facts     *postgres.Facts
+	baseURL   string
 	judged    *judge.Directory
 	now       time.Time
 	renderer  *render.Renderer
@@ -44,9 +45,15 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("choose examples: %w", err)
 	}
-	to := recordExamples(examples, w.to)
+	provenance := newProvenance(w.facts, w.baseURL)
+	cite, err := encode.Row(provenance)
+	if err != nil {
+		return err
+	}
+	to := citedTree{recordExamples(examples, w.to), cite}
 	add := to.Add
 	index := newIndex(s, renderer)
+	index.Provenance = &provenance
 	index.SetAside = w.last.setAside
 	if err := w.writeServices(ctx, index.Lists, to); err != nil {
 		return err

@@ -251,15 +251,6 @@ type PayToChange struct {
 	ObservedAt Time    `json:"observed_at"`
 }
 
-// Provenance contains where a record comes from and how to cite it.
-type Provenance struct {
-	License             string `json:"license"`
-	AttributionRequired bool   `json:"attribution_required"`
-	Attribution         string `json:"attribution"`
-	CiteAs              string `json:"cite_as"`
-	Source              string `json:"source"`
-}
-
 // UptimeDataPoint is a UTC day with at least one counted check.
 type UptimeDataPoint struct {
 	PeriodStart       Time    `json:"period_start"`

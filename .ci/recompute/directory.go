@@ -8,6 +8,7 @@ import (
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/flow"
 	"tollbook/.ci/recompute/matrix"
+	"tollbook/.ci/recompute/provenance"
 	"tollbook/.ci/recompute/snapshot"
 )
 
@@ -52,6 +53,7 @@ var recomputations = []func(*directory, *snapshot.Report){
 	func(d *directory, r *snapshot.Report) { matrix.Recompute(d.snap, r, abbreviation) },
 	func(d *directory, r *snapshot.Report) { flow.Recompute(d.snap, r) },
 	func(d *directory, r *snapshot.Report) { best.Recompute(d.snap, r) },
+	func(d *directory, r *snapshot.Report) { provenance.Recompute(d.snap, r) },
 }
 
 // recompute computes every figure again and lists the values that nothing explains.

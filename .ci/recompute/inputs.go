@@ -9,6 +9,7 @@ func init() {
 	addInputs(detail, "said by the service", "data.endpoints[].description data.endpoints[].mime_type")
 	addInputs(detail, "the time of an event", "data.endpoints[].first_seen_at data.endpoints")
 	addInputs(detail, "terms of use", "data.provenance.*")
+	addInputs("v1/index.json", "terms of use", "provenance.*")
 	addInputs(detail, "the checks of other protocols", "data.rails*")
 	addInputs(detail, "the answer of a model", `data.assessment.model_id data.assessment.prompt_version
 		data.assessment.synthesis*`)

@@ -187,12 +187,8 @@ func newProvenance(f *postgres.ServiceFacts, source, baseURL string) site.Proven
 	if source != "" {
 		from = source
 	}
-	return site.Provenance{
-		License: "CC-BY-4.0", AttributionRequired: true,
-		Attribution: "Tollbook, " + baseURL,
-		CiteAs:      baseURL + "/" + routes.Query{Route: routes.ByName("service-page"), Slug: f.Slug, Bare: true}.Key(),
-		Source:      from,
-	}
+	page := routes.Query{Route: routes.ByName("service-page"), Slug: f.Slug, Bare: true}.Key()
+	return site.NewProvenance(baseURL, baseURL+"/"+page, from)
 }
 
 // timeOrNull returns the published form of a time, nil for nil.

@@ -50,7 +50,7 @@ func checkBody(body, data, meta string) (faults []string) {
 	if _, err := d.Token(); err != io.EOF {
 		return []string{"something follows the JSON"}
 	}
-	fields := "data " + data
+	fields := "data " + data + "\nprovenance Provenance"
 	if meta != "" {
 		fields += "\nmeta " + meta
 	}
@@ -151,6 +151,11 @@ func isType(typ string, v any) bool {
 // TestCheckBody checks that checkBody reports faults.
 func TestCheckBody(t *testing.T) {
 	t.Parallel()
+	const provenance = `"provenance":{"license":"CC-BY-4.0","attribution_required":true,"attribution":"Tollbook, x",` +
+		`"cite_as":"https://x.example/","source":"probed"}`
+	if got := checkBody(`{"data":[]}`, "string[]", ""); !slices.Equal(got, []string{".provenance is missing"}) {
+		t.Errorf("without provenance: %q", got)
+	}
 	for _, tt := range []struct{ body, data, meta, want string }{
 		{`{"data":["a"]}`, "string[]", "", ``},
 		{`{"data":[{"tag":"AI","service_count":3}]}`, "Tag[]", "", ``},
@@ -167,7 +172,8 @@ func TestCheckBody(t *testing.T) {
 		{`[]`, "Status", "", ` is []interface {}, want an object`},
 		{`{"data":1} {}`, "integer", "", `something follows the JSON`},
 	} {
-		if got := strings.Join(checkBody(tt.body, tt.data, tt.meta), "; "); got != tt.want {
+		body := strings.Replace(tt.body, `{"data"`, `{`+provenance+`,"data"`, 1)
+		if got := strings.Join(checkBody(body, tt.data, tt.meta), "; "); got != tt.want {
 			t.Errorf("%s as %s:\n got %s\nwant %s", tt.body, tt.data, got, tt.want)
 		}
 	}

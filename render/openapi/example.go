@@ -145,7 +145,7 @@ func (x Examples) of(op *operation) (json.RawMessage, error) {
 	return example, nil
 }
 
-// lookupAnswer returns the row of a shard with a hash.
+// lookupAnswer returns the row of a shard with a hash, as a response.
 func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	rows, _, err := encode.Framing{}.Split(shard)
 	if err != nil {
@@ -153,7 +153,7 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	}
 	for _, row := range rows {
 		if routes.LookupHash(row) == hash {
-			return routes.LookupResponse(row), true
+			return encode.AppendProvenance(routes.LookupResponse(row), encode.FindProvenance(shard)), true
 		}
 	}
 	return nil, false

@@ -205,8 +205,8 @@ func (d *Directory) info() apiInfo {
 	fmt.Fprintf(&text,
 		"%s is a directory of network services that charge per request over HTTP 402, using the x402 protocol. "+
 			"Every response to a reader is a file of a snapshot, or an extract of such files. Reading needs no key. "+
-			"The API is under the MIT license. The data is under CC BY 4.0; `provenance` contains the source to "+
-			"name.", d.Title)
+			"The API is under the MIT license. The data is under CC BY 4.0; `provenance`, the last member of every "+
+			"response with data, contains the source to name.", d.Title)
 	if d.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")
 	}

@@ -21,10 +21,39 @@ type Framing struct {
 //	{"data":[
 //	{"slug":"acme"},
 //	{"slug":"zeta"}
-//	],"meta":{"total":2}}
+//	],"meta":{"total":2},"provenance":{…}}
+//
+// Lists of earlier versions and lists that are no responses end after the meta.
 
-// listEnd follows the meta of a list.
+// listEnd is the end of every response.
 const listEnd = "}\n"
+
+// beforeProvenance precedes the last member of a response. Within text its quotes would be escaped.
+var beforeProvenance = []byte(`,"provenance":`)
+
+// AppendProvenance adds the member provenance to the end of a response: the licence and the source, as JSON.
+func AppendProvenance(response, provenance []byte) []byte {
+	b := append(bytes.TrimSuffix(response, []byte(listEnd)), beforeProvenance...)
+	return append(append(b, provenance...), listEnd...)
+}
+
+// FindProvenance returns the last member of a response, nil if it has no provenance.
+func FindProvenance(response []byte) []byte {
+	at := bytes.LastIndex(response, beforeProvenance)
+	if at < 0 {
+		return nil
+	}
+	return bytes.TrimSuffix(response[at+len(beforeProvenance):], []byte(listEnd))
+}
+
+// cutMeta returns the meta of the last line of a list, without what follows it.
+func cutMeta(line []byte, beforeMeta string) ([]byte, bool) {
+	meta, ok := bytes.CutPrefix(line, []byte(beforeMeta))
+	if end := bytes.LastIndex(meta, beforeProvenance); end >= 0 {
+		meta = meta[:end]
+	}
+	return meta, ok && len(meta) > 0
+}
 
 // ErrFrame is the error for bytes that are not a list as Framing.List writes it.
 var ErrFrame = errors.New("not a framed list")
@@ -75,14 +104,14 @@ func (f Framing) FindMeta(file []byte) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: it does not end like one", ErrFrame)
 	}
-	meta, ok := bytes.CutPrefix(body[bytes.LastIndexByte(body, '\n')+1:], []byte(beforeMeta))
-	if !ok || len(meta) == 0 {
+	meta, ok := cutMeta(body[bytes.LastIndexByte(body, '\n')+1:], beforeMeta)
+	if !ok {
 		return nil, fmt.Errorf("%w: no meta", ErrFrame)
 	}
 	return meta, nil
 }
 
-// Split is the inverse of List. It returns slices of file and does not parse the rows.
+// Split is the inverse of List, also for a list with provenance. It returns slices of file and does not parse the rows.
 func (f Framing) Split(file []byte) (rows [][]byte, meta []byte, err error) {
 	beforeRows, beforeMeta := f.Around()
 	body, ok := bytes.CutPrefix(file, []byte(beforeRows))
@@ -96,7 +125,7 @@ func (f Framing) Split(file []byte) (rows [][]byte, meta []byte, err error) {
 	for {
 		line, rest, ok := bytes.Cut(body, []byte{'\n'})
 		if !ok {
-			if meta, ok = bytes.CutPrefix(body, []byte(beforeMeta)); !ok || more || len(meta) == 0 {
+			if meta, ok = cutMeta(body, beforeMeta); !ok || more {
 				return nil, nil, fmt.Errorf("%w: line %d is not the meta", ErrFrame, len(rows)+2)
 			}
 			return rows, meta, nil

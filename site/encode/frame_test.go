@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,8 @@ func TestFrame(t *testing.T) {
 		{byteRows(`{"a":1}`), `{}`, "{\"data\":[\n{\"a\":1}\n],\"meta\":{}}\n"},
 		{byteRows(`{"a":1}`, `{"b":"],\"meta\":,"}`, `[]`), `{"total":3}`,
 			"{\"data\":[\n{\"a\":1},\n{\"b\":\"],\\\"meta\\\":,\"},\n[]\n],\"meta\":{\"total\":3}}\n"},
+		{byteRows(`{"a":",\"provenance\":{}"}`), `{"text":",\"provenance\":{}"}`,
+			"{\"data\":[\n" + `{"a":",\"provenance\":{}"}` + "\n" + `],"meta":{"text":",\"provenance\":{}"}}` + "\n"},
 	} {
 		got := Framing{}.List(test.rows, []byte(test.meta))
 		if diff := cmp.Diff(test.want, string(got)); diff != "" {
@@ -35,9 +38,19 @@ func TestFrame(t *testing.T) {
 		if !json.Valid(got) {
 			t.Errorf("not JSON: %s", got)
 		}
-		rows, meta, err := Framing{}.Split(got)
-		if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
-			t.Errorf("Split(%s) = %q, %s, %v", got, rows, meta, err)
+		cited := AppendProvenance(bytes.Clone(got), []byte(`{"license":"CC-BY-4.0"}`))
+		want := strings.TrimSuffix(test.want, "}\n") + `,"provenance":{"license":"CC-BY-4.0"}}` + "\n"
+		if diff := cmp.Diff(want, string(cited)); diff != "" {
+			t.Errorf("with provenance (-want +got):\n%s", diff)
+		}
+		for _, list := range [][]byte{got, cited} {
+			rows, meta, err := Framing{}.Split(list)
+			if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
+				t.Errorf("Split(%s) = %q, %s, %v", list, rows, meta, err)
+			}
+			if meta, err := (Framing{}).FindMeta(list); err != nil || string(meta) != test.meta {
+				t.Errorf("FindMeta(%s) = %s, %v", list, meta, err)
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Call struct {
 var Calls = []Call{
 	{
 		Name: "submit", Method: "POST", Pattern: "/v1/submit", Body: site.Submission{}, Status: 201,
-		Response: site.One[site.SubmissionResult]{},
+		Response: site.Uncited[site.SubmissionResult]{},
 		About: "Submits a service for listing. The submission is stored, its endpoints are probed once without " +
 			"payment, and a person reviews it. " +
 			"With an Idempotency-Key it is safe to repeat the request: the same submission gets the first " +
@@ -27,7 +27,7 @@ var Calls = []Call{
 	},
 	{
 		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200,
-		Response: site.One[site.SubmissionState]{},
+		Response: site.Uncited[site.SubmissionState]{},
 		About:    "Status of a submission, for anybody who has its id.",
 	},
 }

@@ -186,6 +186,8 @@ type Index struct {
 	Sources []string `json:"sources,omitempty"` // names of all public sources, sorted; none if no source was read
 
 	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
+
+	Provenance *site.Provenance `json:"provenance,omitempty"` // of all responses; nil in snapshots of older versions
 }
 
 // SetAside is a service whose records the build could not read or judge. Its files are those of the last snapshot

@@ -305,6 +305,9 @@ var All = []Route{
 		About: "The status of every service, as an HTML page."},
 }
 
+// HasProvenance reports whether responses of the route have the member provenance.
+func (r *Route) HasProvenance() bool { return r.Ext == ".json" && strings.HasPrefix(r.Pattern, "/v1/") }
+
 // ByName returns the route with this name. It panics if the table has no such route.
 func ByName(name string) *Route {
 	for i := range All {

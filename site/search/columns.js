@@ -82,16 +82,21 @@ const columns = (() => {
 
 	// ---- rows ----
 
+	// cutMeta returns the meta of the last line of a framed list, without the provenance that may follow it.
+	const cutMeta = (line, tail) => {
+		const end = line.lastIndexOf(',"provenance":');
+		return line.startsWith(tail) ? line.slice(tail.length, end < 0 ? line.length : end) : "";
+	};
+
 	// splitFrame returns the rows and the meta of a framed list. head and tail are the text around the rows.
 	const splitFrame = (file, head = '{"data":[\n', tail = '],"meta":') => {
-		const lines = file.slice(head.length, -2).split("\n"), last = lines.pop();
-		if (!file.startsWith(head) || !file.endsWith("}\n") || !last.startsWith(tail) || last.length === tail.length)
-			throw new Error("not a framed list");
+		const lines = file.slice(head.length, -2).split("\n"), meta = cutMeta(lines.pop(), tail);
+		if (!file.startsWith(head) || !file.endsWith("}\n") || meta === "") throw new Error("not a framed list");
 		return [lines.map((line, i) => {
 			const end = i < lines.length - 1 ? -1 : line.length;
 			if (line === "" || line.endsWith(",") !== (end === -1)) throw new Error(`line ${i + 2} of a framed list`);
 			return line.slice(0, end);
-		}), last.slice(tail.length)];
+		}), meta];
 	};
 
 	// splitRow returns the parts of a row as JSON: the members of a row of /v1/services without braces, the assessment
@@ -188,6 +193,7 @@ const columns = (() => {
 	};
 
 	return {
-		order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, sort, splitFrame, newReader,
+		order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, sort, cutMeta, splitFrame,
+		newReader,
 	};
 })();

@@ -16,20 +16,21 @@ import (
 )
 
 // best returns the recommendations for a request, by the rule of package best.
-func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Index, built time.Time) (*body, error) {
+func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Index, built time.Time) (cutResponse,
+	error) {
 	list, meta, err := best.Find(q, best.Source{
 		Now: built, Slugs: index.Slugs, Column: h.columnReader(snap, index),
 		Search: func(text string) (*search.Result, error) { return h.findText(snap, index, text) },
 		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, index, int(place)) },
 	})
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	b, err := encode.AppendFramed(nil, q.Route.Framing, list, meta)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
-	return newCutBody(b)
+	return cutResponse{data: b}, nil
 }
 
 // readColumn returns a column of n services.

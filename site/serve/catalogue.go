@@ -11,16 +11,16 @@ import (
 )
 
 // catalogue returns a page of the rows of the catalogue that pass q's filters.
-func (h *handler) catalogue(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
+func (h *handler) catalogue(snap *output.Snapshot, q routes.Query, index *routes.Index) (cutResponse, error) {
 	places, err := h.cataloguePlaces(snap, q, index)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	offset, limit := q.Window()
 	from := min(offset, len(places))
 	rows, err := h.catalogueRows(snap, q.Unfiltered(), places[from:min(from+limit, len(places))])
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, len(places)), len(places))
 }

@@ -13,24 +13,24 @@ import (
 )
 
 // catalogueSearch returns a page of the rows of the catalogue that pass q's filters, of services that match its text.
-func (h *handler) catalogueSearch(snap *output.Snapshot, q routes.Query, index *routes.Index) (*body, error) {
+func (h *handler) catalogueSearch(snap *output.Snapshot, q routes.Query, index *routes.Index) (cutResponse, error) {
 	s := &catalogueRanking{handler: h, snap: snap, index: index,
 		all: routes.Query{Route: routes.ByName("discovery")}.With("type", q.Text("type"))}
 	places, err := h.cataloguePlaces(snap, q, index)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	groups := [][]int32{places}
 	if from, to, total := index.CatalogueSpan(q.Text("type")); q.Text("query") != "" && from < to {
 		if groups, err = s.rank(places, q.Text("query"), from, total); err != nil {
-			return nil, err
+			return cutResponse{}, err
 		}
 	}
 	skip, _ := q.Cursor()
 	limit := q.Int("limit")
 	rows, more, err := s.page(groups, skip, limit)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	meta := site.CursorPagination{Limit: limit}
 	if more {

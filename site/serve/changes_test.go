@@ -58,7 +58,8 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 			day:  built.UTC().AddDate(0, 0, -age).Format(time.DateOnly),
 		})
 	}
-	index := routes.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"}}
+	index := routes.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"},
+		Provenance: &provenance}
 	w.scope(t, "")
 	for _, s := range []string{"acme", "bolt", "cove"} {
 		if of := w.of(s, ""); len(of) > 0 {

@@ -92,55 +92,62 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q routes.Que
 	if !index.Has(q) {
 		return nil, site.ErrNotFound
 	}
-	var cut func() (*body, error)
+	var cut func() (cutResponse, error)
 	switch q.Rule() {
 	case routes.RuleWindow:
-		cut = func() (*body, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
+		cut = func() (cutResponse, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
 	case routes.RuleLog:
-		if cut = func() (*body, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
+		if cut = func() (cutResponse, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
 			_, listed := index.Lists[q.Scope().ListKey()]
-			cut = func() (*body, error) { return h.changes(snap, q, v.built, listed) }
+			cut = func() (cutResponse, error) { return h.changes(snap, q, v.built, listed) }
 		}
 	case routes.RuleCatalogue:
-		if cut = func() (*body, error) { return h.catalogue(snap, q, index) }; q.Route.Rule == routes.RuleCatalogue {
-			cut = func() (*body, error) { return h.catalogueSearch(snap, q, index) }
+		cut = func() (cutResponse, error) { return h.catalogue(snap, q, index) }
+		if q.Route.Rule == routes.RuleCatalogue {
+			cut = func() (cutResponse, error) { return h.catalogueSearch(snap, q, index) }
 		}
 	case routes.RuleScan:
-		cut = func() (*body, error) { return h.scan(snap, index, q) }
+		cut = func() (cutResponse, error) { return h.scan(snap, index, q) }
 	case routes.RuleLookup:
-		cut = func() (*body, error) { return h.lookup(snap, index, q) }
+		cut = func() (cutResponse, error) { return h.lookup(snap, index, q) }
 	case routes.RuleTrim:
-		cut = func() (*body, error) { return h.trim(snap, q, v.built) }
+		cut = func() (cutResponse, error) { return h.trim(snap, q, v.built) }
 	case routes.RuleFind:
-		cut = func() (*body, error) { return h.searchText(snap, index, q) }
+		cut = func() (cutResponse, error) { return h.searchText(snap, index, q) }
 	case routes.RuleRank:
-		cut = func() (*body, error) { return h.best(snap, q, index, v.built) }
+		cut = func() (cutResponse, error) { return h.best(snap, q, index, v.built) }
 	default:
 		if mustHave(index, q) {
 			return nil, missingError(key)
 		}
 		return nil, site.ErrNotFound
 	}
-	return getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: trimKey(q, key)}, cut)
+	return getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: trimKey(q, key)}, func() (*body, error) {
+		response, err := cut()
+		if err != nil {
+			return nil, err
+		}
+		return response.body(q.Route, index)
+	})
 }
 
 // window cuts a page of a list of total rows out of at most two neighbouring files of 100 rows.
-func (h *handler) window(snap *output.Snapshot, q routes.Query, total int) (*body, error) {
+func (h *handler) window(snap *output.Snapshot, q routes.Query, total int) (cutResponse, error) {
 	var rows [][]byte
 	for _, s := range routes.PageSpans(q, total) {
 		of, err := h.windowFile(snap, q.Route.Framing, s.Key)
 		if err != nil {
-			return nil, err
+			return cutResponse{}, err
 		}
 		if s.To > len(of.rows) {
-			return nil, fmt.Errorf("file %s: %w: it has %d rows; with a list total of %d it must have %d",
+			return cutResponse{}, fmt.Errorf("file %s: %w: it has %d rows; with a list total of %d it must have %d",
 				s.Key, archive.ErrDamaged, len(of.rows), total, s.To)
 		}
 		rows = append(rows, of.rows[s.From:s.To]...)
 	}
 	rows, err := trimRows(q, rows)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, total), total)
 }

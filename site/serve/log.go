@@ -15,14 +15,14 @@ import (
 )
 
 // log cuts a page, counted from the newest row, out of at most two blocks.
-func (h *handler) log(snap *output.Snapshot, q routes.Query) (*body, error) {
+func (h *handler) log(snap *output.Snapshot, q routes.Query) (cutResponse, error) {
 	index, err := h.logIndex(snap, q.LogKey())
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	rows, err := h.newestRows(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	total := index.Total()
 	return newPage(q.Route.Framing, rows, site.TotalMeta{Total: total}, int(total))
@@ -30,18 +30,18 @@ func (h *handler) log(snap *output.Snapshot, q routes.Query) (*body, error) {
 
 // changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
 // listed is whether v1/index.json lists a log of q's scope: a service without records, or an unknown one, has none.
-func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time, listed bool) (*body, error) {
+func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time, listed bool) (cutResponse, error) {
 	index := &site.LogIndex{}
 	if listed {
 		var err error
 		if index, err = h.logIndex(snap, q.Scope().LogKey()); err != nil {
-			return nil, err
+			return cutResponse{}, err
 		}
 	}
 	window, meta := routes.ChangeWindow(*index, q, built)
 	rows, err := h.newestRows(snap, q, routes.ChangeSpans(window, q))
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	return newPage(q.Route.Framing, rows, meta, meta.Total)
 }

@@ -15,40 +15,40 @@ import (
 )
 
 // lookup returns the response to a look-up: the row of its shard that starts with its hash.
-func (h *handler) lookup(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
+func (h *handler) lookup(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
 	shards, err := readJSON[routes.LookupIndex](h, snap, routes.LookupFile)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	key, digits, hash := q.LookupShard()
 	n, ok := shards.Shards(q.Route)[digits]
 	if !ok {
-		return nil, site.ErrNotFound
+		return cutResponse{}, site.ErrNotFound
 	}
 	of, err := readCachedFile(h, snap, key, "lookup", func(data []byte) (*fileRows, error) {
 		rows, _, err := encode.Framing{}.Split(data)
 		return &fileRows{rows: rows, bytes: len(data)}, err
 	})
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	if len(of.rows) != n {
-		return nil, fmt.Errorf("file %s: %w: it has %d rows; according to %s it must have %d",
+		return cutResponse{}, fmt.Errorf("file %s: %w: it has %d rows; according to %s it must have %d",
 			key, archive.ErrDamaged, len(of.rows), routes.LookupFile, n)
 	}
 	i, ok := slices.BinarySearchFunc(of.rows, hash, func(row []byte, hash string) int {
 		return strings.Compare(routes.LookupHash(row), hash)
 	})
 	if !ok {
-		return nil, site.ErrNotFound
+		return cutResponse{}, site.ErrNotFound
 	}
 	response := routes.LookupResponse(of.rows[i])
 	if q.Has("include", site.IncludeAssessment) {
 		if response, err = h.addAssessments(snap, index, response); err != nil {
-			return nil, fmt.Errorf("file %s: add assessments to %s: %w", key, hash, err)
+			return cutResponse{}, fmt.Errorf("file %s: add assessments to %s: %w", key, hash, err)
 		}
 	}
-	return newCutBody(response)
+	return cutResponse{data: response}, nil
 }
 
 // addAssessments returns a look-up's response with the assessments of its services: of the service of a URL, or of each

@@ -99,18 +99,35 @@ func (h *handler) largeFile(m archive.Member) (*body, error) {
 	return (&body{member: &m}).setTags(m.Sum), err
 }
 
+// cutResponse is a response that was cut out of files, without provenance.
+type cutResponse struct {
+	data  []byte
+	total *int // number of rows of the whole list, nil if it is not known
+}
+
 // newPage returns a list assembled from rows that were cut out of files; total is the number of rows of the whole list.
-func newPage(f encode.Framing, rows [][]byte, meta any, total int) (*body, error) {
+func newPage(f encode.Framing, rows [][]byte, meta any, total int) (cutResponse, error) {
 	m, err := json.Marshal(meta)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
-	b, err := newCutBody(f.List(rows, invisible.EscapeJSON(m)))
-	if err != nil {
-		return nil, err
+	return cutResponse{f.List(rows, invisible.EscapeJSON(m)), &total}, nil
+}
+
+// body returns the body of a response to a request for route r, with the provenance of the snapshot with this index.
+func (c cutResponse) body(r *routes.Route, index *routes.Index) (*body, error) {
+	if p := index.Provenance; p != nil && r.HasProvenance() {
+		provenance, err := encode.Row(p)
+		if err != nil {
+			return nil, err
+		}
+		c.data = encode.AppendProvenance(c.data, provenance)
 	}
-	b.counting.Do(func() { b.total = total })
-	return b, nil
+	b, err := newCutBody(c.data)
+	if err == nil && c.total != nil {
+		b.counting.Do(func() { b.total = *c.total })
+	}
+	return b, err
 }
 
 // newCutBody returns a body of bytes that are not a whole file. Its ETag is derived from their own checksum.

@@ -13,20 +13,20 @@ import (
 )
 
 // scan returns a page of the services that columns select and order.
-func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
+func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
 	read := h.columnReader(snap, index)
 	places, err := columns.Select(q, len(index.Slugs), read)
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	if err := columns.Sort(places, site.OrderByName(q.Text("sort")), q, read); err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	offset, limit := q.Window()
 	from, to := min(offset, len(places)), min(offset+limit, len(places))
 	rows, err := h.serviceRows(snap, index, places[from:to])
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	lines := make([][]byte, len(rows))
 	for i, row := range rows {

@@ -99,7 +99,7 @@ func rowOf(t testing.TB, v any) []byte {
 func scanFiles(t testing.TB, services []site.ServiceRow) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}}
+	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}, Provenance: &provenance}
 	var lines [][]byte
 	for i := range services {
 		index.Slugs = append(index.Slugs, services[i].Slug)

@@ -14,10 +14,10 @@ import (
 )
 
 // searchText returns a page of the services whose text matches a query.
-func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query) (*body, error) {
+func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
 	rows, meta, err := results.Page(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
 	return newPage(q.Route.Framing, rows, meta, meta.Total)
 }

@@ -135,7 +135,7 @@ func (h *handler) sendSubmission(w *responseWriter, r *http.Request, id string) 
 
 // sendJSON sends a response that must not be cached.
 func (h *handler) sendJSON(w *responseWriter, r *http.Request, code int, v any) {
-	data, err := json.Marshal(site.One[any]{Data: v})
+	data, err := json.Marshal(site.Uncited[any]{Data: v})
 	if err != nil {
 		panic(err) // cannot fail: strings, numbers and times
 	}

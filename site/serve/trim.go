@@ -24,7 +24,7 @@ type series struct {
 func (s *series) size() int { return s.bytes + 24*len(s.points) }
 
 // trim returns the points of q's period, which ends on the day of the snapshot.
-func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (*body, error) {
+func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (cutResponse, error) {
 	whole := q.Untrimmed()
 	s, err := readCachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
 		points, caveat, err := whole.Route.Framing.Split(data)
@@ -36,9 +36,9 @@ func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (
 		return &series{points, caveat, len(data)}, err
 	})
 	if err != nil {
-		return nil, err
+		return cutResponse{}, err
 	}
-	return newCutBody(q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat))
+	return cutResponse{data: q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat)}, nil
 }
 
 // since returns the points from day ("2026-11-20") on.

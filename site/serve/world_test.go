@@ -82,7 +82,7 @@ func parse(t testing.TB, path, query string) routes.Query {
 
 // writeLists writes the files of literal pages: each order of each list, in pages of 25 and of 100.
 func (w *world) writeLists(t testing.TB) {
-	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}}
+	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}, Provenance: &provenance}
 	for _, s := range w.services {
 		index.Slugs = append(index.Slugs, s.slug)
 	}
@@ -141,13 +141,20 @@ func (w *world) window(q routes.Query) []byte {
 		pages))
 }
 
+// provenance is that of all responses of a world, and cited is how they end.
+var provenance = site.NewProvenance("https://directory.example", "https://directory.example/", "written by hand")
+
+const cited = `,"provenance":{"license":"CC-BY-4.0","attribution_required":true,` +
+	`"attribution":"Tollbook, https://directory.example","cite_as":"https://directory.example/",` +
+	`"source":"written by hand"}}` + "\n"
+
 // frame writes the lines of a list one by one.
 func frame(rows []string, meta string) []byte {
 	text := "{\"data\":[\n"
 	if len(rows) > 0 {
 		text += strings.Join(rows, ",\n") + "\n"
 	}
-	return []byte(text + "],\"meta\":" + meta + "}\n")
+	return []byte(text + "],\"meta\":" + meta + cited)
 }
 
 // writeLog writes a log with the rows first to next. Its oldest blocks are stored in packs.

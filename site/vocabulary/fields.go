@@ -79,7 +79,7 @@ var serviceFields = map[string]Field{
 			"hour are merged",
 	},
 	"assessment":           {About: "Assessment of the service: reliability, compliance, risk and traction"},
-	"provenance":           {About: "Where the record comes from and how to cite it"},
+	"provenance":           {About: "Where the record or the response comes from and how to cite it"},
 	"24h":                  {About: "The last 24 complete UTC hours and the current hour", Max: 100},
 	"7d":                   {About: "7 UTC days, including today", Max: 100},
 	"30d":                  {About: "30 UTC days, including today", Max: 100},

@@ -59,7 +59,7 @@ var types = map[string]string{
 	"UptimeWindows":     "Percentage of counted checks that were up, by window; null if a window has no checks.",
 	"Coverage":          "How much data is behind each uptime window.",
 	"CoverageWindow":    "How much data is behind one uptime window.",
-	"Provenance":        "Where a record comes from and how to cite it.",
+	"Provenance":        "Where a record or a response comes from and how to cite it.",
 	"Assessment":        "Assessment of a service. Parts without facts are present and contain nulls.",
 	"Reliability":       "Uptime and response times.",
 	"ReliabilityUptime": "Percentage of counted checks that were up, by window.",

@@ -48,12 +48,15 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 		result, err := t.result(a, values, understandsStructure(req.Session))
 		if err != nil {
 			r.logger.Error("tool failed", "tool", t.name, "err", err)
-			return refused(failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
-				Message: "internal error"})), nil
+			return refused(failed(internalError)), nil
 		}
 		return result, nil
 	}
 }
+
+// internalError is the response to a call that failed. The log says why.
+var internalError = site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
+	Message: "internal error"}
 
 // values returns the arguments of a call as strings, or an error response. null counts as absent, like an empty value
 // in the API. Values that a query cannot contain and unknown names are errors.

@@ -57,6 +57,11 @@ func compactOf[T any](view func(*T, size) any) func([]byte, size) (any, error) {
 	}
 }
 
+// compactOne is a compact response with one object.
+type compactOne[T any] struct {
+	Data T `json:"data"`
+}
+
 // compactList is a compact response with rows. Meta is that of the API.
 type compactList[T any] struct {
 	Data []T `json:"data"`

@@ -129,7 +129,7 @@ func compactFacilitator(v *site.One[site.FacilitatorDetail], limit size) any {
 		return site.FacilitatorService{Slug: s.Slug, Name: cut(s.Name, limit.name), VolumeUSD30d: s.VolumeUSD30d,
 			TxCount30d: s.TxCount30d}
 	})
-	return site.One[facilitatorRecord]{Data: r}
+	return compactOne[facilitatorRecord]{Data: r}
 }
 
 // networkRow is a compact network.
@@ -178,6 +178,6 @@ func compactCoverage(v *site.One[site.CoverageReport], limit size) any {
 		}
 		return row
 	})
-	return site.One[coverageRecord]{Data: coverageRecord{c.AsOf, rows, more, len(c.CandidateSettlers), c.Volume30d,
+	return compactOne[coverageRecord]{Data: coverageRecord{c.AsOf, rows, more, len(c.CandidateSettlers), c.Volume30d,
 		c.Operators.ServiceCount, c.Operators.OperatorCount}}
 }

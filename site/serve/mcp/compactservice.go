@@ -81,7 +81,7 @@ func compactService(v *site.One[site.ServiceDetail], limit size) any {
 	for i := range r.Endpoints {
 		r.Endpoints[i] = compactEndpoint(&s.Endpoints[i], limit)
 	}
-	return site.One[serviceRecord]{Data: r}
+	return compactOne[serviceRecord]{Data: r}
 }
 
 // failedChecks returns the ids of the conformance checks that fail.

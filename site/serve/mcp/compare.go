@@ -49,6 +49,7 @@ func readComparison(ctx context.Context, r reader, values map[string]string) *an
 	}
 	joined := &answer{code: http.StatusOK}
 	joined.body.WriteString(`{"data":[`)
+	var provenance json.RawMessage // the same in all responses of a snapshot
 	for i, slug := range slugs {
 		a := r.service(ctx, slug, values)
 		if a.code == http.StatusNotFound && a.header.Get("X-Snapshot") != "" {
@@ -56,20 +57,21 @@ func readComparison(ctx context.Context, r reader, values map[string]string) *an
 		} else if a.code != http.StatusOK {
 			return a
 		}
-		var one struct{ Data json.RawMessage }
+		var one struct{ Data, Provenance json.RawMessage }
 		if err := json.Unmarshal(a.body.Bytes(), &one); err != nil {
 			r.logger.Error("compare services", "slug", slug, "err", err)
-			return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
-				Message: "internal error"})
+			return failed(internalError)
 		}
 		if i > 0 {
 			joined.body.WriteByte(',')
 		}
 		joined.body.Write(one.Data)
+		provenance = one.Provenance
 		joined.header = a.header
 		values[argumentSnapshot.name] = a.header.Get("X-Snapshot")
 	}
-	joined.body.WriteString("]}")
+	joined.body.WriteByte(']')
+	joined.end(provenance)
 	return joined
 }
 

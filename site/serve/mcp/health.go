@@ -14,7 +14,8 @@ import (
 
 // Health is the result of the tool health: the body of /readyz and /v1/stats of the same snapshot.
 type Health struct {
-	Data HealthData `json:"data"`
+	Data       HealthData      `json:"data"`
+	Provenance site.Provenance `json:"provenance"`
 }
 
 type HealthData struct {
@@ -45,16 +46,20 @@ func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 	var state Readiness
 	if err := json.Unmarshal(ready.body.Bytes(), &state); err != nil {
 		r.logger.Error("read /readyz", "err", err)
-		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
-			Message: "internal error"})
+		return failed(internalError)
 	}
 	stats := r.ask(ctx, routes.ByName(healthRoute).Pattern, "snapshot="+state.Snapshot)
 	if stats.code != http.StatusOK {
 		return stats
 	}
 	joined := &answer{code: http.StatusOK, header: stats.header}
-	data := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(stats.body.Bytes()), []byte(`{"data":`)), []byte("}"))
-	fmt.Fprintf(&joined.body, `{"data":{"ready":%s,"stats":%s}}`, bytes.TrimSpace(ready.body.Bytes()), data)
+	var of struct{ Data, Provenance json.RawMessage }
+	if err := json.Unmarshal(stats.body.Bytes(), &of); err != nil {
+		r.logger.Error("read "+routes.ByName(healthRoute).Pattern, "err", err)
+		return failed(internalError)
+	}
+	fmt.Fprintf(&joined.body, `{"data":{"ready":%s,"stats":%s}`, bytes.TrimSpace(ready.body.Bytes()), of.Data)
+	joined.end(of.Provenance)
 	return joined
 }
 

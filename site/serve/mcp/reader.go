@@ -29,6 +29,14 @@ type answer struct {
 	body   bytes.Buffer
 }
 
+// end writes the end of a JSON object, with provenance unless it is nil.
+func (a *answer) end(provenance json.RawMessage) {
+	if provenance != nil {
+		fmt.Fprintf(&a.body, `,"provenance":%s`, provenance)
+	}
+	a.body.WriteByte('}')
+}
+
 // ask sends a GET request for an escaped path.
 func (r reader) ask(ctx context.Context, path, query string) *answer {
 	target := path

@@ -117,7 +117,13 @@ async function byRule(r, snap, q, key) {
     default:
       throw mustHave(index, q) ? missing(key) : notFound();
   }
-  return bodyOfBytes(encode(cut));
+  return bodyOfBytes(encode(withProvenance(cut, q.route, index)));
+}
+
+// withProvenance returns a response with the provenance of the snapshot with this index.
+function withProvenance(cut, { ext, pattern }, { provenance }) {
+  if (!provenance || ext !== ".json" || !pattern.startsWith("/v1/")) return cut;
+  return `${cut.slice(0, -2)},"provenance":${results.rowJSON(provenance)}}\n`;
 }
 
 async function indexOf(r, snap) {

@@ -93,7 +93,8 @@ async function pagedTotal(r, snap, q, body) {
   const file = decode(body.plain);
   const tail = frameOf(q.route.framing)[1];
   const last = file.slice(file.lastIndexOf("\n", file.length - 2) + 1, -2);
-  if (!last.startsWith(tail)) throw damaged("a page without meta");
-  return JSON.parse(last.slice(tail.length)).total ?? 0;
+  const meta = columns.cutMeta(last, tail);
+  if (meta === "") throw damaged("a page without meta");
+  return JSON.parse(meta).total ?? 0;
 }
 
