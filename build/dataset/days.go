@@ -39,10 +39,14 @@ func (w *writer) writeDays(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	has, err := w.dayNames()
+	if err != nil {
+		return err
+	}
 	before := w.previousParts()
 	rows := int64(0)
 	for _, d := range list {
-		if err := w.writePast(ctx, d, before, &rows); err != nil {
+		if err := w.writePast(ctx, d, has, before, &rows); err != nil {
 			return err
 		}
 		if d.rest != nil {
@@ -162,15 +166,12 @@ func dayRowsOf[T any](w *writer, m *data.Maker[T], at func(T) time.Time, to dayR
 	}
 }
 
-// writePast writes the files of days that are over and have none, the newest first, until the rows of this build are
-// too many. A file is written again if rows were added to its facts.
-func (w *writer) writePast(ctx context.Context, d daily, before map[string]data.Part, rows *int64) error {
+// writePast writes the files of days that are over and are not among those that has names, the newest first, until the
+// rows of this build are too many. A file is written again if rows were added to its facts.
+func (w *writer) writePast(ctx context.Context, d daily, has map[string]bool, before map[string]data.Part,
+	rows *int64) (err error) {
 	if d.close != nil {
 		defer d.close()
-	}
-	has, err := w.days(d.table)
-	if err != nil {
-		return err
 	}
 	for _, of := range slices.Backward(d.days) {
 		date := of.Day.Format(time.DateOnly)
@@ -206,17 +207,15 @@ func (w *writer) writePast(ctx context.Context, d daily, before map[string]data.
 	return nil
 }
 
-// days returns the names of a table's files.
-func (w *writer) days(t *data.Table) (map[string]bool, error) {
+// dayNames returns the names of all files of days.
+func (w *writer) dayNames() (map[string]bool, error) {
 	files, err := w.to.DataDays()
 	if err != nil {
 		return nil, err
 	}
-	has := map[string]bool{}
+	has := make(map[string]bool, len(files))
 	for _, f := range files {
-		if table, _, ok := archive.ParseDataDay(f.Name); ok && table == t.Name {
-			has[f.Name] = true
-		}
+		has[f.Name] = true
 	}
 	return has, nil
 }
