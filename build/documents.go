@@ -91,6 +91,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	}{
 		{routes.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
+		{bare("types-page", "").Key(), api.Types},
 		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},
 	} {

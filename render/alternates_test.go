@@ -82,6 +82,7 @@ func TestAlternates(t *testing.T) {
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=")
 				without := key == "compare.html" || key == "submit.html" || key == "search.html" ||
+					key == "reference/types.html" && kind == "text/markdown" ||
 					kind == "application/json" &&
 						(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {

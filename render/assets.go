@@ -96,12 +96,13 @@ const (
 // scriptFiles are the files of the script of all pages, and of the further script of a kind of page.
 var scriptFiles = map[string][]string{
 	siteScript: {"cells.js", "find.js", "searchfield.js", "call.js"}, kindSubmit: {"submit.js"},
-	kindCompare: {"compare.js"}, kindSearch: {"search.js"},
+	kindReference: {"reference.js"},
+	kindCompare:   {"compare.js"}, kindSearch: {"search.js"},
 }
 
 // styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.
 var styleFiles = []string{"site.css", "home.css", "list.css", "service.css", "guide.css", "compare.css", "form.css",
-	"chart.css", "call.css", "money.css", "print.css"}
+	"chart.css", "call.css", "reference.css", "money.css", "print.css"}
 
 // readFiles concatenates templates.
 func (p *Pages) readFiles(files ...string) ([]byte, error) {

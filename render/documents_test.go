@@ -359,18 +359,20 @@ func TestReference(t *testing.T) {
 		In("nav[aria-label=Site] a[aria-current=page]", IsText("API"), HasAttr("href", "/reference.html")),
 		In("h1", IsText("API reference")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/openapi.json")),
-		In("#getServices", HasText("GET /v1/services")),
-		In("section[aria-labelledby=getServices]",
+		In("#getServices", HasText("GET /v1/services"),
 			HasText("curl 'https://tollbook.example/v1/services'"),
 			HasText("curl 'https://tollbook.example/v1/services?network=BSE&status=online&category=Finance'"),
-			In("tbody tr:first-child", HasText("network"), HasText("text up to 100 characters")),
+			In("tbody tr:first-child", HasText("network"), HasText("text up to 100 characters"),
+				In("input", HasAttr("name", "network"))),
+			In("form", HasAttr("action", "/v1/services")),
 			Nth("tbody tr", 1, HasText("online, degraded, offline")),
 			In("tbody tr:last-child", HasText("page"), HasText("1 to 1,000,000")),
-			In("details code", HasText(`"slug": "acme"`)),
+			In(".twin code", HasText(`"slug": "acme"`)),
 			In("a[href='#rule-window']")),
-		In("section[aria-labelledby=getService]", HasText("curl 'https://tollbook.example/v1/services/acme'"),
-			In("a[href='#type-ServiceDetail']")),
-		In("section[aria-labelledby=getUptime]", In("tbody tr:first-child", HasText("{slug}"),
+		In("#getService", HasText("curl 'https://tollbook.example/v1/services/acme'"),
+			In("form", HasAttr("action", "/v1/services/acme")),
+			In("a[href='/reference/types.html#type-ServiceDetail']")),
+		In("#getUptime", In("tbody tr:first-child", HasText("{slug}"),
 			HasText("part of the path"))),
 		In("section[aria-labelledby=asking]", HasText("with the first value that is not empty"),
 			HasText("a page above 1,000,000"), HasText("returns an empty list, not an error"),
@@ -380,10 +382,15 @@ func TestReference(t *testing.T) {
 			HasText(`must be an integer from 1 to 100; got \"101\"`), HasText("not_found"), HasText("405")),
 		In("section[aria-labelledby=verify]", HasText("sha256sum -c --ignore-missing SHA256SUMS"),
 			HasText("https://tollbook.example/SHA256SUMS")),
+		In("section[aria-labelledby=quickstart]", Count(".tabs", 3),
+			HasText("curl 'https://tollbook.example/v1/services/acme'")),
+		In("#type-Endpoint", HasAttr("href", "/reference/types.html#type-Endpoint")))
+	expect(t, apiOf(t, world()).Types,
 		In("#type-ServiceListItem", HasText("uptime_24h"), HasText("number or null")),
 		In("#type-Endpoint", In("a[href='#type-PayToDivergence']")))
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,
-		In("section[aria-labelledby=getService]", NotIn("details"), NoText("curl")))
+		In("section[aria-labelledby=quickstart]", Count(".tabs", 2)),
+		In("#getService", NotIn("details"), NotIn("form"), NoText("curl")))
 }
 
 // TestEncode checks that a body decodes to its value, and that the same value gives the same bytes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/render/chart"
+	"tollbook/render/openapi"
 	"tollbook/site/display"
 )
 
@@ -60,7 +61,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"advice":      display.Advice,
 		"adviceLevel": display.AdviceLevel,
 		"short":       display.Short,
-		"spans":       spans,
+		"spans":       openapi.Spans,
 
 		"path":  func(path string) string { return p.href(strings.TrimPrefix(path, "/")) },
 		"bytes": display.Bytes,
@@ -83,7 +84,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"facilitators": facilitatorsRoute, "flow": flowRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
 		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "data": dataRoute,
-		"verify": "verify-page",
+		"verify": "verify-page", "types": typesRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

@@ -66,6 +66,7 @@ const (
 	kindMatrix       = "matrix"
 
 	kindReference = "reference"
+	kindTypes     = "types"
 )
 
 // standardDescription describes a directory whose operator does not.
@@ -102,7 +103,7 @@ func NewPages(s Site) (*Pages, error) {
 	if layout.Lookup("layout") == nil || layout.Lookup(serviceRow) == nil {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindTypes, kindGuide,
 		kindFacilitators, kindFacilitator, kindMatrix, kindFlow, kindCoverage, kindSources, kindSource, kindData,
 		kindSubmit,
 		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"strings"
 
 	"tollbook/render/markdown"
 	"tollbook/render/openapi"
@@ -12,6 +11,7 @@ import (
 
 const (
 	referenceRoute = "reference-page"
+	typesRoute     = "types-page"
 
 	// openAPIKey is the key of the same description for programs.
 	openAPIKey = routes.OpenAPIFile
@@ -52,6 +52,15 @@ func (a *API) Reference() ([]byte, error) {
 	})
 }
 
+// Types returns reference/types.html: the types of responses.
+func (a *API) Types() ([]byte, error) {
+	return a.renderer.render(page{
+		Key: bareKey(typesRoute, ""), Kind: kindTypes, Title: "API types", JSON: openAPIKey,
+		Description: "Every type of the API's responses with its fields and what they mean.",
+		Up:          breadcrumb{"API", bareKey(referenceRoute, "")}, Body: a.TypesData(),
+	})
+}
+
 // Markdown returns reference.md: each route with its parameters. The OpenAPI document has the types.
 func (a *API) Markdown() (Asset, error) {
 	e := a.renderer
@@ -63,38 +72,6 @@ func (a *API) Markdown() (Asset, error) {
 	b := e.startMarkdown("API reference", key)
 	fmt.Fprintf(b, "\nAll routes of %s. For types and examples see %s\n", e.pages.site.BaseURL,
 		e.address(openAPIKey))
-	for _, group := range body.Groups {
-		fmt.Fprintf(b, "\n## %s\n", group.Name)
-		for _, op := range group.Operations {
-			fmt.Fprintf(b, "\n### `%s %s`\n\n%s\n", op.Method, op.Path, op.Summary)
-			for i, param := range op.Params {
-				if i == 0 {
-					b.WriteByte('\n')
-				}
-				fmt.Fprintf(b, "- `%s`: %s Allowed values: %s.", param.Name, param.About, param.Allowed)
-				if param.Default != "" {
-					fmt.Fprintf(b, " Default: %s.", param.Default)
-				}
-				b.WriteByte('\n')
-			}
-		}
-	}
+	body.WriteMarkdown(b)
 	return Asset{markdown.Key(key), b.Bytes()}, nil
-}
-
-// span is a run of text, as code or not.
-type span struct {
-	Text string
-	Code bool
-}
-
-// spans splits text at its backticks.
-func spans(s string) []span {
-	var out []span
-	for i, text := range strings.Split(s, "`") {
-		if text != "" {
-			out = append(out, span{text, i%2 == 1})
-		}
-	}
-	return out
 }

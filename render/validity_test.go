@@ -184,6 +184,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	}
 	page, err = api.Reference()
 	put("reference.html", page, err)
+	page, err = api.Types()
+	put("reference/types.html", page, err)
 	markdown, err := api.Markdown()
 	put(markdown.Key, markdown.Bytes, err)
 	for _, key := range []string{"v1/openapi.json", "v1/routes.json", "llms.txt", "SHA256SUMS"} {

@@ -692,6 +692,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/guide":       {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart":       {ours: []string{"site", "site/display"}},
 	"render/openapi": {ours: []string{
+		"render/command",
 		"site",
 		"site/display",
 		"site/encode",

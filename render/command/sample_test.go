@@ -1,8 +1,13 @@
 package command
 
 import (
+	"fmt"
 	"go/format"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,6 +68,37 @@ func sampleCases() (samples [][]Sample) {
 		}
 	}
 	return samples
+}
+
+// TestGetSamples checks that every program without packages prints the data of a server's answer.
+func TestGetSamples(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"data":%q}`, r.URL.RequestURI())
+	}))
+	defer server.Close()
+	programs := map[string][]string{"curl": {"sh"}, "JavaScript": {"node", "--input-type=module"},
+		"Python": {"python3"}, "Go": {"go", "run"}}
+	for _, s := range GetSamples(server.URL + "/v1/search?q=a%22b&status=online") {
+		program := programs[s.Language]
+		if _, err := exec.LookPath(program[0]); err != nil {
+			testgate.Missing(t, "%s is missing; install it", program[0])
+		}
+		if s.Language == "Go" { // reads no program from stdin
+			file := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(file, []byte(s.Code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			program = append(program, file)
+		}
+		cmd := exec.CommandContext(t.Context(), program[0], program[1:]...)
+		cmd.Stdin = strings.NewReader(s.Code)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "/v1/search?q=a%22b&status=online") {
+			t.Errorf("%s: %v\n%s", s.Language, err, out)
+		}
+	}
 }
 
 // TestGoSamples checks that the programs in Go are as gofmt writes them.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/render/command"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
@@ -16,8 +17,8 @@ import (
 	"tollbook/site/schema"
 )
 
-// reference is the description as the reference page shows it.
-type reference struct {
+// Reference is the description as the reference page shows it.
+type Reference struct {
 	Base       string
 	Version    string
 	HTTPPolicy []policyRule
@@ -29,6 +30,13 @@ type reference struct {
 	Rules      []routes.RuleText
 	Types      []referenceType
 	Verify     string // commands
+	Calls      []quickCall
+}
+
+// quickCall is a call of the quickstart in four languages.
+type quickCall struct {
+	ID, Title, About string
+	Samples          []command.Sample
 }
 
 type referenceGroup struct {
@@ -45,9 +53,21 @@ type referenceOperation struct {
 	Answer            typeText
 	Plain, WithParams string // commands
 	Example           string
+	Try               string // path of a request that a reader can send from the page; "" without one
 }
 
-type referenceParam struct{ Name, Allowed, Default, About string }
+type referenceParam struct {
+	Name, Allowed, Default, About string
+	Field                         inputField
+}
+
+// inputField is the field with which a reader gives a parameter a value.
+type inputField struct {
+	Part, Value string   // of a variable part of the path: its name and an example
+	Values      []string // that the parameter may have; nil for any
+	Min, Max    *int     // of a number
+	Length      int      // of a text
+}
 
 type referenceFailure struct {
 	Code int
@@ -69,11 +89,12 @@ type referenceField struct {
 type typeText struct{ Before, Ref, After string }
 
 // PageData returns the value of the template of the reference page.
-func (a *Document) PageData() (reference, error) {
+func (a *Document) PageData() (Reference, error) {
 	base := a.directory.BaseURL
-	body := reference{
+	body := Reference{
 		Base: base + apiPrefix, Version: a.doc.Info.Version, HTTPPolicy: httpPolicy(), Headers: apiHeaders,
 		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
+		Calls: a.quickstart(),
 	}
 	for i := range routes.Common {
 		body.Common = append(body.Common, paramText(&routes.Common[i]))
@@ -101,7 +122,7 @@ func (a *Document) PageData() (reference, error) {
 	slices.SortFunc(body.Failures, func(a, b referenceFailure) int { return a.Code - b.Code })
 	bad, err := encode.Row(site.ErrorBody{Error: exampleBadRequest()})
 	if err != nil {
-		return reference{}, err
+		return Reference{}, err
 	}
 	body.BadJSON = indent(bad)
 	return body, nil
@@ -113,7 +134,7 @@ func (a *Document) operation(op *operation) referenceOperation {
 		switch p.In {
 		case "path":
 			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path",
-				About: p.Description})
+				About: p.Description, Field: inputField{Part: p.Name, Value: a.examples.Segments[p.Name]}})
 		case "header":
 			out.Params = append(out.Params, referenceParam{Name: p.Name, Allowed: "header", About: p.Description})
 		}
@@ -133,6 +154,9 @@ func (a *Document) operation(op *operation) referenceOperation {
 		}
 	}
 	out.Plain, out.WithParams = a.commands(op)
+	if path, ok := a.examples.path(op.pattern); ok && op.call == nil && out.Plain != "" {
+		out.Try = path
+	}
 	if op.example != nil {
 		out.Example = indent(op.example)
 	}
@@ -152,13 +176,17 @@ func answerOf(s *schema.Schema) *schema.Schema {
 
 func paramText(p *routes.Param) referenceParam {
 	out := referenceParam{Name: p.Name, Default: p.Default, About: schema.Sentence(p.About)}
+	out.Field = inputField{Length: cmp.Or(p.Max, routes.MaxText)}
 	switch p.Kind {
 	case routes.KindInteger:
 		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
+		out.Field = inputField{Min: &p.Min, Max: &p.Max}
 	case routes.KindChoice:
 		out.Allowed = strings.Join(p.Values, ", ")
+		out.Field = inputField{Values: p.Values}
 	case routes.KindBoolean:
 		out.Allowed = "true or false"
+		out.Field = inputField{Values: []string{"true", "false"}}
 	case routes.KindDecimal:
 		out.Allowed = "a number from 0, such as 0.01"
 		if p.Max > 0 {
@@ -168,6 +196,7 @@ func paramText(p *routes.Param) referenceParam {
 		out.Allowed = "id of a snapshot"
 	case routes.KindSet:
 		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
+		out.Field = inputField{Length: routes.MaxText}
 	case routes.KindAddress:
 		out.Allowed = fmt.Sprintf("address up to %d characters", p.Max)
 	case routes.KindCursor:

@@ -279,6 +279,8 @@ var All = []Route{
 		About: "What is measured on chain and what is not known, as an HTML page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",
 		About: "Reference of the API, as an HTML page."},
+	{Name: "types-page", Pattern: "/reference/types", Rule: RuleLiteral, Ext: ".html",
+		About: "The types of the API's responses with their fields, as an HTML page."},
 	{Name: "about-page", Pattern: "/about", Rule: RuleLiteral, Ext: ".html",
 		About: "What the directory is, who runs it, and how to cite or correct it."},
 	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html",
