@@ -96,8 +96,8 @@ const (
 // scriptFiles are the files of the script of all pages, and of the further script of a kind of page.
 var scriptFiles = map[string][]string{
 	siteScript: {"cells.js", "find.js", "searchfield.js", "call.js"}, kindSubmit: {"submit.js"},
-	kindReference: {"reference.js"},
-	kindCompare:   {"compare.js"}, kindSearch: {"search.js"},
+	kindReference: {"reference.js"}, kindCompare: {"compare.js"}, kindSearch: {"search.js"},
+	kindService: {"chart.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"}, kindFacilitator: {"chart.js"},
 }
 
 // styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.

@@ -116,7 +116,7 @@ func TestNetworkCharts(t *testing.T) {
 	}
 	charts, rows := ".multiples > li", "section[aria-labelledby=days] tbody tr"
 	expect(t, newRenderer(t, s).FacilitatorsPage,
-		In("section[aria-labelledby=days] > figure",
+		In("section[aria-labelledby=days] figure",
 			In("figcaption", HasText("$2.75 on 2 of the last 90 days; maximum $2.00 on 18 Nov 2026.")),
 			In(".y", IsText("$2$1.50$1$0.50$0")), In("svg[role=img] .bar", HasAttr("d", "M874 100V0M884 100V62"))),
 		Count(charts, 2),

@@ -9,7 +9,7 @@ import "embed"
 //   - each other .html file is a page and defines "main"; submitform.html is the part of submit.html that a response to
 //     a submission replaces, and searchresults.html the part of search.html that serve fills;
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
-//     and call.js are one script of all pages, submit.js, compare.js and search.js those of a page;
+//     and call.js are one script of all pages, submit.js, compare.js, search.js and chart.js those of some pages;
 //   - pages/ has the guides in Markdown;
 //   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //

@@ -127,7 +127,9 @@ type plot struct {
 // html returns the plot with its title, axes and gridlines.
 func (p *plot) html(cal *Calendar) template.HTML {
 	m := newMarkup(p.marks.b.Len() + cal.ticks.b.Len() + 1000)
-	m.raw(`<p class="title">`).text(p.title).raw(`</p><div class="plot"><p class="y" aria-hidden="true">`)
+	m.raw(`<p class="title">`).text(p.title)
+	m.raw(`</p><div class="plot" data-days="`).number(StripDays).raw(`" data-last="`)
+	m.text(cal.Days[StripDays-1].Key).raw(`"><p class="y" aria-hidden="true">`)
 	for _, tick := range p.axis.ticks {
 		m.raw("<span>").text(tick).raw("</span>")
 	}
