@@ -44,6 +44,7 @@ type service struct {
 	PageURL       string
 	BadgeMarkdown string // Markdown that shows the badge
 	BadgeHTML     string // HTML that shows the badge
+	LintURL       string // of the first endpoint that a command can ask
 	BadgeData     string // address of the badge as JSON, for services that draw badges
 	Category      string // key of the category's page, "" without
 	Comparisons   []compareSet
@@ -127,6 +128,11 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 	s.Comparisons, s.CompareAll = e.comparisons(l.Item.Slug, peers)
 	s.BadgeMarkdown = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
+	if len(d.Endpoints) > 0 {
+		if r, ok := command.NewRequest(d.BaseURL, &d.Endpoints[0]); ok {
+			s.LintURL = r.URL
+		}
+	}
 	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))
 	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
 	isLost := d.Assessment.Advice.Level == site.AdviceDoNotPay

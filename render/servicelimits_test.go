@@ -58,7 +58,7 @@ func TestHostile(t *testing.T) {
 	e := newRenderer(t, world())
 	expect(t, servicePage(e, nasty()),
 		In("h1", HasText("</script><script>alert(1)</script>")),
-		Count("script:not([src])", 1), Count("img", 1), In("script[type='application/ld+json']"), In(".embed img"),
+		Count("script:not([src])", 1), Count("img", 2), In("script[type='application/ld+json']"), In(".embed img"),
 		NotIn("a[href^='javascript']"), NotIn("a[href*='Zgotmpl']"), NotIn(".endpoint pre.command"),
 		In(".masthead", HasText("javascript:alert(1)")),
 		In("section[aria-labelledby=provenance]", HasText("javascript:alert(1)"), NotIn("a")))
