@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/encode"
 )
 
-// writeIncidents writes each page of 25 and of 100 incidents.
-func writeIncidents(s *site.Snapshot, totals map[string]int, add addFunc) error {
+// writeIncidents writes each page of 25 and of 100 incidents, the feeds and the calendar.
+func writeIncidents(s *site.Snapshot, renderer *render.Renderer, totals map[string]int, add addFunc) error {
 	q := bare("incidents", "")
 	totals[q.ListKey()] = len(s.Incidents)
 	lines := make([][]byte, len(s.Incidents))
@@ -21,6 +22,15 @@ func writeIncidents(s *site.Snapshot, totals map[string]int, add addFunc) error 
 	}
 	for _, size := range []int{site.PageSize, site.MaxPageSize} {
 		if err := writeListFiles(q.With("per_page", strconv.Itoa(size)), lines, add); err != nil {
+			return err
+		}
+	}
+	feeds, err := renderer.Incidents()
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		if err := add(f.Key, f.Bytes); err != nil {
 			return err
 		}
 	}

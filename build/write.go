@@ -89,7 +89,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeSources(s, renderer, add); err != nil {
 		return fmt.Errorf("write sources: %w", err)
 	}
-	if err := writeIncidents(s, index.Lists, add); err != nil {
+	if err := writeIncidents(s, renderer, index.Lists, add); err != nil {
 		return fmt.Errorf("write incidents: %w", err)
 	}
 	if err := writeAggregates(s, index, add); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"tollbook/render/chart"
 	"tollbook/render/openapi"
+	"tollbook/render/status"
 	"tollbook/site/display"
 )
 
@@ -58,6 +59,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"link":        display.Link,
 		"name":        display.Name,
 		"reason":      display.Reason,
+		"lasted":      status.Duration,
+		"because":     status.Because,
 		"advice":      display.Advice,
 		"adviceLevel": display.AdviceLevel,
 		"short":       display.Short,

@@ -97,7 +97,8 @@ func (e *Renderer) facilitatorsMarkdown() Asset {
 func (e *Renderer) statusMarkdown() Asset {
 	key := bareKey(statusRoute, "")
 	b := e.startMarkdown("Status", key)
-	markdown.WriteStatus(b, &e.snapshot.Status, e.address(bareKey("status", "")), e.serviceMarkdownAddress)
+	markdown.WriteStatus(b, &e.snapshot.Status, e.snapshot.Incidents, e.address(bareKey("status", "")),
+		e.serviceMarkdownAddress)
 	return Asset{markdown.Key(key), b.Bytes()}
 }
 

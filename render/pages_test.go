@@ -230,17 +230,54 @@ func TestServicesPage(t *testing.T) {
 
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
-	expect(t, newRenderer(t, world()).StatusPage,
+	s := world()
+	at := func(text string) site.Time {
+		at, err := time.Parse(site.TimeLayout, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return site.NewTime(at)
+	}
+	s.Incidents = []site.Incident{
+		{Slug: "plain-05", Name: "<b>Plain</b>", StartedAt: at("2026-11-20T20:00:00.000Z"), Ongoing: true,
+			Kind: site.StatusOffline, FailedChecks: 96, Cause: site.CauseNetwork,
+			Shared: &site.SharedOutage{Name: new("BSE"), Failed: 4, Services: 6, From: at("2026-11-20T19:50:00.000Z"),
+				To: at("2026-11-20T20:00:00.000Z")}},
+		{Slug: "acme", Name: "Acme Quotes", StartedAt: at("2026-11-19T20:00:00.000Z"),
+			EndedAt: new(at("2026-11-19T21:30:00.000Z")), DurationSeconds: new(int64(5400)),
+			Kind: site.StatusDegraded, FailedChecks: 2, Cause: site.CauseMeasurement,
+			Shared: &site.SharedOutage{Failed: 40, Services: 53, From: at("2026-11-19T20:00:00.000Z"),
+				To: at("2026-11-19T20:10:00.000Z")}},
+	}
+	e := newRenderer(t, s)
+	expect(t, e.StatusPage,
+		In(".overall", IsText("39 of 52 services work; 6 are offline, 7 are degraded; of 1 more nothing is known "+
+			"now.")),
+		In(".notice", IsText("4 of 6 services of the network BSE failed at the same time, from 20 Nov 2026, "+
+			"19:50 UTC.")),
 		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"),
 			HasText("unknown 1")),
-		Nth("h2.group", 0, IsText("offline 6")), Nth("h2.group", 1, IsText("degraded 7")),
-		Nth("h2.group", 2, IsText("unknown 1")), Nth("h2.group", 3, IsText("online 39")),
-		Count("tbody tr", 53),
-		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")),
-			HasText("0%"), HasText("96"),
-			In("td[data-label='Response time, 24 hours']", IsText("—not known")),
-			In("time", IsText("20 Nov 2026, 23:40"))),
-		In("section[aria-labelledby=unknown] td[data-label='Last checked (UTC)']", IsText("—not known")))
+		Nth(".outages", 0, In("tbody a", HasAttr("href", "/services/plain-05.html")), HasText("20 Nov 2026, 20:00"),
+			HasText("offline"), HasText("96"), HasText("network BSE (4 of 6 services failed)"), NotIn("b")),
+		Nth(".outages", 1, HasText("19 Nov 2026, 21:30"), HasText("1 hour 30 min"),
+			HasText("our own measurement (40 of 53 services failed)")),
+		In("a[href='/incidents.ics']"),
+		Nth(".strips tbody tr", 0, HasText("offline")))
+	files, err := e.Incidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"BEGIN:VCALENDAR\r\n", "\r\nDTSTART:20261119T200000Z\r\nDTEND:20261119T213000Z\r\n",
+		"\r\nSUMMARY:“<b>Plain</b>” is offline\r\n", "\r\nSTATUS:TENTATIVE\r\n", "END:VCALENDAR\r\n"} {
+		if calendar := string(files[2].Bytes); !strings.Contains(calendar, line) {
+			t.Errorf("the calendar has no line %q:\n%s", line, calendar)
+		}
+	}
+	if feed := string(files[0].Bytes); !strings.Contains(feed,
+		"<title>“Acme Quotes” was degraded for 1 hour 30 min</title>") ||
+		!strings.Contains(feed, "<updated>2026-11-20T20:00:00.000Z</updated>") {
+		t.Errorf("the feed is %s", feed)
+	}
 }
 
 func TestServicePage(t *testing.T) {

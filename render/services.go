@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"slices"
 
 	"tollbook/render/linkeddata"
 	"tollbook/render/results"
+	"tollbook/render/status"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -137,37 +137,13 @@ func pageNumbers(current, total int) []int {
 
 const statusRoute = "status-page"
 
-type status struct {
-	site.StatusSummary
-	Groups []statusGroup
-}
-
-type statusGroup struct {
-	Status   string
-	Services []site.StatusService
-}
-
-// StatusPage returns status.html: counts, and a row for each service, failing services first.
+// StatusPage returns status.html: the overall state, incidents, and services by category.
 func (e *Renderer) StatusPage() ([]byte, error) {
-	body := status{StatusSummary: e.snapshot.Status}
-	for _, state := range display.StatusOrder {
-		g := statusGroup{Status: state}
-		for _, s := range body.Services {
-			if display.Status(s.Status) == state {
-				g.Services = append(g.Services, s)
-			}
-		}
-		if len(g.Services) > 0 {
-			slices.SortFunc(g.Services, func(a, b site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
-			body.Groups = append(body.Groups, g)
-		}
-	}
+	body := status.New(e.snapshot)
+	body.Href = func(category string) string { return e.shared.GroupKeys[category] }
 	return e.render(page{
 		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status",
-		HasMarkdown: true,
-		Description: fmt.Sprintf("%d of %s online. The status, uptime and response time of every service after its "+
-			"latest check.",
-			body.Online, display.Plural(int64(body.Total), "service", "services")),
-		Body: body,
+		HasMarkdown: true, Atom: IncidentsFeed, Feed: site.IncidentsFile, Body: body,
+		Description: cmp.Or(body.Sentence, "No services are listed.") + " Uptime of 90 days, incidents and outages.",
 	})
 }

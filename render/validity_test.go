@@ -121,7 +121,11 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range feeds {
+	incidents, err := e.Incidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(feeds, incidents...) {
 		tree[f.Key] = f.Bytes
 	}
 	markdownPages, err := e.MarkdownPages()

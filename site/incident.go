@@ -43,5 +43,8 @@ const (
 // Causes lists them.
 var Causes = []string{CauseOwn, CauseHost, CauseFacilitator, CauseNetwork, CauseMeasurement}
 
+// IncidentsFile is the key of the incidents as a JSON Feed.
+const IncidentsFile = "incidents.json"
+
 // ServiceIncidents is the maximum number of incidents in the detail of a service.
 const ServiceIncidents = 20

@@ -77,6 +77,24 @@ type BuyersPoint struct {
 // BuyersDays is the length of a series of buyers in UTC days.
 const BuyersDays = 90
 
+// UptimeDays are 90 UTC days, today last: one more than the whole percentage of checks that were up, 0 without a check.
+// A day has 101 only if no check failed. They are a small form of what v1/services/{slug}/uptime publishes.
+type UptimeDays [90]uint8
+
+// UptimeDaysOf returns the days of points that end today.
+func UptimeDaysOf(points []UptimeDataPoint, now time.Time) (days UptimeDays) {
+	today := now.UTC().Truncate(24 * time.Hour)
+	for i := range points {
+		p := &points[i]
+		at := len(days) - 1 - int(today.Sub(p.PeriodStart.Time)/(24*time.Hour))
+		if at < 0 || at >= len(days) || p.TotalChecks <= 0 {
+			continue
+		}
+		days[at] = uint8(1 + 100*p.SuccessfulChecks/p.TotalChecks)
+	}
+	return days
+}
+
 // PeriodStart returns the first UTC day ("2026-11-20") of a period that ends at now, or "" for the whole history. 24h
 // covers the UTC days of the last 24 complete hours and the current one.
 func PeriodStart(period string, now time.Time) string {

@@ -10,7 +10,7 @@ type Snapshot struct {
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
 	Status     StatusSummary         // v1/status.json
-	Incidents  []Incident            // v1/incidents.json, newest first
+	Incidents  []Incident            // v1/incidents.json and IncidentsFile, newest first
 	Networks   []Network             // v1/networks.json, by service count, then id
 	Tags       []Tag                 // v1/tags.json, by service count, then tag
 	Stats      AggregateStats        // v1/stats.json
@@ -30,6 +30,7 @@ type Snapshot struct {
 // Listing is one service in a snapshot.
 type Listing struct {
 	Item           ServiceListItem // the row in each list that contains the service
+	Days           UptimeDays      // shown on the status page
 	Trend          Trend           // selects the largest changes on the home page
 	*ListingDetail                 // nil until the service's own files are rendered
 }

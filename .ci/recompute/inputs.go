@@ -47,6 +47,7 @@ func init() {
 	addInputs("v1/data.json", "what the tables answer", "data*")
 	addInputs("v1/routes.json", "a document", "*")
 	addInputs("data/datapackage.json", "describes tables, which package build computes again in duckdb_test.go", "*")
+	addInputs("incidents.json", "texts of the incidents, which package incidents recomputes", "*")
 	for _, file := range []string{"feed.json", "services/{slug}/changes.json"} {
 		addInputs(file, "texts and addresses", `version title description home_page_url feed_url language authors[].*
 			items items[].id items[].url items[].title items[].content_text`)

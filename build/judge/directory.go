@@ -155,6 +155,9 @@ func (d *Directory) Add(i int, l *site.Listing) {
 	d.settlers.Add(l)
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
+	if l.ListingDetail != nil && l.ServiceFiles != nil {
+		row.Days = site.UptimeDaysOf(l.Uptime, d.options.Now)
+	}
 	row.Item.RiskLevel, row.Item.RiskReason = l.Item.RiskLevel, l.Item.RiskReason
 	row.Item.PaymentReady = l.Item.PaymentReady
 	row.Item.AdviceLevel, row.Item.AdviceReason = l.Item.AdviceLevel, l.Item.AdviceReason

@@ -93,6 +93,36 @@ func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML
 		axis: &percentAxis, marks: new(markup).path("gap", &gap).path("up", &up).path("down", &down)}).html(c)
 }
 
+// SmallStrip draws days as a strip does, without axes, for a row of a table.
+func SmallStrip(days site.UptimeDays) template.HTML {
+	var up, down, gap path
+	covered, failed := 0, 0
+	for i, d := range days {
+		if d == 0 {
+			gap.column(i, stripHeight, stripHeight-gapHeight)
+			continue
+		}
+		covered++
+		if d > 100 {
+			up.column(i, stripHeight, 0)
+			continue
+		}
+		failed++
+		height := max(minDown, stripHeight*(101-int(d))/100)
+		down.column(i, 0, height)
+		if height += downGap; height < stripHeight {
+			up.column(i, stripHeight, height)
+		}
+	}
+	if covered == 0 {
+		return None()
+	}
+	m := new(markup).raw(`<svg class="marks small" viewBox="0 0 `).number(StripDays * stripStep).raw(" ").
+		number(stripHeight).raw(`" preserveAspectRatio="none" role="img" aria-label="Checks failed on `).
+		number(failed).raw(" of ").text(display.Plural(int64(covered), "day", "days")).raw(` with checks">`)
+	return m.path("gap", &gap).path("up", &up).path("down", &down).raw("</svg>").html()
+}
+
 // speedChart draws average response times.
 func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
 	scale := newAxis(big.NewRat(int64(slowest), 1), 1, millisTick)

@@ -4,6 +4,7 @@
 package feed
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 
@@ -25,6 +26,7 @@ type Feed struct {
 type Entry struct {
 	ID, Title  string
 	Time       string // RFC 3339
+	Updated    string // of the last change of the entry; "" for Time
 	Page, Data string // the change for readers and as JSON
 	Tag, Text  string
 }
@@ -95,11 +97,13 @@ func (f *Feed) EncodeAtom() ([]byte, error) {
 		Rights: "CC BY 4.0, attribution required",
 	}
 	if len(f.Entries) > 0 {
-		out.Updated = f.Entries[0].Time
+		out.Updated = ""
 	}
 	for _, e := range f.Entries {
+		updated := cmp.Or(e.Updated, e.Time)
+		out.Updated = max(out.Updated, updated)
 		out.Entries = append(out.Entries, atomEntry{
-			ID: e.ID, Title: e.Title, Published: e.Time, Updated: e.Time, Category: atomCategory{e.Tag},
+			ID: e.ID, Title: e.Title, Published: e.Time, Updated: updated, Category: atomCategory{e.Tag},
 			Content: atomContent{"text", e.Text},
 			Links:   []atomLink{{"alternate", "text/html", e.Page}, {"alternate", "application/json", e.Data}},
 		})

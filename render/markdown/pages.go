@@ -12,15 +12,25 @@ import (
 
 // Limits of pages; the JSON is complete.
 const (
-	maxServices = 500 // on the status page
-	maxAccounts = 100 // of a facilitator
+	maxServices  = 500 // on the status page
+	maxIncidents = 20  // likewise
+	maxAccounts  = 100 // of a facilitator
 )
 
 // WriteStatus writes the services that are not online, by state. The function service returns the address of a
 // service's page.
-func WriteStatus(b *bytes.Buffer, s *site.StatusSummary, json string, service func(slug string) string) {
+func WriteStatus(b *bytes.Buffer, s *site.StatusSummary, incidents []site.Incident, json string,
+	service func(slug string) string) {
 	fmt.Fprintf(b, "\n%d of %s online. The status of each service as JSON: %s\n", s.Online,
 		display.Plural(int64(s.Total), "service", "services"), json)
+	for i, x := range incidents[:min(maxIncidents, len(incidents))] {
+		if i == 0 {
+			b.WriteString("\n## Newest incidents\n\n")
+		}
+		fmt.Fprintf(b, "- [%s](%s) %s: %s from %s to %s, failed checks: %d, cause: %s\n", x.Slug, service(x.Slug),
+			Quote(x.Name, display.MaxName), display.Markdown(x.Kind, display.MaxCode), ISO(&x.StartedAt),
+			OrUnknown(ISO(x.EndedAt)), x.FailedChecks, display.Markdown(x.Cause, display.MaxCode))
+	}
 	for _, state := range display.StatusOrder {
 		of := slices.DeleteFunc(slices.Clone(s.Services), func(row site.StatusService) bool {
 			return display.Status(row.Status) != state

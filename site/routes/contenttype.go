@@ -25,6 +25,7 @@ var contentTypes = map[string]string{
 	".pem":  "application/x-pem-file",
 	".png":  "image/png",
 	".ico":  "image/x-icon",
+	".ics":  "text/calendar; charset=utf-8",
 
 	".woff2": "font/woff2",
 

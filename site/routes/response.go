@@ -112,6 +112,8 @@ var Files = []File{
 		"Every word of the directory, for the correction of typing errors."},
 	{"feed", "/" + site.FeedFile, site.Feed{},
 		"The newest change records as a JSON Feed; /feed.xml contains the same in Atom."},
+	{"incidents-feed", "/" + site.IncidentsFile, site.Feed{},
+		"The newest incidents as a JSON Feed; /incidents.xml contains the same in Atom, /incidents.ics as a calendar."},
 	{"service-feed", "/services/{slug}/changes.json", site.Feed{},
 		"A service's newest change records as a JSON Feed; changes.xml in the same folder contains the same in Atom."},
 	{"service-badge", "/services/{slug}/badge.json", site.Badge{},

@@ -1,0 +1,23 @@
+package render
+
+import (
+	"tollbook/render/status"
+	"tollbook/site"
+)
+
+// Keys of the newest incidents as Atom and as a calendar.
+const (
+	IncidentsFeed     = "incidents.xml"
+	IncidentsCalendar = "incidents.ics"
+)
+
+// Incidents returns the newest incidents as Atom, as a JSON Feed and as a calendar.
+func (e *Renderer) Incidents() ([]Asset, error) {
+	page, data := e.address(bareKey(statusRoute, "")), e.address(bareKey("incidents", ""))
+	f := status.Feed(e.snapshot, e.pages.site.Title, page, data, func(slug string) string {
+		return e.address(serviceKey(slug))
+	})
+	calendar := f.Calendar
+	files, err := e.encodeFeed(f.Feed, IncidentsFeed, site.IncidentsFile)
+	return append(files, Asset{IncidentsCalendar, calendar.Encode()}), err
+}
