@@ -6,6 +6,7 @@ import (
 
 	"tollbook/render/amount"
 	"tollbook/render/difference"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -22,8 +23,8 @@ type change struct {
 
 // changeLine is a difference of an endpoint on a network. Either Old or New may be "".
 type changeLine struct {
-	What     string // "GET /quote", or "3 endpoints"
-	Network  chip   // without a label if it does not apply
+	What     string     // "GET /quote", or "3 endpoints"
+	Network  money.Chip // without a label if it does not apply
 	Old, New string
 	OldTitle string // the exact value if Old is shortened or converted
 	NewTitle string

@@ -2,6 +2,7 @@ package render
 
 import (
 	"tollbook/render/chart"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -36,7 +37,7 @@ type coverageNetwork struct {
 
 type coverageToken struct {
 	site.TokenCoverage
-	On    chip
+	On    money.Chip
 	Share string
 }
 
@@ -48,7 +49,7 @@ type coverageVolume struct {
 
 type coverageCandidate struct {
 	site.CandidateSettler
-	On chip
+	On money.Chip
 }
 
 type coverageGroup struct {
@@ -70,7 +71,7 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 		}
 		for _, t := range n.Tokens {
 			body.Tokens = append(body.Tokens, coverageToken{t,
-				chip{Label: display.Name(n.Name), Title: display.Line(n.NetworkCAIP2, display.MaxLine)},
+				money.Chip{Label: display.Name(n.Name), Title: display.Line(n.NetworkCAIP2, display.MaxLine)},
 				display.Share(t.UnattributedShare)})
 		}
 	}

@@ -35,14 +35,15 @@ type facilitatorList struct {
 	Listed   []facilitatorRow // by id
 	Volume   site.VolumeSum   // of 30 days
 	Networks int              // number of networks that are measured
-	Days     networkCharts
+	Days     money.Days
 	Growth   []money.Growth
 }
 
 // FacilitatorsPage returns facilitators.html: facilitators by the volume of 30 days.
 func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	s := e.snapshot
-	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.networkCharts(),
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw,
+		Days:   money.NewDays(s.Coverage.Networks, e.calendar, e.network, e.measuredSince),
 		Growth: money.ListGrowth(s, func(id string) string { return e.network(id).Key })}
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
@@ -107,13 +108,13 @@ type facilitatorBody struct {
 
 type facilitatorChain struct {
 	site.FacilitatorChain
-	On     chip
+	On     money.Chip
 	Buyers *site.FacilitatorBuyers // nil without a payment
 }
 
 type facilitatorSettler struct {
 	site.FacilitatorSettler
-	On chip
+	On money.Chip
 }
 
 // FacilitatorPage returns facilitators/<id>.html.

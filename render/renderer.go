@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"tollbook/render/money"
 	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -126,7 +127,7 @@ func (e *Renderer) latestChanges(limit int) []change {
 // row is a service in a list.
 type row struct {
 	*site.ServiceListItem
-	Chips    []chip
+	Chips    []money.Chip
 	Category string // key of its category's page, "" without
 }
 
@@ -163,31 +164,25 @@ func (e *Renderer) renderServiceRows() (map[string]template.HTML, error) {
 	return rows, nil
 }
 
-// chip is the name of a network, with its code or id as title.
-type chip struct {
-	Label, Title string
-	Key          string // key of the network's page, "" without
-}
-
 // chips returns networks by their abbreviations.
-func (e *ServiceRenderer) chips(codes []string) []chip {
-	chips := make([]chip, len(codes))
+func (e *ServiceRenderer) chips(codes []string) []money.Chip {
+	chips := make([]money.Chip, len(codes))
 	for i, code := range codes {
-		chips[i] = chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
+		chips[i] = money.Chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
 		if n, ok := e.shared.Codes[code]; ok {
-			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shared.GroupKeys["\x00"+code]}
+			chips[i] = money.Chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shared.GroupKeys["\x00"+code]}
 		}
 	}
 	return chips
 }
 
 // network returns a network by its CAIP-2 id. An unknown network is shown by its id.
-func (e *ServiceRenderer) network(id string) chip {
+func (e *ServiceRenderer) network(id string) money.Chip {
 	if n, ok := e.shared.Networks[id]; ok {
-		return chip{Label: n.Name, Title: n.ID, Key: e.shared.GroupKeys["\x00"+n.Code]}
+		return money.Chip{Label: n.Name, Title: n.ID, Key: e.shared.GroupKeys["\x00"+n.Code]}
 	}
 	id = display.Line(id, display.MaxLine)
-	return chip{Label: display.Short(id), Title: id}
+	return money.Chip{Label: display.Short(id), Title: id}
 }
 
 // Failure returns 500.html, which serve sends if it cannot read a page.

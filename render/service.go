@@ -8,6 +8,7 @@ import (
 	"tollbook/render/chart"
 	"tollbook/render/command"
 	"tollbook/render/grade"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -28,7 +29,7 @@ const (
 type service struct {
 	site.ServiceDetail
 	IsAdvised     bool // see site.ServiceDetail.IsAdvised
-	Chips         []chip
+	Chips         []money.Chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
 	GradeEvidence grade.Evidence
@@ -76,7 +77,7 @@ type endpoint struct {
 // move is a change of the recipient of an endpoint.
 type move struct {
 	site.PayToChange
-	On chip
+	On money.Chip
 }
 
 // ServiceText is a service with the texts that its page, its Markdown page and its feeds share.

@@ -1,4 +1,4 @@
-package render
+package money
 
 import (
 	"cmp"
@@ -11,26 +11,26 @@ import (
 	"tollbook/site/display"
 )
 
-// networkCharts contains the volume of all facilitators by UTC day: a chart of all networks, a chart of the same kind
+// Days contains the volume of all facilitators by UTC day: a chart of all networks, a chart of the same kind
 // for each measured network, and one table for all of them.
-type networkCharts struct {
+type Days struct {
 	Bars     chart.Bars // of all networks
-	Networks []networkChart
-	Rows     []networkDay // days with a settlement, oldest first
-	Idle     []chip       // measured, without a settlement in 90 days
+	Networks []NetworkDays
+	Rows     []DayRow // days with a settlement, oldest first
+	Idle     []Chip   // measured, without a settlement in 90 days
 }
 
-// networkChart is the chart of a network.
-type networkChart struct {
-	On     chip
+// NetworkDays is the chart of a network.
+type NetworkDays struct {
+	On     Chip
 	Bars   chart.Bars
 	Volume site.Decimal // of the 90 days
 	Share  string       // of all networks' volume, in percent
 	Count  int64
 }
 
-// networkDay is a row of the table: the volume of each network on a day, "" without any.
-type networkDay struct {
+// DayRow is a row of the table: the volume of each network on a day, "" without any.
+type DayRow struct {
 	ISO, Date, Total string
 	Volumes          []string
 }
@@ -38,25 +38,27 @@ type networkDay struct {
 // maxNetworkCharts limits the charts; networks with the least volume have none.
 const maxNetworkCharts = 12
 
-// networkCharts returns the charts of the measured networks, the largest volume first.
-func (e *Renderer) networkCharts() networkCharts {
-	var m networkCharts
+// NewDays returns the charts of the measured networks, the largest volume first. named returns how pages show a
+// network, and since the first instant from which the volume of networks is known.
+func NewDays(networks []site.NetworkCoverage, cal *chart.Calendar, named func(caip2 string) Chip,
+	since func(networks []string) *site.Time) Days {
+	var m Days
 	sums := map[string]site.VolumePoint{} // by date
 	var measured []string
 	all := new(big.Rat)
-	for i := range e.snapshot.Coverage.Networks {
-		n := &e.snapshot.Coverage.Networks[i]
+	for i := range networks {
+		n := &networks[i]
 		if !n.Measured || n.IsMainnet != nil && !*n.IsMainnet {
 			continue
 		}
 		measured = append(measured, n.NetworkCAIP2)
 		if len(n.Timeseries) == 0 {
-			m.Idle = append(m.Idle, e.network(n.NetworkCAIP2))
+			m.Idle = append(m.Idle, named(n.NetworkCAIP2))
 			continue
 		}
-		on := e.network(n.NetworkCAIP2)
-		one, sum := networkChart{On: on, Bars: chart.NewBars("Volume on "+on.Label+" by UTC day", n.Timeseries,
-			e.calendar, n.MeasuredSince)}, new(big.Rat)
+		on := named(n.NetworkCAIP2)
+		one, sum := NetworkDays{On: on, Bars: chart.NewBars("Volume on "+on.Label+" by UTC day", n.Timeseries,
+			cal, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, display.Rational(p.VolumeUSD))
 			one.Count += p.TxCount
@@ -69,7 +71,7 @@ func (e *Renderer) networkCharts() networkCharts {
 		all.Add(all, sum)
 		m.Networks = append(m.Networks, one)
 	}
-	slices.SortStableFunc(m.Networks, func(a, b networkChart) int {
+	slices.SortStableFunc(m.Networks, func(a, b NetworkDays) int {
 		return cmp.Or(b.Volume.Compare(a.Volume), cmp.Compare(a.On.Title, b.On.Title))
 	})
 	m.Networks = m.Networks[:min(len(m.Networks), maxNetworkCharts)]
@@ -84,13 +86,13 @@ func (e *Renderer) networkCharts() networkCharts {
 		points = append(points, p)
 	}
 	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
-	m.Bars = chart.NewBars(chart.Volume, points, e.calendar, e.measuredSince(measured))
+	m.Bars = chart.NewBars(chart.Volume, points, cal, since(measured))
 	m.rows(points)
 	return m
 }
 
 // rows adds the days of all charts as a table.
-func (m *networkCharts) rows(points []site.VolumePoint) {
+func (m *Days) rows(points []site.VolumePoint) {
 	by := make([]map[string]string, len(m.Networks))
 	for i, n := range m.Networks {
 		by[i] = map[string]string{}
@@ -103,7 +105,7 @@ func (m *networkCharts) rows(points []site.VolumePoint) {
 		if err != nil {
 			continue
 		}
-		row := networkDay{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
+		row := DayRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
 			Total: display.Dollars(p.VolumeUSD)}
 		for i := range m.Networks {
 			row.Volumes = append(row.Volumes, by[i][row.ISO])
