@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tollbook/build/judge/explanation"
 	"tollbook/build/judge/rails"
 	"tollbook/site"
 	"tollbook/site/invisible"
@@ -105,8 +106,8 @@ func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail 
 func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Time) site.Evidence {
 	out := site.Evidence{
 		Slug: f.Slug, Grade: result.Grade, Passed: result.Passed, Total: result.Total,
-		Checks:    EvidenceChecks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
-		Warnings:  EvidenceWarnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
+		Checks:    explanation.Checks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
+		Warnings:  explanation.Warnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(result.Warnings),
 		GradeReason: invisible.Replace(result.GradeReason),
 	}
@@ -150,7 +151,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		IsActive:    active,
 		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
 		Protocols: capture.Captured.Protocols, DefectCount: len(capture.Captured.Defects),
-		Defects: EvidenceDefects(capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
+		Defects: explanation.Defects(capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
 	}
 	if out.Protocols == nil {
 		out.Protocols = []string{}

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tollbook/build/judge"
+	"tollbook/build/judge/explanation"
 	"tollbook/build/judge/rails"
 	"tollbook/crawl/probe"
 	"tollbook/site"
@@ -67,7 +67,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
-		Defects:  judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+		Defects:  explanation.Defects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
 		out.Redirects = []string{}
@@ -98,8 +98,8 @@ func New(address string, r probe.Result, headFree bool) Report {
 	out.Rails = rails.Publish(verdicts)
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
-	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil),
-		judge.EvidenceWarnings(got.Warnings)
+	out.Checks, out.Warnings = explanation.Checks(got.Checks, r.Captured.Envelope != nil),
+		explanation.Warnings(got.Warnings)
 	if len(verdicts) > 0 && r.Captured.Envelope == nil {
 		best := rail.Best(verdicts)
 		out.Grade, out.GradeReason = best.Grade, &best.Reason

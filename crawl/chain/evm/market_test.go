@@ -299,13 +299,19 @@ func (m *market) check(what string, l *memory) {
 	}
 }
 
-// mined waits until everything that was sent is in a block.
+// mined waits until everything that was sent is in a block. After a reorganisation on a busy machine, geth's developer
+// mode may forget that transactions wait: the next one reminds it.
 func (m *market) mined() {
 	begun := time.Now()
+	reminded := begun
 	for _, s := range m.sent { // of every sender: a waiting transaction would block later ones after a reorganisation
 		for r := m.receipt(s.id); r == nil || r.BlockNumber == ""; r = m.receipt(s.id) {
 			if time.Since(begun) > patience {
 				m.t.Fatalf("transaction %s is not mined", s.id)
+			}
+			if time.Since(reminded) > 10*time.Second {
+				m.give(m.stranger.address)
+				reminded = time.Now()
 			}
 			time.Sleep(5 * time.Millisecond)
 		}

@@ -1,9 +1,13 @@
-package judge
+// Package explanation says what results of checks, warnings and defects mean, and how to mend a failure.
+//
+// It owns how they are published. It must never know a service, a grade or a clock.
+package explanation
 
 import (
 	"sync"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/x402"
 )
 
@@ -35,9 +39,9 @@ var (
 	})
 )
 
-// EvidenceChecks returns results of checks. Failures have what the rule expects and how to mend it. terms says whether
+// Checks returns results of checks. Failures have what the rule expects and how to mend it. terms says whether
 // any payment terms were captured.
-func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
+func Checks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
 	for i, c := range checks {
 		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
@@ -53,8 +57,8 @@ func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	return out
 }
 
-// EvidenceWarnings returns warnings with their meanings.
-func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
+// Warnings returns warnings with their meanings.
+func Warnings(warnings []x402.Warning) []site.EvidenceWarning {
 	out := make([]site.EvidenceWarning, len(warnings))
 	for i, w := range warnings {
 		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code],
@@ -63,12 +67,20 @@ func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 	return out
 }
 
-// EvidenceDefects returns defects with their meanings.
-func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
+// Defects returns defects with their meanings.
+func Defects(defects []x402.Defect) []site.EvidenceDefect {
 	out := make([]site.EvidenceDefect, len(defects))
 	for i, d := range defects {
 		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row,
 			Detail: textOrNull(d.Detail)}
 	}
 	return out
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	s = invisible.Replace(s)
+	return &s
 }
