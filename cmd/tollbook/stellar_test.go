@@ -97,7 +97,8 @@ func TestIndexStellar(t *testing.T) {
 	if diff := cmp.Diff(site.NetworkCoverage{Network: "XLM", NetworkCAIP2: "stellar:pubnet", Name: "Stellar",
 		IsMainnet: &mainnet, Measured: true, MeasuredSince: &since, Cursor: &site.ChainCursor{Time: &at},
 		HeadBlock: &head,
-		Filling:   &filling, Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{}}, got[0]); diff != "" {
+		Filling:   &filling, Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{},
+		Facilitators: []site.NetworkFacilitator{}}, got[0]); diff != "" {
 		t.Errorf("coverage (-want +got):\n%s", diff)
 	}
 }
