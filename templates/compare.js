@@ -147,7 +147,6 @@
 		}
 		out.replaceChildren(...(shown.length ? [table] : []));
 		out.hidden = shown.length === 0;
-		out.classList.remove("waiting");
 		if (sets) sets.hidden = shown.length > 0;
 		document.title = services.length
 			? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
@@ -229,9 +228,5 @@
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
 	if (sets && asks.some(Boolean)) sets.hidden = true;
 	document.querySelector(".unscripted").hidden = true;
-	if (asks.some(Boolean)) { // what is below begins out of sight, so that nothing is seen to move
-		out.hidden = false;
-		out.classList.add("waiting");
-	}
 	choose(asks.filter((slug) => /^[a-z0-9]([a-z0-9-]{0,78}[a-z0-9])?$/.test(slug)), true);
 })();
