@@ -151,7 +151,8 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		IsActive:    active,
 		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
 		Protocols: capture.Captured.Protocols, DefectCount: len(capture.Captured.Defects),
-		Defects: explanation.Defects(capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
+		Defects: explanation.Defects(
+			capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
 	}
 	if out.Protocols == nil {
 		out.Protocols = []string{}

@@ -220,8 +220,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres/private", "site/routes",
 		},
 	},
-	"cmd/tollbook/lint": {ours: []string{"build/judge/explanation", "build/judge/rails", "crawl/probe", "site", "site/rail",
-		"site/x402"}},
+	"cmd/tollbook/lint": {ours: []string{"build/judge/explanation", "build/judge/rails", "crawl/probe", "site",
+		"site/rail", "site/x402"}},
 	"cmd/tollbook/manual": {modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	"cmd/tollbook/notification": {
 		ours: []string{
