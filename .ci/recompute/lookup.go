@@ -342,10 +342,10 @@ func figureCatalogue(r *snapshot.Report, file snapshot.Node, rows []any, offset 
 			r.Figure(listRule, item.Get(name), row[name])
 		}
 		input := item.At("extensions", "bazaar", "info", "input")
-		if schema := input.Get("inputSchema"); schema.HasValue() { // said by the server
-			row["input"].(map[string]any)["inputSchema"] = schema.Value
+		for name, value := range row["input"].(map[string]any) {
+			r.Figure(listRule, input.Get(name), value)
 		}
-		r.Figure(listRule, input, row["input"])
+		input.Get("inputSchema").Leaves(r.Input) // said by the server
 		accepts := row["accepts"].([]any)
 		for k, accept := range item.Get("accepts").Items() {
 			for name, value := range accepts[min(k, len(accepts)-1)].(map[string]any) {

@@ -24,7 +24,7 @@ import (
 func upBeside(t *testing.T, data string) (base string, p *program) {
 	t.Helper()
 	p = command(t, nil, "up", "--data", data, "--serve-submissions", "--serve-listen", "127.0.0.1:0",
-		"--crawl-contact", testContact, "--schedule-facilitators", "0").start(t)
+		"--crawl-contact", testContact, "--schedule-facilitators", "0", "--serve-rate-limit", "0").start(t)
 	return strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/"), p
 }
 
@@ -134,7 +134,7 @@ func TestSubmissionsAfterAKill(t *testing.T) {
 			var base string
 			var p *program
 			if name == "serve" {
-				base, p = serving(t, nil, data, "--data", data)
+				base, p = serving(t, nil, data, "--data", data, "--serve-rate-limit", "0")
 			} else {
 				base, p = upBeside(t, data)
 			}
