@@ -5,7 +5,7 @@ package main
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook": {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {
-		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/suggestion"},
+		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/nearest"},
 	},
 	"cmd/tollbook/cli": {
 		ours: []string{"cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/settings", "cmd/tollbook/usage",
@@ -31,7 +31,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"cmd/tollbook/cli", "cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/report",
 			"cmd/tollbook/settings", "cmd/tollbook/sourcelist", "cmd/tollbook/usage", "crawl/pull", "site",
 			"site/postgres/sources",
-			"site/suggestion"},
+			"site/nearest"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
 	"cmd/tollbook/tables": {
@@ -40,7 +40,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/sourcelist": {
-		ours: []string{"cmd/tollbook/usage", "crawl/pull", "crawl/source", "site/postgres/sources", "site/suggestion"},
+		ours: []string{"cmd/tollbook/usage", "crawl/pull", "crawl/source", "site/postgres/sources", "site/nearest"},
 	},
 	"crawl/pull": {
 		ours:    []string{"crawl/facts", "crawl/source", "site/postgres/sources"},
@@ -160,7 +160,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/tollbook/sourcelist",
 			"crawl/pull",
 			"cmd/tollbook/networks", "cmd/tollbook/redact", "cmd/tollbook/usage", "site",
-			"site/suggestion"},
+			"site/nearest"},
 		modules: []string{"github.com/pelletier/go-toml/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"cmd/tollbook/usage":   {},
@@ -199,7 +199,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/encode",
 			"site/invisible",
 			"site/lookup",
-			"site/routes", "site/suggestion",
+			"site/routes", "site/nearest",
 			"site/x402",
 		},
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text"},
@@ -233,7 +233,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/nodetest":            {ours: []string{"site/testgate"}},
 	"site":                    {ours: []string{"site/encode"}},
-	"site/routes":             {ours: []string{"site", "site/encode", "site/suggestion"}},
+	"site/routes":             {ours: []string{"site", "site/encode", "site/nearest"}},
 	"site/encode":             {ours: []string{"site/invisible"}},
 	"site/change":             {ours: []string{"site"}},
 	"site/listing":            {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
@@ -243,7 +243,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/search":             {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/search/results":     {ours: []string{"site", "site/columns", "site/routes", "site/search"}},
 	"site/submission":         {ours: []string{"site", "site/listing", "site/lookup"}},
-	"site/suggestion":         {},
+	"site/nearest":            {},
 	"site/vocabulary":         {ours: []string{"site", "site/routes"}},
 	"site/challenge":          {},
 	"build/judge/explanation": {ours: []string{"site", "site/invisible", "site/x402"}},
@@ -365,7 +365,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/listing",
 			"site/lookup",
 			"site/routes", "site/serve/inprocess",
-			"site/suggestion",
+			"site/nearest",
 			"site/x402",
 		},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
@@ -423,7 +423,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {
 		ours: []string{"crawl/source", "site", "site/listing", "site/postgres", "site/postgres/consent",
-			"site/suggestion"},
+			"site/nearest"},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2"},
 	},
 	"crawl/source": {

@@ -13,8 +13,8 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/listing"
+	"tollbook/site/nearest"
 	"tollbook/site/postgres"
-	"tollbook/site/suggestion"
 )
 
 // Entry is a service of a list.
@@ -112,7 +112,7 @@ func (in *reader) checkCategory(category string) error {
 		return nil
 	}
 	return fmt.Errorf("%.100q is not in the list%s (%s; --new-categories accepts it)", category,
-		suggestion.Text(category, in.Categories), strings.Join(in.Categories, ", "))
+		nearest.Hint(category, in.Categories), strings.Join(in.Categories, ", "))
 }
 
 func checkSlug(e *Entry) error {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
 // Fault is a fault in a list.
@@ -184,7 +184,7 @@ func (in *reader) set(r *row, name string, at position, f field) {
 	}
 	switch {
 	case !ok:
-		in.fault(at, "unknown field %s%s", name, suggestion.Text(name, fieldNames()))
+		in.fault(at, "unknown field %s%s", name, nearest.Hint(name, fieldNames()))
 	case f.kind != wanted:
 		if list {
 			wanted = "list of strings"

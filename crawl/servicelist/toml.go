@@ -7,7 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
 // tomlReader reads the tables of a list with their places.
@@ -39,7 +39,7 @@ func (in *reader) readTOML(data []byte) []row {
 			t.rows = append(t.rows, row{at, map[string]field{}})
 			inService = true
 		case e.Kind == unstable.ArrayTable || e.Kind == unstable.Table:
-			in.fault(at, "unknown table %s%s", name, suggestion.Text(name, []string{"service"}))
+			in.fault(at, "unknown table %s%s", name, nearest.Hint(name, []string{"service"}))
 			inService = false
 		case e.Kind != unstable.KeyValue:
 		case inService:

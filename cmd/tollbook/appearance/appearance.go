@@ -14,7 +14,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/render"
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
 // Options are what the operator changes.
@@ -63,7 +63,7 @@ func (o *Options) Read(baseURL string) (render.Site, error) {
 	names := render.TemplateNames()
 	s.Templates, err = readFolder(o.Templates, func(name string) error {
 		if _, ok := slices.BinarySearch(names, name); !ok {
-			return fmt.Errorf("no template of Tollbook has this name%s", suggestion.Text(name, names))
+			return fmt.Errorf("no template of Tollbook has this name%s", nearest.Hint(name, names))
 		}
 		return nil
 	})

@@ -7,10 +7,10 @@ import (
 	"tollbook/cmd/tollbook/directory"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
-// suggested is the maximum number of names in a suggestion.
+// suggested is the maximum number of names in a hint.
 const suggested = 3
 
 // suggest returns the end of an error about an unknown name: the names that contain it, else the one that is the fewest
@@ -26,7 +26,7 @@ func suggest(name string, names []string, otherwise string) string {
 	if len(list) > 0 {
 		return "; did you mean " + strings.Join(list, " or ") + "?"
 	}
-	if s := suggestion.Text(lower, names); s != "" {
+	if s := nearest.Hint(lower, names); s != "" {
 		return s
 	}
 	return "; " + otherwise

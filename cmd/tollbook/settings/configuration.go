@@ -18,7 +18,7 @@ import (
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
 // DefaultFile is read if it exists. A file that a flag or variable names must exist.
@@ -143,7 +143,7 @@ func Read(path string, data []byte) (Configuration, error) {
 		name := withoutNumbers(key)
 		if !slices.Contains(keys(), name) {
 			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name,
-				suggestion.Text(name, keys()))
+				nearest.Hint(name, keys()))
 		}
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {

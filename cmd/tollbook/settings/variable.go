@@ -6,7 +6,7 @@ import (
 
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
 // configVariable names the configuration file, as --config does.
@@ -46,7 +46,7 @@ func CheckVariables(environment []string) error {
 		name, _, _ := strings.Cut(line, "=")
 		isOurs := strings.HasPrefix(name, "TOLLBOOK_") && !strings.HasPrefix(name, "TOLLBOOK_TEST")
 		if isOurs && !slices.Contains(names, name) {
-			return usage.Errorf("unknown variable %s%s", name, suggestion.Text(name, names))
+			return usage.Errorf("unknown variable %s%s", name, nearest.Hint(name, names))
 		}
 	}
 	return nil

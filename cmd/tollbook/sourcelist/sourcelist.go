@@ -12,8 +12,8 @@ import (
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/crawl/pull"
 	"tollbook/crawl/source"
+	"tollbook/site/nearest"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/suggestion"
 )
 
 // Table is a [[source]] of the configuration file. Keys that the file leaves out are nil.
@@ -93,7 +93,7 @@ func (t Table) apply(s *pull.Source) error {
 	}
 	if _, ok := source.KindOf(s.Kind); !ok {
 		return usage.Errorf("[[source]] %s: kind %.60q: give one of %s%s", s.Name, s.Kind,
-			strings.Join(KindNames(), ", "), suggestion.Text(s.Kind, KindNames()))
+			strings.Join(KindNames(), ", "), nearest.Hint(s.Kind, KindNames()))
 	}
 	u, err := url.Parse(s.Address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||

@@ -13,8 +13,8 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/crawl/pull"
+	"tollbook/site/nearest"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/suggestion"
 )
 
 // NewCommand returns the command sources with its subcommands. pullCommand is its subcommand pull, which needs settings
@@ -52,5 +52,5 @@ func ErrNoSource(name string, list []pull.Source) error {
 		names = append(names, s.Name)
 	}
 	return fmt.Errorf("no source %.60q is configured%s; tollbook sources list shows all, and a [[source]] in "+
-		"tollbook.toml adds one", name, suggestion.Text(name, names))
+		"tollbook.toml adds one", name, nearest.Hint(name, names))
 }

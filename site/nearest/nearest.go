@@ -1,19 +1,19 @@
-// Package suggestion finds the name that somebody probably meant. It must never know what the names stand for.
-package suggestion
+// Package nearest finds the name that somebody probably meant. It must never know what the names stand for.
+package nearest
 
 import "fmt"
 
-// Text returns "; did you mean …?" with the nearest name, or "" if there is none.
-func Text(name string, names []string) string {
-	if best := Nearest(name, names); best != "" {
+// Hint returns "; did you mean …?" with the nearest name, or "" if there is none.
+func Hint(name string, names []string) string {
+	if best := Name(name, names); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""
 }
 
-// Nearest returns the name that is the fewest edits away: at most two, or a third of the bytes of a longer name, and
+// Name returns the name that is the fewest edits away: at most two, or a third of the bytes of a longer name, and
 // fewer than all of them. Of two such names it returns the first, and "" if there is none.
-func Nearest(name string, names []string) string {
+func Name(name string, names []string) string {
 	best, edits := "", min(len(name), max(2, len(name)/3)+1)
 	for _, n := range names {
 		if d := editDistance(name, n); d < edits {

@@ -1,12 +1,12 @@
-package suggestion_test
+package nearest_test
 
 import (
 	"testing"
 
-	"tollbook/site/suggestion"
+	"tollbook/site/nearest"
 )
 
-func TestNearest(t *testing.T) {
+func TestName(t *testing.T) {
 	t.Parallel()
 	names := []string{"verified", "network", "per_page", "page", "max_price_usd", "q"}
 	for name, want := range map[string]string{
@@ -14,14 +14,14 @@ func TestNearest(t *testing.T) {
 		"page": "page", "max_price_in_usd": "max_price_usd",
 		"utm_source": "", "x": "", "": "", // one edit would replace all of x
 	} {
-		if got := suggestion.Nearest(name, names); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
+		if got := nearest.Name(name, names); got != want {
+			t.Errorf("Name(%q) = %q, want %q", name, got, want)
 		}
 	}
-	if got, want := suggestion.Text("verifed", names), `; did you mean "verified"?`; got != want {
+	if got, want := nearest.Hint("verifed", names), `; did you mean "verified"?`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := suggestion.Text("fbclid", names); got != "" {
+	if got := nearest.Hint("fbclid", names); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
 }

@@ -1,4 +1,4 @@
-package suggestion_test
+package nearest_test
 
 import (
 	"testing"
