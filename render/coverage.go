@@ -76,14 +76,14 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 		}
 	}
 	v := &c.Volume30d
-	raw := display.Rational(v.Raw.VolumeUSD)
+	raw := v.Raw.VolumeUSD.Rational()
 	for _, row := range []coverageVolume{
 		{VolumeSum: v.Raw, Label: "Total volume"},
 		{VolumeSum: v.SelfPayment, Label: "Self-payments: payer and recipient are the same account"},
 		{VolumeSum: v.SinglePayer, Label: "Recipients with a single payer"},
 		{VolumeSum: v.Without, Label: "Volume without both"},
 	} {
-		if w := display.Rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
+		if w := row.VolumeUSD.Rational(); w.Sign() > 0 && raw.Sign() > 0 {
 			row.Width = chart.Share100(w, raw)
 		}
 		body.Volumes = append(body.Volumes, row)

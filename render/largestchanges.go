@@ -96,7 +96,7 @@ func (e *Renderer) largestPriceChanges() []priceChange {
 		m := priceChange{Slug: k.slug, Name: s.name,
 			changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network),
 				Trend: amount.Trend(s.old, s.new)}}
-		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
+		ratio := new(big.Rat).Quo(after.Rational(), before.Rational())
 		m.ratio, _ = ratio.Float64()
 		m.Percent = amount.Change(ratio)
 		u := amount.UnitsOf(&l.Detail)

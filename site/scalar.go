@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 )
@@ -74,6 +75,23 @@ func ParseDecimal(s string) (Decimal, error) {
 		return Decimal(whole), nil
 	}
 	return Decimal(whole + "." + frac), nil
+}
+
+// DecimalOf returns a number that is not negative, rounded to 18 decimals: no token that is worth a dollar has more.
+func DecimalOf(r *big.Rat) Decimal {
+	d, err := ParseDecimal(r.FloatString(18))
+	if err != nil {
+		return "0" // callers sum amounts, which are not negative
+	}
+	return d
+}
+
+// Rational returns the number for arithmetic, 0 for a text that is not a decimal.
+func (d Decimal) Rational() *big.Rat {
+	if r, ok := new(big.Rat).SetString(string(d)); ok && len(d) < 100 {
+		return r
+	}
+	return new(big.Rat)
 }
 
 // MarshalJSON implements json.Marshaler.

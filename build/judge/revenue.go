@@ -164,7 +164,7 @@ func (s *period) payments(payee *ledger.PayeeFacts) []flow.Payment {
 	}
 	for i, v := range s.via {
 		list[i] = flow.Payment{Facilitator: v.facilitator, Network: payee.Network, PayTo: payee.Address,
-			Owners: owners, USD: v.usd.minus(before).units(), TxCount: v.count}
+			Owners: owners, USD: v.usd.minus(before).decimal(), TxCount: v.count}
 		before = v.usd
 	}
 	return list

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tollbook/site"
 	"tollbook/site/display"
 )
 
@@ -49,7 +50,7 @@ func powerOfTen(n int) *big.Rat {
 	return new(big.Rat).SetInt(p)
 }
 
-func dollarTick(r *big.Rat) string { return display.Dollars(display.DecimalOf(r)) }
+func dollarTick(r *big.Rat) string { return display.Dollars(site.DecimalOf(r)) }
 
 func numberTick(r *big.Rat) string { return display.Number(r.Num().Int64()) }
 

@@ -68,10 +68,10 @@ func NewBars(title string, points []site.VolumePoint, cal *Calendar, since *site
 	c.Rows = rows.html()
 	c.Summary = "No settlements in the last 90 days."
 	if len(c.Days) > 0 {
-		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)),
+		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(site.DecimalOf(total)),
 			display.Number(int64(len(c.Days))))
 		if mostOn != "" {
-			c.Summary += "; maximum " + display.Cents(display.DecimalOf(most)) + " on " + mostOn
+			c.Summary += "; maximum " + display.Cents(site.DecimalOf(most)) + " on " + mostOn
 		}
 		c.Summary += "."
 	}
@@ -99,7 +99,7 @@ func (c *Bars) addDay(rows *markup, day *calendarDay, p *site.VolumePoint) {
 func (c *Calendar) place(points []site.VolumePoint) (by [StripDays]*site.VolumePoint, values [StripDays]*big.Rat) {
 	for i := range points {
 		if day, ok := c.index[points[i].Date]; ok {
-			by[day], values[day] = &points[i], display.Rational(points[i].VolumeUSD)
+			by[day], values[day] = &points[i], points[i].VolumeUSD.Rational()
 		}
 	}
 	return by, values

@@ -55,7 +55,7 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 		c.Summary = "No price in dollars now; " + summary
 	}
 	if top != nil {
-		scale := newAxis(display.Rational(*top), 0, dollarTick)
+		scale := newAxis(top.Rational(), 0, dollarTick)
 		c.Plot = (&plot{class: "prices", title: "Lowest to highest price by UTC day, US dollars", about: c.Summary,
 			height: pricesHeight, axis: &scale, marks: drawSpans(spans, scale.top)}).html(cal)
 	}
@@ -76,7 +76,7 @@ func (m *markup) priceRow(s priceSpan, isOld bool, cal *Calendar) {
 
 // drawSpans draws the spans with prices as bars from the lowest price to the highest, each up to the next one.
 func drawSpans(spans []priceSpan, top *big.Rat) *markup {
-	at := func(d site.Decimal) int { return pricesHeight * Share100(display.Rational(d), top) / barsHeight }
+	at := func(d site.Decimal) int { return pricesHeight * Share100(d.Rational(), top) / barsHeight }
 	var bars path
 	for i, s := range spans {
 		end := StripDays

@@ -19,7 +19,7 @@ const (
 	speedHeight = 60
 	gapHeight   = 3
 	minDown     = 8 // least height of failures: two dashes
-	downGap     = 2 // between failures and successes, so that each has only paper beside it
+	downGap     = 2 // empty space between failures and successes
 	minSpeed    = 2
 	stripBytes  = 200 // bytes of a row of most days
 )

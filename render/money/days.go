@@ -60,14 +60,14 @@ func NewDays(networks []site.NetworkCoverage, cal *chart.Calendar, named func(ca
 		one, sum := NetworkDays{On: on, Bars: chart.NewBars("Volume on "+on.Label+" by UTC day", n.Timeseries,
 			cal, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
-			sum.Add(sum, display.Rational(p.VolumeUSD))
+			sum.Add(sum, p.VolumeUSD.Rational())
 			one.Count += p.TxCount
 			day := sums[p.Date]
 			sums[p.Date] = site.VolumePoint{Date: p.Date,
-				VolumeUSD: display.DecimalOf(new(big.Rat).Add(display.Rational(cmp.Or(day.VolumeUSD, "0")),
-					display.Rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
+				VolumeUSD: site.DecimalOf(new(big.Rat).Add(cmp.Or(day.VolumeUSD, "0").Rational(),
+					p.VolumeUSD.Rational())), TxCount: day.TxCount + p.TxCount}
 		}
-		one.Volume = display.DecimalOf(sum)
+		one.Volume = site.DecimalOf(sum)
 		all.Add(all, sum)
 		m.Networks = append(m.Networks, one)
 	}
@@ -77,7 +77,7 @@ func NewDays(networks []site.NetworkCoverage, cal *chart.Calendar, named func(ca
 	m.Networks = m.Networks[:min(len(m.Networks), maxNetworkCharts)]
 	for i := range m.Networks {
 		if all.Sign() > 0 {
-			part, _ := new(big.Rat).Quo(display.Rational(m.Networks[i].Volume), all).Float64()
+			part, _ := new(big.Rat).Quo(m.Networks[i].Volume.Rational(), all).Float64()
 			m.Networks[i].Share = display.Percent(new(100 * part))
 		}
 	}

@@ -104,7 +104,7 @@ func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
 	body := Flow{Flow: f}
 	total := new(big.Rat)
 	if f.VolumeUSD30d != nil {
-		total = display.Rational(*f.VolumeUSD30d)
+		total = f.VolumeUSD30d.Rational()
 	}
 	nodes := map[string]*site.FlowNode{}
 	attributed := new(big.Rat)
@@ -114,7 +114,7 @@ func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
 		if n.Column != site.FlowService || n.Kind == site.FlowUnattributed {
 			continue
 		}
-		attributed.Add(attributed, display.Rational(n.VolumeUSD30d))
+		attributed.Add(attributed, n.VolumeUSD30d.Rational())
 		if body.Services++; n.Kind == site.FlowOthers {
 			body.Services += n.MemberCount - 1
 		}
@@ -135,7 +135,7 @@ func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
 			}
 			group := &stage.Groups[len(stage.Groups)-1]
 			group.Rows = append(group.Rows, FlowRow{newName(b, page), l.VolumeUSD30d,
-				share(display.Rational(l.VolumeUSD30d), total), l.TxCount30d})
+				share(l.VolumeUSD30d.Rational(), total), l.TxCount30d})
 		}
 		if len(stage.Groups) > 0 {
 			body.Stages = append(body.Stages, stage)
@@ -188,7 +188,7 @@ func label(n *site.FlowNode) string {
 func newPicture(f *site.Flow, nodes map[string]*site.FlowNode, total *big.Rat) *FlowPicture {
 	p := &FlowPicture{Width: flowWidth}
 	height := func(d site.Decimal) float64 {
-		part, _ := new(big.Rat).Quo(display.Rational(d), total).Float64()
+		part, _ := new(big.Rat).Quo(d.Rational(), total).Float64()
 		return part * flowHeight
 	}
 	left, right := map[string]float64{}, map[string]float64{} // where the next band of a node begins

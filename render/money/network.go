@@ -55,8 +55,8 @@ func NewNetwork(s *site.Snapshot, id string, services []*site.ServiceListItem, c
 	}
 	slices.SortFunc(prices, site.Decimal.Compare)
 	if n := len(prices); n > 0 {
-		sum := new(big.Rat).Add(display.Rational(prices[(n-1)/2]), display.Rational(prices[n/2]))
-		median := display.DecimalOf(sum.Quo(sum, big.NewRat(2, 1)))
+		sum := new(big.Rat).Add(prices[(n-1)/2].Rational(), prices[n/2].Rational())
+		median := site.DecimalOf(sum.Quo(sum, big.NewRat(2, 1)))
 		body.Priced, body.From, body.Median, body.To = n, &prices[0], &median, &prices[n-1]
 	}
 	return body

@@ -156,15 +156,20 @@ func Because(x site.Incident) string {
 	if x.Shared == nil {
 		return "the service"
 	}
-	name := ""
-	if x.Shared.Name != nil {
-		name = " " + display.Line(*x.Shared.Name, display.MaxCode)
+	what := "our own measurement"
+	if x.Cause != site.CauseMeasurement {
+		what = nameGroup(&x)
 	}
-	of := fmt.Sprintf(" (%d of %d services failed)", x.Shared.Failed, x.Shared.Services)
-	if x.Cause == site.CauseMeasurement {
-		return "our own measurement" + of
+	return fmt.Sprintf("%s (%d of %d services failed)", what, x.Shared.Failed, x.Shared.Services)
+}
+
+// nameGroup returns the kind and the name of the services that failed at the same time: "network Base".
+func nameGroup(x *site.Incident) string {
+	kind := display.Line(x.Cause, display.MaxCode)
+	if x.Shared.Name == nil {
+		return kind
 	}
-	return display.Line(x.Cause, display.MaxCode) + name + of
+	return kind + " " + display.Line(*x.Shared.Name, display.MaxCode)
 }
 
 // describeShared returns a shared outage as a sentence.
@@ -174,12 +179,8 @@ func describeShared(x *site.Incident) string {
 		return fmt.Sprintf("Our own measurement failed at %s: %d of %d services at once. This says nothing about them.",
 			since, x.Shared.Failed, x.Shared.Services)
 	}
-	name := ""
-	if x.Shared.Name != nil {
-		name = " " + display.Line(*x.Shared.Name, display.MaxCode)
-	}
-	return fmt.Sprintf("%d of %d services of the %s%s failed at the same time, from %s.", x.Shared.Failed,
-		x.Shared.Services, display.Line(x.Cause, display.MaxCode), name, since)
+	return fmt.Sprintf("%d of %d services of the %s failed at the same time, from %s.", x.Shared.Failed,
+		x.Shared.Services, nameGroup(x), since)
 }
 
 // categoriesOf returns the categories, those with the most offline services first.

@@ -45,7 +45,7 @@ func Cents(d site.Decimal) string {
 	if d == "" {
 		return ""
 	}
-	r := Rational(d)
+	r := d.Rational()
 	if r.Sign() == 0 || r.Cmp(big.NewRat(1, 100)) < 0 {
 		return Dollars(d)
 	}
@@ -58,7 +58,7 @@ func Cents(d site.Decimal) string {
 
 // Roughly returns a volume in whole dollars from a thousand dollars on, with halves rounded up, and as Cents below.
 func Roughly(d site.Decimal) string {
-	r := Rational(d)
+	r := d.Rational()
 	if whole := r.FloatString(0); r.Cmp(big.NewRat(1000, 1)) >= 0 && len(whole) <= maxWhole {
 		return "$" + GroupDigits(whole)
 	}
@@ -77,21 +77,4 @@ func FormatDecimal(v any, format func(site.Decimal) string) (string, error) {
 		return format(*d), nil
 	}
 	return "", fmt.Errorf("format %T as dollars", v)
-}
-
-// Rational returns a decimal as a number for arithmetic. It returns 0 for a text that is not a decimal.
-func Rational(d site.Decimal) *big.Rat {
-	if r, ok := new(big.Rat).SetString(string(d)); ok && len(d) < 100 {
-		return r
-	}
-	return new(big.Rat)
-}
-
-// DecimalOf returns a number as a decimal with at most 18 decimals.
-func DecimalOf(r *big.Rat) site.Decimal {
-	d, err := site.ParseDecimal(r.FloatString(18))
-	if err != nil {
-		return "0" // only a negative number fails, and callers sum amounts that are not negative
-	}
-	return d
 }

@@ -61,7 +61,7 @@ func (a *statsCounter) add(d *site.ServiceDetail, now time.Time) {
 	}
 	if t := &d.Assessment.Traction; t.Status == site.TractionMeasured && t.VolumeUSD30d != nil && t.TxCount30d != nil {
 		a.measured++
-		a.volumes = append(a.volumes, rat(*t.VolumeUSD30d))
+		a.volumes = append(a.volumes, t.VolumeUSD30d.Rational())
 		a.settlements += *t.TxCount30d
 	}
 }
@@ -91,7 +91,7 @@ func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
 	})
 	st.Traction = a.traction(s)
 	if st.Traction.MeasuredNetworks > 0 {
-		st.FacilitatorVolumeUSD30d = decimal(facilitatorVolume(s))
+		st.FacilitatorVolumeUSD30d = new(site.DecimalOf(facilitatorVolume(s)))
 	}
 	return st
 }
@@ -100,7 +100,7 @@ func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
 func facilitatorVolume(s *site.Snapshot) *big.Rat {
 	sum := new(big.Rat)
 	for i := range s.Facilitators {
-		sum.Add(sum, rat(s.Facilitators[i].VolumeUSD30d))
+		sum.Add(sum, s.Facilitators[i].VolumeUSD30d.Rational())
 	}
 	return sum
 }
@@ -150,7 +150,7 @@ func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 			first = append(first, new(big.Rat).Set(sum))
 		}
 	}
-	t.VolumeUSD30d, t.SettlementCount30d = decimal(sum), &a.settlements
+	t.VolumeUSD30d, t.SettlementCount30d = new(site.DecimalOf(sum)), &a.settlements
 	t.CoverageOfMeasuredFlowPct = percent(sum, facilitatorVolume(s))
 	if len(first) > 0 {
 		t.Top1ServiceSharePct, t.Top10ServicesSharePct = percent(first[0], sum), percent(first[len(first)-1], sum)
@@ -168,21 +168,4 @@ func percent(part, whole *big.Rat) *float64 {
 	v, _ := new(big.Rat).SetString(share.Mul(share, big.NewRat(100, 1)).FloatString(2))
 	f, _ := v.Float64()
 	return &f
-}
-
-// rat returns an amount that the directory publishes as a number.
-func rat(d site.Decimal) *big.Rat {
-	if r, ok := new(big.Rat).SetString(string(d)); ok {
-		return r
-	}
-	return new(big.Rat) // impossible: a Decimal is a number
-}
-
-// decimal returns a sum of decimals, which has at most 18 digits after the point.
-func decimal(r *big.Rat) *site.Decimal {
-	d, err := site.ParseDecimal(r.FloatString(18))
-	if err != nil {
-		return nil // impossible: a sum of volumes is not negative
-	}
-	return &d
 }

@@ -82,7 +82,7 @@ func average(chains []site.FacilitatorChain, sum func(*site.FacilitatorChain) (*
 	for i := range chains {
 		usd, n := sum(&chains[i])
 		if usd != nil && IsMain(chains[i].NetworkCAIP2) {
-			total.Add(total, rat(*usd))
+			total.Add(total, usd.Rational())
 			count += n
 		}
 	}
@@ -108,7 +108,7 @@ func trend(d *site.FacilitatorDetail, now time.Time) *float64 {
 	sum := func(days []site.VolumePoint) *big.Rat {
 		total := new(big.Rat)
 		for _, p := range days {
-			total.Add(total, rat(p.VolumeUSD))
+			total.Add(total, p.VolumeUSD.Rational())
 		}
 		return total
 	}
@@ -121,12 +121,4 @@ func trend(d *site.FacilitatorDetail, now time.Time) *float64 {
 		return nil // impossible
 	}
 	return &ratio
-}
-
-func rat(d site.Decimal) *big.Rat {
-	r, ok := new(big.Rat).SetString(string(d))
-	if !ok {
-		return new(big.Rat) // impossible: a Decimal is a number
-	}
-	return r
 }

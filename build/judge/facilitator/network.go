@@ -49,15 +49,15 @@ func newNetworkRow(f *site.FacilitatorDetail, network, month, before string,
 		switch {
 		case *p.NetworkCAIP2 != network || p.Date < before:
 		case p.Date >= month:
-			last.Add(last, rat(p.VolumeUSD))
+			last.Add(last, p.VolumeUSD.Rational())
 			row.TxCount30d += p.TxCount
 			ok = true
 		default:
-			previous.Add(previous, rat(p.VolumeUSD))
+			previous.Add(previous, p.VolumeUSD.Rational())
 			ok = true
 		}
 	}
-	row.VolumeUSD30d, row.VolumeUSDPrev30d = decimal(last), decimal(previous)
+	row.VolumeUSD30d, row.VolumeUSDPrev30d = site.DecimalOf(last), site.DecimalOf(previous)
 	if previous.Sign() > 0 && isOld(f.Chains, network, now) {
 		if ratio, err := strconv.ParseFloat(last.Quo(last, previous).FloatString(4), 64); err == nil {
 			row.Trend30dVsPrev30d = &ratio
@@ -73,13 +73,4 @@ func isOld(chains []site.FacilitatorChain, network string, now time.Time) bool {
 		return c.NetworkCAIP2 == network && c.FirstActivityAt != nil &&
 			now.Sub(c.FirstActivityAt.Time) >= 2*monthDays*24*time.Hour
 	})
-}
-
-// decimal returns a sum of volumes, which has at most 18 decimals.
-func decimal(r *big.Rat) site.Decimal {
-	d, err := site.ParseDecimal(r.FloatString(18))
-	if err != nil {
-		return "0" // impossible: a sum of volumes is not negative
-	}
-	return d
 }

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
-	"strings"
 
 	"tollbook/site"
 	"tollbook/site/x402"
@@ -29,22 +28,19 @@ const (
 type Payment struct {
 	Facilitator, Network, PayTo string
 	Owners                      []int    // places of services in the snapshot
-	USD                         *big.Int // in units of 10^-18 dollars
+	USD                         site.Decimal
 	TxCount                     int64
 }
 
-// decimals is the number of decimals of Payment.USD.
-const decimals = 18
-
 // amount is a sum of payments.
 type amount struct {
-	usd   *big.Int
+	usd   *big.Rat
 	count int64
 }
 
-func (a *amount) add(usd *big.Int, count int64) {
+func (a *amount) add(usd *big.Rat, count int64) {
 	if a.usd == nil {
-		a.usd = new(big.Int)
+		a.usd = new(big.Rat)
 	}
 	a.usd.Add(a.usd, usd)
 	a.count += count
@@ -74,12 +70,12 @@ func New(s *site.Snapshot, payments []Payment, measured bool) site.Flow {
 			continue
 		}
 		g.add(path{g.facilitator(s, p.Facilitator), g.network(p.Network), g.category(s, p.Owners), g.service(s, p)},
-			p.USD, p.TxCount)
+			p.USD.Rational(), p.TxCount)
 		key := [2]string{p.Facilitator, p.Network}
 		if attributed[key] == nil {
 			attributed[key] = &amount{}
 		}
-		attributed[key].add(p.USD, p.TxCount)
+		attributed[key].add(p.USD.Rational(), p.TxCount)
 	}
 	g.addRest(s, attributed)
 	g.write(&out)
@@ -99,11 +95,11 @@ func (g *graph) addRest(s *site.Snapshot, attributed map[[2]string]*amount) {
 			if sums[c.NetworkCAIP2] == nil {
 				sums[c.NetworkCAIP2] = &amount{}
 			}
-			sums[c.NetworkCAIP2].add(units(*c.VolumeUSD30d), c.TxCount30d)
+			sums[c.NetworkCAIP2].add(c.VolumeUSD30d.Rational(), c.TxCount30d)
 		}
 		for network, sum := range sums {
 			if own := attributed[[2]string{f.FacilitatorID, network}]; own != nil {
-				sum.add(new(big.Int).Neg(own.usd), -own.count)
+				sum.add(new(big.Rat).Neg(own.usd), -own.count)
 			}
 			if sum.count > 0 {
 				g.add(path{g.facilitator(s, f.FacilitatorID), g.network(network),
@@ -114,7 +110,7 @@ func (g *graph) addRest(s *site.Snapshot, attributed map[[2]string]*amount) {
 	}
 }
 
-func (g *graph) add(p path, usd *big.Int, count int64) {
+func (g *graph) add(p path, usd *big.Rat, count int64) {
 	if g.paths[p] == nil {
 		g.paths[p] = &amount{}
 	}
@@ -176,7 +172,7 @@ func (g *graph) service(s *site.Snapshot, p *Payment) string {
 // one node.
 func (g *graph) write(out *site.Flow) {
 	var total amount
-	total.usd = new(big.Int)
+	total.usd = new(big.Rat)
 	sums := map[string]*amount{}
 	for p, a := range g.paths {
 		total.add(a.usd, a.count)
@@ -184,7 +180,7 @@ func (g *graph) write(out *site.Flow) {
 			addTo(sums, id, a)
 		}
 	}
-	out.VolumeUSD30d, out.TxCount30d = new(decimal(total.usd)), &total.count
+	out.VolumeUSD30d, out.TxCount30d = new(site.DecimalOf(total.usd)), &total.count
 	listed := g.cut(sums)
 	nodes, links := map[string]*amount{}, map[[2]string]*amount{}
 	for p, a := range g.paths {
@@ -198,7 +194,7 @@ func (g *graph) write(out *site.Flow) {
 	}
 	for id, a := range nodes {
 		n := *g.nodes[id]
-		n.VolumeUSD30d, n.TxCount30d = decimal(a.usd), a.count
+		n.VolumeUSD30d, n.TxCount30d = site.DecimalOf(a.usd), a.count
 		out.Nodes = append(out.Nodes, n)
 	}
 	slices.SortFunc(out.Nodes, func(a, b site.FlowNode) int { return compareNodes(&a, &b) })
@@ -207,7 +203,7 @@ func (g *graph) write(out *site.Flow) {
 		place[out.Nodes[i].ID] = i
 	}
 	for ends, a := range links {
-		out.Links = append(out.Links, site.FlowLink{From: ends[0], To: ends[1], VolumeUSD30d: decimal(a.usd),
+		out.Links = append(out.Links, site.FlowLink{From: ends[0], To: ends[1], VolumeUSD30d: site.DecimalOf(a.usd),
 			TxCount30d: a.count})
 	}
 	slices.SortFunc(out.Links, func(a, b site.FlowLink) int {
@@ -228,7 +224,7 @@ func (g *graph) cut(sums map[string]*amount) map[string]string {
 	listed := map[string]string{}
 	for id, a := range sums {
 		n := g.nodes[id]
-		n.VolumeUSD30d, n.TxCount30d = decimal(a.usd), a.count
+		n.VolumeUSD30d, n.TxCount30d = site.DecimalOf(a.usd), a.count
 		listed[id] = id
 		if n.Kind != site.FlowUnattributed {
 			columns[n.Column] = append(columns[n.Column], n)
@@ -257,24 +253,3 @@ func compareNodes(a, b *site.FlowNode) int {
 		cmp.Compare(last(a), last(b)), b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d),
 		cmp.Compare(a.ID, b.ID))
 }
-
-// units returns an amount in units of 10^-18 dollars. No token that is worth a dollar has more decimals.
-func units(d site.Decimal) *big.Int {
-	whole, fraction, _ := strings.Cut(string(d), ".")
-	n, ok := new(big.Int).SetString(whole+fraction+strings.Repeat("0", max(0, decimals-len(fraction))), 10)
-	if !ok || len(fraction) > decimals {
-		return new(big.Int) // impossible
-	}
-	return n
-}
-
-// decimal returns the dollars of an amount, which is not negative.
-func decimal(usd *big.Int) site.Decimal {
-	d, err := site.ParseDecimal(new(big.Rat).SetFrac(usd, scale).FloatString(decimals))
-	if err != nil {
-		return "0" // impossible
-	}
-	return d
-}
-
-var scale = new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil)

@@ -21,11 +21,6 @@ const (
 	payTo   = "0x00000000000000000000000000000000000000a1"
 )
 
-// dollars returns cents in units of 10^-18 dollars.
-func dollars(cents int64) *big.Int {
-	return new(big.Int).Mul(big.NewInt(cents), big.NewInt(10_000_000_000_000_000))
-}
-
 func newSnapshot(services ...site.ServiceListItem) *site.Snapshot {
 	s := &site.Snapshot{Now: site.NewTime(time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC))}
 	for _, item := range services {
@@ -58,10 +53,10 @@ func TestNew(t *testing.T) {
 		newFacilitator("zeta", newChain(solana, "3", 2)),
 	}
 	payments := []flow.Payment{
-		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: []int{0, 1}, USD: dollars(400), TxCount: 2},
-		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: []int{0}, USD: dollars(100), TxCount: 1},
-		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: nil, USD: dollars(200), TxCount: 1},
-		{Facilitator: "zeta", Network: solana, PayTo: "S", Owners: []int{0, 2}, USD: dollars(300), TxCount: 2},
+		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: []int{0, 1}, USD: "4", TxCount: 2},
+		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: []int{0}, USD: "1", TxCount: 1},
+		{Facilitator: "acme", Network: base, PayTo: payTo, Owners: nil, USD: "2", TxCount: 1},
+		{Facilitator: "zeta", Network: solana, PayTo: "S", Owners: []int{0, 2}, USD: "3", TxCount: 2},
 	}
 	got := flow.New(s, payments, true)
 	node := func(column, kind, key, name string, members int, volume site.Decimal, count int64) site.FlowNode {
@@ -128,7 +123,8 @@ func TestColumnsAddUp(t *testing.T) {
 		for k := range n {
 			network := []string{base, solana}[(i+k)%2]
 			payments = append(payments, flow.Payment{Facilitator: id, Network: network, PayTo: payTo,
-				Owners: []int{k, n - 1}[:1+k%2], USD: dollars(int64(i*k%17 + 1)), TxCount: int64(k%3 + 1)})
+				Owners: []int{k, n - 1}[:1+k%2], USD: site.DecimalOf(big.NewRat(int64(i*k%17+1), 100)),
+				TxCount: int64(k%3 + 1)})
 		}
 	}
 	got := flow.New(s, payments, true)
@@ -148,7 +144,7 @@ func TestColumnsAddUp(t *testing.T) {
 		addTo(out, l.From, l.VolumeUSD30d, l.TxCount30d)
 		addTo(in, l.To, l.VolumeUSD30d, l.TxCount30d)
 	}
-	whole := &sum{rat(*got.VolumeUSD30d), *got.TxCount30d}
+	whole := &sum{got.VolumeUSD30d.Rational(), *got.TxCount30d}
 	for _, column := range site.FlowColumns {
 		whole.compare(t, column, columns[column])
 	}
@@ -156,7 +152,7 @@ func TestColumnsAddUp(t *testing.T) {
 		whole.compare(t, "links to "+column, between[site.FlowColumns[i]+" "+column])
 	}
 	for _, node := range got.Nodes {
-		own := &sum{rat(node.VolumeUSD30d), node.TxCount30d}
+		own := &sum{node.VolumeUSD30d.Rational(), node.TxCount30d}
 		if node.Column != site.FlowFacilitator {
 			own.compare(t, "links to "+node.ID, in[node.ID])
 		}
@@ -191,11 +187,6 @@ func addTo(sums map[string]*sum, key string, usd site.Decimal, count int64) {
 	if sums[key] == nil {
 		sums[key] = &sum{usd: new(big.Rat)}
 	}
-	sums[key].usd.Add(sums[key].usd, rat(usd))
+	sums[key].usd.Add(sums[key].usd, usd.Rational())
 	sums[key].count += count
-}
-
-func rat(d site.Decimal) *big.Rat {
-	r, _ := new(big.Rat).SetString(string(d))
-	return r
 }

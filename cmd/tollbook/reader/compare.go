@@ -150,12 +150,12 @@ func (f *findings) addClaim(record *record, c claim) {
 // addPrice compares a price in dollars with those of options.
 func (f *findings) addPrice(rows []option, price site.Decimal) {
 	prices := namesOf(rows, func(o option) string { return o.dollars() })
-	claimed := display.Rational(price)
+	claimed := price.Rational()
 	for _, o := range rows {
 		if o.PriceUSD == nil {
 			continue
 		}
-		if usd, err := site.ParseDecimal(*o.PriceUSD); err == nil && display.Rational(usd).Cmp(claimed) == 0 {
+		if usd, err := site.ParseDecimal(*o.PriceUSD); err == nil && usd.Rational().Cmp(claimed) == 0 {
 			f.add(aboutPrice, resultSame, "%s%s", display.Dollars(price), sinceText(o.since))
 			return
 		}

@@ -198,7 +198,7 @@ func amount(d *site.Decimal) *float64 {
 	if d == nil {
 		return nil
 	}
-	f, _ := display.Rational(*d).Float64()
+	f, _ := d.Rational().Float64()
 	return &f
 }
 
