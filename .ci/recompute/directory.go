@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tollbook/.ci/recompute/best"
+	"tollbook/.ci/recompute/catalogue"
 	"tollbook/.ci/recompute/conformance"
 	"tollbook/.ci/recompute/flow"
 	"tollbook/.ci/recompute/matrix"
@@ -54,6 +55,16 @@ var recomputations = []func(*directory, *snapshot.Report){
 	func(d *directory, r *snapshot.Report) { flow.Recompute(d.snap, r) },
 	func(d *directory, r *snapshot.Report) { best.Recompute(d.snap, r) },
 	func(d *directory, r *snapshot.Report) { provenance.Recompute(d.snap, r) },
+}
+
+func recomputeCatalogue(d *directory, r *snapshot.Report) {
+	var stable []snapshot.Node
+	for _, s := range d.services {
+		if !isUnstable(d, s) {
+			stable = append(stable, s.detail)
+		}
+	}
+	catalogue.Recompute(d.snap, r, stable)
 }
 
 // recompute computes every figure again and lists the values that nothing explains.

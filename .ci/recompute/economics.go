@@ -109,8 +109,7 @@ func recomputeEconomics(d *directory, r *snapshot.Report) {
 		var lowest, highest []*big.Rat // of the category
 		for _, other := range d.services {
 			if p := offers[other]; p.price() != nil && !conformance.SpeaksOther(other.detail) &&
-				other.detail.Get("category").Text() == s.detail.Get("category").
-					Text() {
+				other.detail.Get("category").Text() == s.detail.Get("category").Text() {
 				lowest, highest = append(lowest, p.price()), append(highest, p.highest)
 			}
 		}

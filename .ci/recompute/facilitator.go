@@ -60,7 +60,7 @@ func recomputeFacilitators(d *directory, r *snapshot.Report) {
 		list = append(list, f)
 	}
 	for _, name := range d.snap.Files("v1/facilitators/timeframe=", ".json") {
-		compareFacilitatorList(r, d.snap.JSON(name), parameters(name), list)
+		compareFacilitatorList(r, d.snap.JSON(name), snapshot.Parameters(name), list)
 	}
 	first := map[string]string{"timeframe": "7d", "per_page": "25", "page": "1"}
 	compareFacilitatorList(r, d.snap.JSON("v1/facilitators.json"), first, list)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,19 +68,6 @@ func sortServices(services []*service, order string) []*service {
 	return slices.SortedFunc(slices.Values(services), func(a, b *service) int {
 		return cmp.Or(orders[order](a, b), cmp.Compare(a.slug, b.slug))
 	})
-}
-
-// parameters returns the parameters in the name of a file: v1/services/status=online/page=2.json has two. A byte that
-// is no letter, digit, dot, underscore or hyphen is written as ~ and two hexadecimal digits.
-func parameters(name string) map[string]string {
-	parameters := map[string]string{}
-	for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(name, ".html"), ".json"), "/") {
-		if key, value, ok := strings.Cut(part, "="); ok {
-			value, _ = url.PathUnescape(strings.ReplaceAll(value, "~", "%"))
-			parameters[key] = value
-		}
-	}
-	return parameters
 }
 
 // escape writes a value as it is in the name of a file.
@@ -160,7 +146,7 @@ func listName(network, status, category string) string {
 
 // figureList compares one page of a list of services.
 func (d *directory) figureList(r *snapshot.Report, name string) {
-	p := parameters(name)
+	p := snapshot.Parameters(name)
 	size, _ := strconv.Atoi(cmp.Or(p["per_page"], "25"))
 	page, _ := strconv.Atoi(cmp.Or(p["page"], "1"))
 	services := sortServices(d.selectServices(p), cmp.Or(p["sort"], "newest"))

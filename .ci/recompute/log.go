@@ -118,7 +118,7 @@ func figureNewest(d *directory, r *snapshot.Report, rule, name string, rows []sn
 // a pack has the blocks whose last row was checked in its hour.
 func figureBlocks(d *directory, r *snapshot.Report, rule, name string, index snapshot.Node) {
 	for _, file := range d.snap.Files(name+"/block=", ".json") {
-		number, _ := strconv.Atoi(parameters(file)["block"])
+		number, _ := strconv.Atoi(snapshot.Parameters(file)["block"])
 		r.Figure(rule, d.snap.JSON(file).At("meta", "first"), max(100*number, index.Get("first").Int()))
 	}
 	next := index.Get("first").Int() / 100

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/json"
 	"math/big"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -181,6 +182,19 @@ func (n Node) Leaves(visit func(Node)) {
 	default:
 		visit(n)
 	}
+}
+
+// Parameters returns the parameters in the name of a file: v1/services/status=online/page=2.json has two. A byte that
+// is no letter, digit, dot, underscore or hyphen is written as ~ and two hexadecimal digits.
+func Parameters(name string) map[string]string {
+	parameters := map[string]string{}
+	for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(name, ".html"), ".json"), "/") {
+		if key, value, ok := strings.Cut(part, "="); ok {
+			value, _ = url.PathUnescape(strings.ReplaceAll(value, "~", "%"))
+			parameters[key] = value
+		}
+	}
+	return parameters
 }
 
 // fileNames are the parts of file names that differ from service to service, from list to list and from block to block.
