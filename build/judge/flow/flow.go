@@ -27,7 +27,7 @@ const (
 // Payment sums what one facilitator settled to one recipient within 30 days, while the same services owned it.
 type Payment struct {
 	Facilitator, Network, PayTo string
-	Owners                      []int    // places of services in the snapshot
+	Owners                      []int // places of services in the snapshot
 	USD                         site.Decimal
 	TxCount                     int64
 }
