@@ -1,5 +1,5 @@
-// Package catalogue recomputes the lists of paid endpoints in the format of a facilitator's catalogue. It reads a snapshot
-// alone.
+// Package catalogue recomputes the lists of paid endpoints in the format of a facilitator's catalogue. It reads a
+// snapshot alone.
 package catalogue
 
 import (
@@ -13,8 +13,8 @@ import (
 
 const rule = "Orders of the list"
 
-// Recompute compares the lists of paid endpoints and of paid MCP tools. services are the data of services by slug,
-// without those whose recipients change often: the one that is named now may not be the service's.
+// Recompute compares the lists of paid endpoints and of paid MCP tools. services are the data of services by slug.
+// A service whose recipients change often is left out: the one that is named now may not be its own.
 func Recompute(snap *snapshot.Snapshot, r *snapshot.Report, services []snapshot.Node) {
 	rows := map[string][]any{} // by type
 	for _, s := range services {
