@@ -77,13 +77,13 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeFacilitatorDetails(s, renderer, add); err != nil {
 		return fmt.Errorf("write facilitators: %w", err)
 	}
-	if err := writeMatrix(s, renderer, add); err != nil {
+	if err := writeTopic("facilitator-matrix", s.Matrix, renderer.MatrixPage, add); err != nil {
 		return fmt.Errorf("write matrix of facilitators: %w", err)
 	}
-	if err := writeFlow(s, renderer, add); err != nil {
+	if err := writeTopic("flow", s.Flow, renderer.FlowPage, add); err != nil {
 		return fmt.Errorf("write flow: %w", err)
 	}
-	if err := writeCoverage(s, renderer, add); err != nil {
+	if err := writeTopic("coverage", s.Coverage, renderer.CoveragePage, add); err != nil {
 		return fmt.Errorf("write coverage: %w", err)
 	}
 	if err := writeSources(s, renderer, add); err != nil {
@@ -196,14 +196,7 @@ func writeSources(s *site.Snapshot, renderer *render.Renderer, add addFunc) erro
 			return err
 		}
 	}
-	if err := addJSON(bare("sources", "").Key(), list, add); err != nil {
-		return err
-	}
-	page, err := renderer.SourcesPage()
-	if err != nil {
-		return err
-	}
-	return add(bare("sources-page", "").Key(), page)
+	return writeTopic("sources", list, renderer.SourcesPage, add)
 }
 
 // writeDataset writes the tables as files, what is published about them, and its page.
@@ -215,52 +208,17 @@ func (w *snapshotWriter) writeDataset(add addFunc) (err error) {
 			return err
 		}
 	}
-	if err := addJSON(bare("data", "").Key(), s.Dataset, add); err != nil {
-		return err
-	}
-	page, err := w.renderer.DataPage()
-	if err != nil {
-		return err
-	}
-	return add(bare("data-page", "").Key(), page)
+	return writeTopic("data", s.Dataset, w.renderer.DataPage, add)
 }
 
-// writeCoverage writes the coverage of measurements and its page.
-func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
-	data, err := encode.JSON(s.Coverage)
+// writeTopic writes the response of a route without parameters, and the page that shows it.
+func writeTopic(route string, data any, page func() ([]byte, error), add addFunc) error {
+	if err := addJSON(bare(route, "").Key(), data, add); err != nil {
+		return err
+	}
+	b, err := page()
 	if err != nil {
 		return err
 	}
-	if err := add(bare("coverage", "").Key(), data); err != nil {
-		return err
-	}
-	page, err := renderer.CoveragePage()
-	if err != nil {
-		return err
-	}
-	return add(bare("coverage-page", "").Key(), page)
-}
-
-// writeFlow writes who pays whom, and its page.
-func writeFlow(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
-	if err := addJSON(bare("flow", "").Key(), s.Flow, add); err != nil {
-		return err
-	}
-	page, err := renderer.FlowPage()
-	if err != nil {
-		return err
-	}
-	return add(bare("flow-page", "").Key(), page)
-}
-
-// writeMatrix writes which facilitator settles what where, and its page.
-func writeMatrix(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
-	if err := addJSON(bare("facilitator-matrix", "").Key(), s.Matrix, add); err != nil {
-		return err
-	}
-	page, err := renderer.MatrixPage()
-	if err != nil {
-		return err
-	}
-	return add(bare("facilitator-matrix-page", "").Key(), page)
+	return add(bare(route+"-page", "").Key(), b)
 }
