@@ -8,7 +8,9 @@
 	if (!form || !out || !window.fetch) return;
 	const most = 4, letters = ["a", "b", "c", "d"];
 	const networks = new Map([...document.querySelectorAll("#networks option")].map((o) => [o.value, o.textContent]));
-	const sets = document.querySelector(".sets"), title = document.title;
+	const space = document.querySelector(".versus-space"), title = document.title;
+	const sets = document.querySelector(".sets");
+	const lists = document.querySelectorAll(".versus-space > [aria-labelledby]");
 	const name = form.elements.q, found = form.querySelector(".found");
 	const records = new Map(); // by slug: a service, null if it is not listed, undefined if it has not been requested
 	let slugs = [], timer = 0, request = null;
@@ -110,6 +112,17 @@
 		return values.map((v) => some && v === top);
 	};
 	const pageOf = (slug) => form.dataset.pages.replace("_.html", encodeURIComponent(slug) + ".html");
+	// label writes what is selected, before the services are loaded.
+	const label = () => {
+		const left = most - slugs.length;
+		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by name "
+			: left ? "Add another service by name "
+			: "Four services are the maximum. Remove one to add another. ";
+		name.disabled = left === 0;
+		summary.textContent = slugs.length === 0 ? ""
+			: slugs.length === 1 ? "One service selected. Add another to compare."
+			: "Comparing " + count(slugs.length) + " services.";
+	};
 	const draw = () => {
 		const shown = slugs.map((slug) => [slug, records.get(slug)]);
 		const services = shown.filter(([, s]) => s);
@@ -147,17 +160,9 @@
 		}
 		out.replaceChildren(...(shown.length ? [table] : []));
 		out.hidden = shown.length === 0;
-		if (sets) sets.hidden = shown.length > 0;
+		for (const e of lists) e.hidden = e === sets && shown.length > 0;
 		document.title = services.length
 			? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
-		const left = most - slugs.length;
-		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by name "
-			: left ? "Add another service by name "
-			: "Four services are the maximum. Remove one to add another. ";
-		name.disabled = left === 0;
-		summary.textContent = slugs.length === 0 ? ""
-			: slugs.length === 1 ? "One service selected. Add another to compare."
-			: "Comparing " + count(slugs.length) + " services.";
 	};
 	const read = async (slug) => {
 		try {
@@ -173,6 +178,7 @@
 		const query = slugs.map((slug, i) => letters[i] + "=" + encodeURIComponent(slug)).join("&");
 		if (!keep) history.replaceState(null, "", query ? "?" + query : location.pathname);
 		const now = slugs;
+		label();
 		await Promise.all(now.filter((slug) => !records.get(slug)).map(read));
 		if (now === slugs) draw();
 	};
@@ -226,7 +232,11 @@
 	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")]
 		.map((slug) => slug.trim());
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
-	if (sets && asks.some(Boolean)) sets.hidden = true;
 	document.querySelector(".unscripted").hidden = true;
+	// The lists below the table are hidden until it is complete, so that it does not move them.
+	if (space && asks.some(Boolean)) {
+		space.dataset.asked = "";
+		for (const e of lists) e.hidden = true;
+	}
 	choose(asks.filter((slug) => /^[a-z0-9]([a-z0-9-]{0,78}[a-z0-9])?$/.test(slug)), true);
 })();
