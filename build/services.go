@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/build/judge"
+	"tollbook/build/judge/pick"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
@@ -51,8 +52,9 @@ type job struct {
 	listing site.Listing
 	rows    []catalogueRow
 	row     encodedService
-	digest  string // of the inputs of the rendered files; "" if the build has no Program
-	copied  bool   // the rendered files were copied from the previous snapshot
+	pick    *site.Pick // nil if the service is not good to pay
+	digest  string     // of the inputs of the rendered files; "" if the build has no Program
+	copied  bool       // the rendered files were copied from the previous snapshot
 	done    chan struct{}
 }
 
@@ -68,6 +70,7 @@ type services struct {
 	lookups   *lookups
 	catalogue *catalogue
 	rows      *rowWriter
+	picks     pick.Picks
 	totals    map[string]int          // of lists; receives the number of changes of each service
 	published []assessments.Published // of the services that were judged, by slug
 	to        tree
@@ -209,6 +212,7 @@ func (s *services) count(j *job) {
 	if !s.last.has(j.listing.Item.Slug) {
 		s.published = append(s.published, judge.Published(s.facts.Services[j.place].ID, &j.listing))
 	}
+	s.picks.Add(j.listing.Item.Category, j.pick)
 	s.judged.Add(j.place, &j.listing)
 }
 
@@ -230,9 +234,7 @@ func (s *services) run(j *job) error {
 			return s.aside.lose(slug)
 		}
 		j.files = files
-		var err error
-		j.row, err = encodeRow(newServiceRow(&j.listing, s.last.readRow(slug)))
-		return err
+		return s.setRow(j, s.last.readRow(slug))
 	}
 	if s.aside.has(slug) {
 		return nil // its facts could not be read
@@ -241,6 +243,15 @@ func (s *services) run(j *job) error {
 		return s.setAside(j, err)
 	}
 	return nil
+}
+
+// setRow sets the row of a job's service and what follows from it. For a service that is set aside, last is its row in
+// the previous snapshot.
+func (s *services) setRow(j *job, last *site.ServiceRow) (err error) {
+	row := newServiceRow(&j.listing, last)
+	j.pick = pick.Of(row, s.now)
+	j.row, err = encodeRow(row)
+	return err
 }
 
 // runService judges a service, writes its JSON files and packs them. It copies the rendered files from the previous
@@ -252,7 +263,7 @@ func (s *services) runService(j *job) error {
 	if j.rows, err = s.catalogue.rowsOf(j.place, l); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
-	if j.row, err = encodeRow(newServiceRow(l, nil)); err != nil {
+	if err = s.setRow(j, nil); err != nil {
 		return fmt.Errorf("write row: %w", err)
 	}
 	put := func(name string, data []byte) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tollbook/build/judge"
+	"tollbook/build/judge/pick"
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
@@ -34,6 +35,7 @@ type snapshotWriter struct {
 	dataset   func() (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
+	picks     pick.Picks
 	published []assessments.Published // of the services that were judged, once write has ended
 }
 
@@ -59,6 +61,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 		return err
 	}
 	w.judged.Finish()
+	w.picks.Set(s.Tags)
 	if err := w.writeDataset(add); err != nil {
 		return fmt.Errorf("write data: %w", err)
 	}
@@ -144,12 +147,12 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
-		totals: totals, to: to, data: w.data, progress: w.progress,
+		picks: pick.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err
 	}
-	w.published = s.published
+	w.published, w.picks = s.published, s.picks
 	if err := s.rows.end(); err != nil {
 		return fmt.Errorf("write columns: %w", err)
 	}

@@ -48,6 +48,19 @@ type Network struct {
 type Tag struct {
 	Tag          string `json:"tag"`
 	ServiceCount int    `json:"service_count"`
+
+	// beyond the contract; null if no service of the category is good to pay
+	Cheapest *Pick `json:"cheapest"`
+	MostUsed *Pick `json:"most_used"` // null too if no such service has a known buyer in 30 days
+}
+
+// Pick is a service that /v1/best recommends and whose advice is AdviceGood, with its lowest price that can be paid.
+type Pick struct {
+	Slug            string   `json:"slug"`
+	Name            string   `json:"name"`
+	PriceUSD        *Decimal `json:"price_usd"` // null if not known
+	Network         string   `json:"network"`   // abbreviation, of the price
+	UniqueBuyers30d *int64   `json:"unique_buyers_30d"`
 }
 
 // AggregateStats is the data of /v1/stats.

@@ -375,7 +375,15 @@ var contract = map[string]string{
 		testnet boolean`,
 	"Tag": `
 		tag string
-		service_count integer`,
+		service_count integer
+		cheapest Pick|null
+		most_used Pick|null`,
+	"Pick": `
+		slug string
+		name string
+		price_usd number|null
+		network string
+		unique_buyers_30d integer|null`,
 	"AggregateStats": `
 		total_services integer
 		total_endpoints integer

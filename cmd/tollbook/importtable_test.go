@@ -573,6 +573,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/harness":  {},
 	"cmd/bench/usage":    {},
 	"build/judge/advice": {ours: []string{"site"}},
+	"build/judge/pick":   {ours: []string{"site", "site/best"}},
 	"build/judge/charge": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge/price": {
 		ours:    []string{"site", "site/postgres", "site/rail", "site/x402", "site/x402/address"},
@@ -633,6 +634,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"build/dataset",
 			"site/postgres/assessments",
 			"build/judge",
+			"build/judge/pick",
 			"build/tables",
 			"output",
 			"output/archive",

@@ -180,3 +180,17 @@ func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
 	}
 	return prices
 }
+
+// Cheapest returns the lowest price of a service as a request without conditions gets it, nil if none is known, and its
+// network. It returns false if such a request never gets the service.
+func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, network string, ok bool) {
+	f := Facts{Status: row.Status, RiskLevel: row.RiskLevel, PaymentReady: row.Assessment.PaymentReady,
+		LastSuccessAt: row.Assessment.LastSuccessAt}
+	var r Ranking
+	if code, _ := exclude(&f, &r.wanted, now); code != "" {
+		return nil, "", false
+	}
+	var m match
+	code, _ := r.choose(&m, endpointsOf(row, nil))
+	return m.price, m.network, code == ""
+}

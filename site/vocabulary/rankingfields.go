@@ -11,6 +11,12 @@ var rankingFields = map[string]Field{
 		About: "Price of the endpoint on the network in US dollars, as a decimal string; null if not known",
 	},
 	"Recommendation.network": {About: "Abbreviation of the network of the price"},
+	"Tag.cheapest": {
+		About: "Service with the lowest price, of those that /v1/best recommends and the advice calls good, or null",
+	},
+	"Tag.most_used":  {About: "The one of them with the most buyers in 30 days; null if no buyer of them is known"},
+	"Pick.price_usd": {About: "Lowest price in US dollars of an endpoint that can be paid; null if not known"},
+	"Pick.network":   {About: "Abbreviation of the network of the price"},
 	"score": {
 		About: "How well the service suits the request, from measured figures; the methodology page has the formula",
 		Max:   100,

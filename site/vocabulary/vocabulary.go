@@ -94,6 +94,7 @@ var types = map[string]string{
 	"FeedItem":            "A change record. Texts from the service are in quotation marks.",
 	"Badge":               "The status of a service in the format of shields.io endpoint badges.",
 	"Tag":                 "A category and its number of services.",
+	"Pick":                "A service that stands for its category, with a price and its buyers.",
 	"Recommendation":      "A service that suits a request, the endpoint to use, and why.",
 	"RecommendedEndpoint": "The endpoint that matches a request best.",
 	"RankingTerms":        "The parts of a score, which the methodology page defines.",

@@ -107,9 +107,10 @@ func Groups(details []snapshot.Node, names func(snapshot.Node) []string) []*Grou
 // groupBy compares categories, tags and networks.
 func groupBy(snap *snapshot.Snapshot, r *snapshot.Report, details []snapshot.Node) {
 	var tags []any
-	categories := []string{}
+	categories, picks := []string{}, picksOf(snap)
 	for _, g := range Groups(details, CategoryOf) {
-		tags = append(tags, map[string]any{"tag": g.Name, "service_count": g.Count})
+		tags = append(tags, map[string]any{"tag": g.Name, "service_count": g.Count,
+			"cheapest": picks[g.Name].cheapest.value(), "most_used": picks[g.Name].mostUsed.value()})
 		categories = append(categories, g.Name)
 	}
 	slices.Sort(categories)
