@@ -161,6 +161,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	names := judge.NewPackNames(facts)
 	judged := judge.New(facts, judge.Options{
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
+		Explorers: o.Site.Explorers,
 	})
 	lookups, catalogue := newLookups(judged.Snapshot), newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }

@@ -22,6 +22,7 @@ type Site struct {
 
 	Description   string            // a sentence about the directory; "" is standardDescription
 	Colours       []string          // tokens of the stylesheet, "link=#7a1f5c", "dark.link=#ff9ad5"
+	Explorers     map[string]string // URLs of accounts by CAIP-2 id, which networks in snapshots have
 	Footer        string            // Markdown
 	OperatorPages []OperatorPage    // pages that the operator wrote
 	Templates     map[string][]byte // files that replace embedded ones, by TemplateNames

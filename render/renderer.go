@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -183,6 +184,18 @@ func (e *ServiceRenderer) network(id string) money.Chip {
 	}
 	id = display.Line(id, display.MaxLine)
 	return money.Chip{Label: display.Short(id), Title: id}
+}
+
+// accountForm is what addresses of networks with a known explorer look like. Any other text gets no link.
+var accountForm = regexp.MustCompile(`^[0-9A-Za-z]{20,80}$`)
+
+// accountURL returns the page of an account at a block explorer, "" if there is none.
+func (e *ServiceRenderer) accountURL(network, account string) string {
+	form := e.shared.Networks[network].AddressURL
+	if form == "" || !accountForm.MatchString(account) {
+		return ""
+	}
+	return display.Link(strings.ReplaceAll(form, site.AddressPlace, account))
 }
 
 // Failure returns 500.html, which serve sends if it cannot read a page.

@@ -77,7 +77,8 @@ type endpoint struct {
 // move is a change of the recipient of an endpoint.
 type move struct {
 	site.PayToChange
-	On money.Chip
+	On             money.Chip
+	OldURL, NewURL string // at a block explorer, "" for none
 }
 
 // ServiceText is a service with the texts that its page, its Markdown page and its feeds share.
@@ -152,7 +153,14 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		s.Rows = append(s.Rows, row)
 	}
 	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
-		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
+		m := move{PayToChange: c, On: e.network(c.NetworkCAIP2)}
+		if c.OldPayTo != nil {
+			m.OldURL = e.accountURL(c.NetworkCAIP2, *c.OldPayTo)
+		}
+		if c.NewPayTo != nil {
+			m.NewURL = e.accountURL(c.NetworkCAIP2, *c.NewPayTo)
+		}
+		s.Moves = append(s.Moves, m)
 	}
 	s.MoreMoves = len(d.PayToChanges) - len(s.Moves)
 	for _, c := range l.changes[:min(serviceChanges, len(l.changes))] {
@@ -202,6 +210,9 @@ func (e *ServiceRenderer) payment(entry site.PricingEntry, variable bool) chart.
 	}
 	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title,
 		Maximum: variable && entry.Scheme != "exact", Cost: amount.Settled(entry.Settled)}
+	if entry.NetworkCAIP2 != nil {
+		p.PayToURL = e.accountURL(*entry.NetworkCAIP2, entry.PayTo)
+	}
 	if n, ok := amount.Parse(entry.Price); ok {
 		p.Exact = amount.Atomic(n)
 	}

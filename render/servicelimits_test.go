@@ -78,3 +78,25 @@ func TestHostile(t *testing.T) {
 		t.Error("the page has lost letters and emoji")
 	}
 }
+
+// TestAccountURL checks which recipients link to a block explorer: those on a network with a known explorer whose text
+// looks like an address.
+func TestAccountURL(t *testing.T) {
+	t.Parallel()
+	s := world()
+	s.Networks = []site.Network{{ID: base, Name: "Base", Abbreviation: "BSE",
+		AddressURL: ptr("https://scan.example/a/{address}?x=1")}}
+	l := acme()
+	prices := l.Detail.Endpoints[0].Pricing
+	l.Detail.Endpoints = l.Detail.Endpoints[:1]
+	l.Detail.Endpoints[0].Pricing = nil
+	for _, on := range []string{base, "eip155:137"} {
+		for _, account := range []string{payTo, payTo + "/../x", ".."} {
+			p := prices[0]
+			p.NetworkCAIP2, p.PayTo = &on, account
+			l.Detail.Endpoints[0].Pricing = append(l.Detail.Endpoints[0].Pricing, p)
+		}
+	}
+	expect(t, servicePage(newRenderer(t, s), l), In("section[aria-labelledby=endpoints]",
+		Count("td a[rel]", 1), Count("td a[href='https://scan.example/a/"+payTo+"?x=1'] code.recipient", 1)))
+}

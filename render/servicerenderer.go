@@ -31,8 +31,8 @@ type SharedInputs struct {
 	CategoryCards map[string]picture   // of categories
 }
 
-// networkName contains the names of a network.
-type networkName struct{ Name, ID, Code string }
+// networkName contains the names of a network, and the URL of an account's page at a block explorer, "" if unknown.
+type networkName struct{ Name, ID, Code, AddressURL string }
 
 // newServiceRenderer returns a renderer with the groups and facilitators of e.
 func (p *Pages) newServiceRenderer(e *Renderer) *ServiceRenderer {
@@ -43,7 +43,10 @@ func (p *Pages) newServiceRenderer(e *Renderer) *ServiceRenderer {
 		GroupKeys: map[string]string{}, Facilitators: map[string]string{}, Since: map[string]site.Time{},
 	}
 	for _, n := range s.Networks {
-		name := networkName{n.Name, n.ID, n.Abbreviation}
+		name := networkName{n.Name, n.ID, n.Abbreviation, ""}
+		if n.AddressURL != nil {
+			name.AddressURL = *n.AddressURL
+		}
 		shared.Networks[n.ID], shared.Codes[n.Abbreviation] = name, name
 	}
 	for _, g := range e.categories {

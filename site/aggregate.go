@@ -29,6 +29,9 @@ type StatusService struct {
 	OfflineSince        *Time    `json:"offline_since"` // beyond the contract; null unless it is offline
 }
 
+// AddressPlace stands for the address in the URL of an account's page.
+const AddressPlace = "{address}"
+
 // Network is a row of /v1/networks; id and caip2_id repeat the CAIP-2 id.
 type Network struct {
 	ID           string   `json:"id"`
@@ -42,6 +45,8 @@ type Network struct {
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"` // mean of the services' uptime_24h
 	Testnet      bool     `json:"testnet"`    // the opposite of is_mainnet
+
+	AddressURL *string `json:"address_url"` // beyond the contract; with AddressPlace where an address belongs
 }
 
 // Tag is a row of /v1/tags.

@@ -30,7 +30,7 @@ func init() {
 	addInputs("v1/stats.json", "said by owners", "data.opted_out")
 	addInputs("v1/stats.json", "a text", `data.facilitator_volume_note data.on_chain_measurement.note
 		data.traction.method data.traction.caveat`)
-	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url")
+	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url data[].address_url")
 	addInputs("v1/assets.json", "tables", "*")
 	for _, list := range []string{"v1/facilitators.json", "v1/facilitators/{list}"} {
 		addInputs(list, "an empty list", "data")

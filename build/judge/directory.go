@@ -29,6 +29,7 @@ type Options struct {
 	Next      time.Time // of the next build
 	BaseURL   string    // of the directory
 	FreeHosts listing.FreeHosts
+	Explorers map[string]string // the operator's URLs of accounts by CAIP-2 id, "" for none
 
 	// LastGood contains what an earlier build judged of services whose facts cannot be read now, by slug: the row, the
 	// trend and the detail. They are published again, and no judgment of another service depends on them.
@@ -112,7 +113,7 @@ func (d *Directory) Prepare() {
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	aggregate.Group(s)
+	aggregate.Group(s, d.options.Explorers)
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)

@@ -372,7 +372,8 @@ var contract = map[string]string{
 		explorer_url uri|null
 		service_count integer
 		avg_uptime number|null
-		testnet boolean`,
+		testnet boolean
+		address_url string|null`,
 	"Tag": `
 		tag string
 		service_count integer

@@ -5,7 +5,8 @@ package main
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook": {ours: []string{"*"}, modules: []string{"*"}},
 	"cmd/tollbook/appearance": {
-		ours: []string{"cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site/nearest"},
+		ours: []string{"cmd/tollbook/redact", "cmd/tollbook/settings", "cmd/tollbook/usage", "render", "site",
+			"site/display", "site/nearest", "site/x402"},
 	},
 	"cmd/tollbook/cli": {
 		ours: []string{"cmd/tollbook/database", "cmd/tollbook/redact", "cmd/tollbook/settings", "cmd/tollbook/usage",

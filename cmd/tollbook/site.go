@@ -34,6 +34,7 @@ func (o *appearanceOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "site.contact", &o.Appearance.Contact)
 	settings.AddFlag(f, "site.description", &o.Appearance.Description)
 	settings.AddFlag(f, "site.colours", &o.Appearance.Colours)
+	settings.AddFlag(f, "site.explorers", &o.Appearance.Explorers)
 	settings.AddFlag(f, "site.footer", &o.Appearance.Footer)
 	settings.AddFlag(f, "site.pages", &o.Appearance.Pages)
 	settings.AddFlag(f, "site.templates", &o.Appearance.Templates)

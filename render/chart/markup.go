@@ -85,13 +85,20 @@ func (m *markup) answered(up bool) *markup {
 	return m.raw(downHTML)
 }
 
-// recipient appends an account, shortened, with the whole account as title.
-func (m *markup) recipient(account string) *markup {
+// recipient appends an account, shortened, with the whole account as title. It links to href unless that is "".
+func (m *markup) recipient(account, href string) *markup {
 	if account == "" {
 		return m.raw(noneHTML)
 	}
+	if href != "" {
+		m.raw(`<a rel="nofollow noopener" href="`).text(href).raw(`">`)
+	}
 	m.raw(`<code class="recipient" title="`).text(display.Line(account, display.MaxLine))
-	return m.raw(`"><bdi>`).text(display.Short(account)).raw(`</bdi></code>`)
+	m.raw(`"><bdi>`).text(display.Short(account)).raw(`</bdi></code>`)
+	if href != "" {
+		m.raw("</a>")
+	}
+	return m
 }
 
 // The functions below are for templates.
@@ -113,8 +120,11 @@ func Time(at *display.Moment) template.HTML {
 // Answered returns whether a service answered a check, as markup.
 func Answered(up bool) template.HTML { return new(markup).answered(up).html() }
 
-// Recipient returns an account as markup, shortened, with the whole account as title.
-func Recipient(account string) template.HTML { return new(markup).recipient(account).html() }
+// Recipient returns an account as markup, shortened, with the whole account as title. It links to href unless that is
+// "".
+func Recipient(account, href string) template.HTML {
+	return new(markup).recipient(account, href).html()
+}
 
 const (
 	noneHTML literal = `<span class="none" title="not known"><span aria-hidden="true">—</span>` +

@@ -46,6 +46,7 @@ type Payment struct {
 	Exact     string // the amount in atomic units
 	Maximum   bool   // the amount is a maximum
 	Cost      string // what calls cost if it is, in words
+	PayToURL  string // of the recipient at a block explorer, "" for none
 }
 
 // PaymentRows returns payment options as rows of a table.
@@ -73,7 +74,7 @@ func PaymentRows(payments []Payment) template.HTML {
 		if p.Cost != "" {
 			m.raw(` <small>`).text(p.Cost).raw(`</small>`)
 		}
-		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo).raw("</td></tr>\n")
+		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo, p.PayToURL).raw("</td></tr>\n")
 	}
 	return m.html()
 }

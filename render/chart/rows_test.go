@@ -166,11 +166,13 @@ func TestStripRows(t *testing.T) {
 func TestValues(t *testing.T) {
 	t.Parallel()
 	for source, got := range map[string]template.HTML{
-		`{{template "none"}}`:                None(),
-		`{{template "value" .}}`:             Value(hostile),
-		`{{template "value" ""}}`:            Value(""),
-		`{{template "recipient" .}}`:         Recipient(hostile),
-		`{{template "recipient" ""}}`:        Recipient(""),
+		`{{template "none"}}`:         None(),
+		`{{template "value" .}}`:      Value(hostile),
+		`{{template "value" ""}}`:     Value(""),
+		`{{template "recipient" .}}`:  Recipient(hostile, ""),
+		`{{template "recipient" ""}}`: Recipient("", "https://e.example/"),
+		`<a rel="nofollow noopener" href="https://e.example/?a&amp;b">` +
+			`{{template "recipient" .}}</a>`: Recipient(hostile, "https://e.example/?a&b"),
 		`{{template "answered" true}}`:       Answered(true),
 		`{{template "answered" false}}`:      Answered(false),
 		`{{template "time" false}}`:          Time(nil),

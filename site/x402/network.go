@@ -22,6 +22,20 @@ type Network struct {
 	Source       string   `json:"source"`       // a code of SOURCES.md
 }
 
+// AddressURL returns the URL of an account's page at the block explorer, with {address} in it; "" if its form is not
+// known. On EVM chains the form is that of EIP-3091.
+func (n *Network) AddressURL() string {
+	home, query, hasQuery := strings.Cut(strings.TrimSuffix(n.ExplorerURL, "/"), "?")
+	form := map[string]string{"evm": "/address/", "solana": "/account/", "stellar": "/account/"}[n.ChainType]
+	if home == "" || form == "" || strings.HasSuffix(home, ".subscan.io") { // which follows a form of its own
+		return ""
+	}
+	if hasQuery {
+		query = "?" + query
+	}
+	return strings.TrimSuffix(home, "/") + form + "{address}" + query
+}
+
 //go:embed networks.json
 var networksJSON []byte
 

@@ -89,3 +89,22 @@ func TestResolveNetwork(t *testing.T) {
 		t.Errorf("a network outside the table has abbreviation %q, want none", got)
 	}
 }
+
+// TestAddressURL checks the pages of accounts at block explorers.
+func TestAddressURL(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"eip155:8453":     "https://basescan.org/address/{address}",
+		"eip155:196":      "https://www.oklink.com/x-layer/address/{address}",
+		"eip155:3338":     "", // an explorer of Substrate chains
+		"stellar:testnet": "https://stellar.expert/explorer/testnet/account/{address}",
+		"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=": "",
+		"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp":               "https://solscan.io/account/{address}",
+		"solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1":               "https://solscan.io/account/{address}?cluster=devnet",
+	} {
+		n, _ := NetworkByID(id)
+		if got := n.AddressURL(); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}

@@ -9,9 +9,10 @@ import (
 	"tollbook/site/x402"
 )
 
-// Group fills in the networks, tags and categories of a snapshot. They are counted in the rows of services.
-func Group(s *site.Snapshot) {
-	s.Networks = newNetworks(s.Services)
+// Group fills in the networks, tags and categories of a snapshot. They are counted in the rows of services. explorers
+// contains the operator's URLs of accounts by CAIP-2 id, "" for none.
+func Group(s *site.Snapshot, explorers map[string]string) {
+	s.Networks = newNetworks(s.Services, explorers)
 	s.Tags = newTags(s.Services)
 	s.Categories = []string{}
 	for _, t := range s.Tags {
@@ -21,7 +22,7 @@ func Group(s *site.Snapshot) {
 }
 
 // newNetworks returns the known networks on which a listed service accepts payment, the most used first.
-func newNetworks(services []site.Listing) []site.Network {
+func newNetworks(services []site.Listing, explorers map[string]string) []site.Network {
 	count, up := map[string]int{}, map[string]*mean{}
 	for i := range services {
 		for _, abbreviation := range services[i].Item.Networks {
@@ -44,6 +45,13 @@ func newNetworks(services []site.Listing) []site.Network {
 		}
 		if w.ExplorerURL != "" {
 			network.ExplorerURL = &w.ExplorerURL
+		}
+		account, isSet := explorers[w.ID]
+		if !isSet {
+			account = w.AddressURL()
+		}
+		if account != "" {
+			network.AddressURL = &account
 		}
 		out = append(out, network)
 	}

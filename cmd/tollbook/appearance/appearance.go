@@ -11,10 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/nearest"
+	"tollbook/site/x402"
 )
 
 // Options are what the operator changes.
@@ -22,7 +26,8 @@ type Options struct {
 	Title, Contact, Description string
 	Footer                      string // Markdown
 	Colours                     []string
-	Pages, Templates            string // folders; "" for none
+	Explorers                   []string // "CAIP2=URL"
+	Pages, Templates            string   // folders; "" for none
 }
 
 // Limits of an operator's words and folders.
@@ -32,6 +37,26 @@ const (
 	maxDescription = 300     // bytes
 	maxFooter      = 4 << 10 // bytes
 )
+
+// readExplorers reads the URLs of accounts at block explorers, "CAIP2=URL", by network. "CAIP2=" is "".
+func readExplorers(list []string) (map[string]string, error) {
+	urls := map[string]string{}
+	for _, text := range list {
+		id, address, ok := strings.Cut(text, "=")
+		n, isKnown := x402.NetworkByID(id)
+		switch {
+		case !ok || !isKnown || n.ID != id:
+			return nil, fmt.Errorf("%q: begin with the CAIP-2 id of a known network and =, such as eip155:8453=",
+				redact.User(text))
+		case address != "" && (strings.Count(address, site.AddressPlace) != 1 ||
+			display.Link(strings.Replace(address, site.AddressPlace, "0", 1)) == ""):
+			return nil, fmt.Errorf("%q: use an http or https URL with %s where the address of an account belongs",
+				redact.User(text), site.AddressPlace)
+		}
+		urls[id] = address
+	}
+	return urls, nil
+}
 
 // Read reads the folders and renders their pages and templates once, so that an error in one of them is reported before
 // a build starts. baseURL is where readers find the directory.
@@ -45,6 +70,10 @@ func (o *Options) Read(baseURL string) (render.Site, error) {
 	}
 	if len(o.Footer) > maxFooter {
 		return s, usage.Errorf("--site-footer: use at most %d bytes", maxFooter)
+	}
+	var err error
+	if s.Explorers, err = readExplorers(o.Explorers); err != nil {
+		return s, usage.Errorf("--site-explorers: %w", err)
 	}
 	pages, err := readFolder(o.Pages, func(name string) error {
 		if filepath.Ext(name) != ".md" || strings.Contains(name, "/") {

@@ -66,6 +66,10 @@ var Table = []Setting{
 	{Key: "site.colours", Default: []string{}, OldFlag: "colours",
 		Meaning: "`token=#rrggbb` colours of the stylesheet, such as link=#7a1f5c or dark.link=#ff9ad5; " +
 			"colours with too little contrast are rejected"},
+	{Key: "site.explorers", Default: []string{},
+		Meaning: "`CAIP2=URL` of an account's page at a block explorer, such as " +
+			"eip155:8453=https://explorer.example/address/{address}; CAIP2= links no account; " +
+			"by default explorers of EVM chains, Solana and Stellar"},
 	{Key: "site.footer", Default: "", OldFlag: "footer", Meaning: "footer of each page, in `Markdown`"},
 	{Key: "site.pages", Default: "", OldFlag: "pages", IsPath: true,
 		Meaning: "`folder` of pages in Markdown: imprint.md becomes /pages/imprint.html, linked from each page"},
