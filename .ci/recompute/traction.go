@@ -227,9 +227,9 @@ func compareVolumes(r *snapshot.Report, d *directory, s *service, t *tractionSum
 	from := snapshot.Midnight(d.now).Add(-89 * snapshot.Day).Format(time.DateOnly)
 	volumes, buyers := []any{}, []any{}
 	for _, date := range slices.Sorted(maps.Keys(t.dayCount)) {
+		volumes = append(volumes, map[string]any{"date": date, "volume_usd": t.dayVolume[date],
+			"tx_count": t.dayCount[date]})
 		if date >= from {
-			volumes = append(volumes, map[string]any{"date": date, "volume_usd": t.dayVolume[date],
-				"tx_count": t.dayCount[date]})
 			buyers = append(buyers, map[string]any{"date": date, "unique_buyers": t.dayPayers[date]})
 		}
 	}
