@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -120,6 +121,23 @@ func TestCommandsBesideUp(t *testing.T) {
 	awaitEnd(t, server)
 }
 
+// spoil writes a setting that Postgres refuses, so that it can't start again until mend is called.
+func spoil(t *testing.T, data string) (mend func()) {
+	t.Helper()
+	file := filepath.Join(data, "postgres", "data", "postgresql.auto.conf")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text []byte) {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(append(bytes.Clone(before), "spoilt\n"...))
+	return func() { write(before) }
+}
+
 // TestSubmissionsAfterAKill kills the private Postgres of a directory that receives submissions. Readers notice
 // nothing, a submission meanwhile gets a 503 with Retry-After, and the next one is stored without a restart.
 func TestSubmissionsAfterAKill(t *testing.T) {
@@ -139,6 +157,7 @@ func TestSubmissionsAfterAKill(t *testing.T) {
 				base, p = upBeside(t, data)
 			}
 			before := taken(t, post(t, base+"/v1/submit", jsonBody, submission("before")))
+			mend := spoil(t, data)
 			kill(t, postmaster(t, data))
 			state := base + "/v1/submissions/" + before.SubmissionID
 			until(t, state, "503 without a database", func(a answer) bool { return a.status != 200 })
@@ -157,6 +176,7 @@ func TestSubmissionsAfterAKill(t *testing.T) {
 				if t.Failed() {
 					return
 				}
+				mend()
 				time.Sleep(20 * time.Millisecond)
 			}
 			if a := get(t, state); a.status != 200 {
