@@ -96,7 +96,7 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 var notRead = []string{
 	"change_baselines", "hosts", "publications", "range_authorizations", "range_senders", "ranges", "rdap_bootstrap",
 	"robots", "settlements", "source_hosts", "source_staged", "steps", "submission_probes", "submissions",
-	"synthesis_days", "synthesis_failures", "synthesis_inputs", "tollbook_schema",
+	"suggestions", "synthesis_days", "synthesis_failures", "synthesis_inputs", "tollbook_schema",
 }
 
 // sharedTables lists the tables whose rows belong to no service. A damaged row there may fail the build.

@@ -121,7 +121,8 @@ func (d *openapiTest) testAddresses(t *testing.T) {
 				strings.HasSuffix(path, ".") || strings.HasSuffix(path, ",") {
 				continue // a pattern, a base or the end of a sentence
 			}
-			if path == routes.CallByName("submit").Pattern || path == "/data/" {
+			isCall := slices.ContainsFunc(routes.Calls, func(c routes.Call) bool { return c.Pattern == path })
+			if isCall || path == "/data/" {
 				continue // no file of the snapshot, and the folder whose files DuckDB names
 			}
 			if w := d.get(path); w.Code != http.StatusOK {

@@ -19,7 +19,6 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/postgres/sources"
 )
 
 // A directory's file contains one JSON object on each line, in this order. Each object has a kind:
@@ -32,6 +31,7 @@ import (
 //	{"kind":"erased", …}        a slug that is never assigned again
 //	{"kind":"opt-out", …}       a host whose owner wants it to be left out
 //	{"kind":"source", …}        whether a public source is read, with its audit trail
+//	{"kind":"suggestion", …}    with its state; without contacts, email is left out
 //	{"kind":"end","lines":7}    the number of lines before this one
 //
 // The file contains no time of its own, so the same directory gives the same bytes. A later version adds kinds and
@@ -83,6 +83,12 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	for _, s := range d.Sources {
 		line(directorySource{"source", s})
 	}
+	for _, s := range d.Suggestions {
+		if !contacts {
+			s.Email = ""
+		}
+		line(directorySuggestion{"suggestion", s})
+	}
 	line(directoryEnd{"end", lines})
 	if failed == nil {
 		failed = b.Flush()
@@ -101,18 +107,19 @@ type directoryReader struct {
 	slugs, bases map[string]int // line of each
 	optOuts      map[string]int
 	sources      map[string]int
+	suggestions  map[string]int
 	end          bool
 }
 
 // directoryKinds are the kinds of lines in the order of a file.
 var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "opt-out",
-	"source", "end"}
+	"source", "suggestion", "end"}
 
 // ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
 // or if the file was cut. The error is a *servicelist.Fault with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}, optOuts: map[string]int{},
-		sources: map[string]int{}}
+		sources: map[string]int{}, suggestions: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
 	scanner := bufio.NewScanner(limited)
 	scanner.Buffer(make([]byte, 64<<10), maxDirectoryLine)
@@ -159,22 +166,22 @@ func (in *directoryReader) fault(line int, text string) error {
 func (in *directoryReader) line(kind string, n int, data []byte) error {
 	switch kind {
 	case directoryKind:
-		var head directoryHead
-		if err := strictLine(data, &head); err != nil {
+		head, err := readLine[directoryHead](data)
+		if err != nil {
 			return err
 		}
 		if head.Version != directoryVersion {
 			return fmt.Errorf("version %d: this program reads version %d", head.Version, directoryVersion)
 		}
 	case "facilitator":
-		var f directoryFacilitator
-		if err := strictLine(data, &f); err != nil {
+		f, err := readLine[directoryFacilitator](data)
+		if err != nil {
 			return err
 		}
 		in.facilitators = append(in.facilitators, f)
 	case "token":
-		var t directoryToken
-		if err := strictLine(data, &t); err != nil {
+		t, err := readLine[directoryToken](data)
+		if err != nil {
 			return err
 		}
 		if t.Network == "" || t.Address == "" || t.Symbol == "" || t.Decimals < 0 || t.Decimals > 36 {
@@ -183,8 +190,8 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		in.d.Tokens = append(in.d.Tokens,
 			ledger.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
 	case "service":
-		var s directoryService
-		if err := strictLine(data, &s); err != nil {
+		s, err := readLine[directoryService](data)
+		if err != nil {
 			return err
 		}
 		if err := in.service(&s.DirectoryService, n); err != nil {
@@ -192,8 +199,8 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		}
 		in.d.Services = append(in.d.Services, s.DirectoryService)
 	case "submission":
-		var s directorySubmission
-		if err := strictLine(data, &s); err != nil {
+		s, err := readLine[directorySubmission](data)
+		if err != nil {
 			return err
 		}
 		if err := in.submission(&s.DirectorySubmission); err != nil {
@@ -201,8 +208,8 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		}
 		in.d.Submissions = append(in.d.Submissions, s.DirectorySubmission)
 	case "erased":
-		var e directoryErased
-		if err := strictLine(data, &e); err != nil {
+		e, err := readLine[directoryErased](data)
+		if err != nil {
 			return err
 		}
 		if !site.ValidSlug(e.Slug) {
@@ -211,8 +218,8 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		in.d.Erased = append(in.d.Erased, e.ErasedService)
 		return checkUnique(in.slugs, "slug", e.Slug, n)
 	case "opt-out":
-		var o directoryOptOut
-		if err := strictLine(data, &o); err != nil {
+		o, err := readLine[directoryOptOut](data)
+		if err != nil {
 			return err
 		}
 		if _, err := listing.ParseURL(o.Document); err != nil || consent.HostOf(o.Document) != o.Host {
@@ -221,15 +228,22 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		in.d.OptOuts = append(in.d.OptOuts, o.OptOut)
 		return checkUnique(in.optOuts, "host", o.Host, n)
 	case "source":
-		var s directorySource
-		if err := strictLine(data, &s); err != nil {
+		s, err := readLine[directorySource](data)
+		if err != nil {
 			return err
 		}
 		in.d.Sources = append(in.d.Sources, s.Decision)
-		return errors.Join(checkSource(s.Decision), checkUnique(in.sources, "source", s.Name, n))
+		return errors.Join(s.Decision.Check(), checkUnique(in.sources, "source", s.Name, n))
+	case "suggestion":
+		s, err := readLine[directorySuggestion](data)
+		if err != nil {
+			return err
+		}
+		in.d.Suggestions = append(in.d.Suggestions, s.Suggestion)
+		return errors.Join(s.Check(), checkUnique(in.suggestions, "id", s.ID.String(), n))
 	case "end":
-		var end directoryEnd
-		if err := strictLine(data, &end); err != nil {
+		end, err := readLine[directoryEnd](data)
+		if err != nil {
 			return err
 		}
 		if end.Lines != n-1 {
@@ -240,13 +254,14 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 	return nil
 }
 
-func strictLine(data []byte, v any) error {
+// readLine reads a line whose members are all known.
+func readLine[T any](data []byte) (v T, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	if err := d.Decode(&v); err != nil {
+		return v, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return nil
+	return v, nil
 }
 
 // service checks a service by the rules of a listing.
@@ -328,18 +343,6 @@ func checkAudit(lines []postgres.DirectoryAuditLine) error {
 	for _, a := range lines {
 		if strings.ContainsRune(a.Actor+a.Action+a.Detail, 0) || a.Actor == "" || a.Action == "" {
 			return errors.New("audit: each line must have an actor and an action, without NUL bytes")
-		}
-	}
-	return nil
-}
-
-func checkSource(d sources.Decision) error {
-	if !site.ValidSlug(d.Name) {
-		return fmt.Errorf("name %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", d.Name)
-	}
-	for _, l := range d.Audit {
-		if !slices.Contains(sources.Actions, l.Action) || l.Actor == "" || strings.ContainsRune(l.Actor, 0) {
-			return fmt.Errorf("audit: each line must have an actor and one of the actions %q", sources.Actions)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package crawl
 import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/sources"
+	"tollbook/site/postgres/suggestions"
 )
 
 type directoryHead struct {
@@ -48,6 +49,11 @@ type directoryOptOut struct {
 type directorySource struct {
 	Kind string `json:"kind"`
 	sources.Decision
+}
+
+type directorySuggestion struct {
+	Kind string `json:"kind"`
+	suggestions.Suggestion
 }
 
 type directoryEnd struct {

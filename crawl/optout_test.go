@@ -17,8 +17,8 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/crawl/servicelist"
 	"tollbook/site"
+	"tollbook/site/fields"
 	"tollbook/site/postgres"
-	"tollbook/site/submission"
 )
 
 // optOutTown serves acme.com and two services on it; shown is what its /.well-known/tollbook contains, "" for none,
@@ -176,7 +176,7 @@ func checkRefusals(t *testing.T, m *memory, c *Crawler) {
 		Endpoints: []string{"/v1/x"}},
 		Domain: "acme.com", Client: "1", At: dawn}
 	_, err = m.ReceiveSubmission(t.Context(), submitted)
-	var fault *submission.Error
+	var fault *fields.Error
 	if !errors.As(err, &fault) || fault.Fields[0].Field != "url" {
 		t.Fatalf("submission: %v", err)
 	}

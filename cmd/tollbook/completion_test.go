@@ -50,6 +50,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"build", "--expand", ""}, "all none :4"},
 		{[]string{"publish", "--expand", "c"}, "auto all contract none :4"},
 		{[]string{"submissions", "list", "--state", ""}, "pending approved rejected all :4"},
+		{[]string{"suggestions", "list", "--state", ""}, "open closed all :4"},
 		{[]string{"index", "--data", ""}, ":16"},
 		{[]string{"rollback", "--data", data, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
 		{[]string{"rollback", "--data", data, "20261121T000000Z-0123ab", ""}, ":4"},

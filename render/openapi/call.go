@@ -20,6 +20,18 @@ var exampleSubmission = site.Submission{
 	WebsiteURL:  "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
 }
 
+// exampleSuggestion is an example of the body of a suggestion.
+var exampleSuggestion = site.Suggestion{Text: "Acme Quotes moved to https://quotes.acme.example.",
+	Category: "correction", Email: "reader@acme.example"}
+
+// exampleBody returns an example of the body of a call, as JSON.
+func exampleBody(c *routes.Call) ([]byte, error) {
+	if _, ok := c.Body.(site.Suggestion); ok {
+		return encode.Row(exampleSuggestion)
+	}
+	return encode.Row(exampleSubmission)
+}
+
 // addCall adds the operation of a call, which no file answers.
 func (a *Document) addCall(c *routes.Call) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
@@ -33,7 +45,7 @@ func (a *Document) addCall(c *routes.Call) error {
 		if err != nil {
 			return err
 		}
-		example, err := encode.Row(exampleSubmission)
+		example, err := exampleBody(c)
 		if err != nil {
 			return err
 		}
@@ -41,13 +53,15 @@ func (a *Document) addCall(c *routes.Call) error {
 			Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
 		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header",
 			Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
-			Description: "Any text of printable ASCII that is unique to this submission: a repeated submission with " +
-				"the same key is accepted once."})
-		ok.Description = "The submission is stored."
+			Description: "Any text of printable ASCII that is unique to what is sent: a repeated request with the " +
+				"same key is accepted once."})
+		ok.Description = "What was sent is stored."
+		failed = append(failed[:len(failed):len(failed)], submitFailures...)
+	}
+	if _, isSubmission := c.Body.(site.Submission); isSubmission {
 		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
 			Value: &apiHeader{Description: "URL of the status of the submission.",
 				Schema: &schema.Schema{Type: "string"}}}}
-		failed = append(failed[:len(failed):len(failed)], submitFailures...)
 	}
 	content, err := a.schemas.Of(reflect.TypeOf(c.Response))
 	if err != nil {
@@ -76,7 +90,7 @@ func (a *Document) addCall(c *routes.Call) error {
 
 // callCommand returns a request as a command for a shell, or "" for one that needs values that only its caller knows.
 func (a *Document) callCommand(c *routes.Call) string {
-	example, err := encode.Row(exampleSubmission)
+	example, err := exampleBody(c)
 	if c.Body == nil || err != nil {
 		return ""
 	}

@@ -50,8 +50,8 @@ func httpPolicy() []policyRule {
 			"if requests are limited, `RateLimit-Policy` contains the limit and `RateLimit` the number of requests " +
 				"left. Requests above the limit are answered with 429 and `Retry-After`."},
 		{"Methods",
-			"are GET, HEAD and OPTIONS; for /v1/submit they are POST and OPTIONS. A request with the current `ETag` " +
-				"in `If-None-Match` is answered with 304."},
+			"are GET, HEAD and OPTIONS; for /v1/submit and /v1/suggestions they are POST and OPTIONS. A request with " +
+				"the current `ETag` in `If-None-Match` is answered with 304."},
 		{"A path that ends in .json",
 			"is a file of the snapshot: `/v1/services.json` is the file of `/v1/services`. Its only parameters are " +
 				"`snapshot` and `strict`."},
@@ -88,7 +88,7 @@ var failures = []failure{
 	{http.StatusNotModified, "NotModified",
 		"The copy named in If-None-Match is current, or If-Modified-Since is exactly its Last-Modified.", nil, nil},
 	{http.StatusBadRequest, "BadRequest",
-		"A parameter or a field of a submission has an invalid value; `fields` names each.", nil,
+		"A parameter or a field of a submission or suggestion has an invalid value; `fields` names each.", nil,
 		exampleBadRequest},
 	{http.StatusNotFound, "NotFound", "Nothing exists at this path, or the snapshot is no longer stored.", nil,
 		said(http.StatusNotFound, site.ErrorNotFound, "nothing was found at this path")},
@@ -107,15 +107,15 @@ var failures = []failure{
 		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "method not allowed; use GET, HEAD, OPTIONS")},
 }
 
-// submitFailures lists those that only submissions get.
+// submitFailures lists those that only submissions and suggestions get.
 var submitFailures = []failure{
 	{http.StatusRequestTimeout, "SlowBody", "The body did not arrive within ten seconds.", nil,
 		said(http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time")},
 	{http.StatusRequestEntityTooLarge, "TooLarge",
-		fmt.Sprintf("The submission has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
+		fmt.Sprintf("The body has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
 		said(http.StatusRequestEntityTooLarge, site.ErrorTooLarge,
 			fmt.Sprintf("the body is too large: at most %d bytes are allowed", site.MaxSubmission))},
-	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The submission is not application/json in UTF-8.",
+	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The body is not application/json in UTF-8.",
 		nil,
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
 }

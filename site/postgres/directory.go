@@ -15,13 +15,14 @@ import (
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/sources"
+	"tollbook/site/postgres/suggestions"
 )
 
 // ErrNotEmpty says that a database contains a directory already.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
 // Directory is what people decided: listed services, facilitators, submissions with their decisions, erased services,
-// opt-outs and which sources are read. Measurements are no part of it; a crawl and an index repeat them.
+// opt-outs, which sources are read, and suggestions. Measurements are no part of it; a crawl and an index repeat them.
 type Directory struct {
 	Facilitators []ledger.Facilitator
 	Tokens       []ledger.Token
@@ -30,6 +31,7 @@ type Directory struct {
 	Erased       []ErasedService    // oldest first
 	OptOuts      []OptOut           // by host
 	Sources      []sources.Decision // by name
+	Suggestions  []suggestions.Suggestion
 }
 
 // DirectoryService is a listed service.
@@ -106,6 +108,9 @@ func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 				return err
 			}
 			if d.Sources, err = sources.ReadDecisions(ctx, tx); err != nil {
+				return err
+			}
+			if d.Suggestions, err = suggestions.Read(ctx, tx, ""); err != nil {
 				return err
 			}
 			if err := d.readServices(ctx, tx); err != nil {
@@ -214,13 +219,13 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 
 // Restore writes a directory into an empty database, in one transaction. Its services are due at once, and their
 // endpoints count as first seen now. It returns ErrNotEmpty if the database contains a service, a facilitator, a token,
-// a submission, an erased service, an opt-out or a decision about a source.
+// a submission, an erased service, an opt-out, a decision about a source or a suggestion.
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// keep others from listing, submitting or deciding until the commit
 		if _, err := tx.Exec(ctx,
 			`LOCK services, submissions, removed_services, facilitators, settlers,
-				tokens, opt_outs, sources IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+				tokens, opt_outs, sources, suggestions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		var full bool
@@ -228,7 +233,8 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions)
 				OR EXISTS (SELECT FROM removed_services)
 				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)
-				OR EXISTS (SELECT FROM opt_outs) OR EXISTS (SELECT FROM sources WHERE enabled IS NOT NULL)`).Scan(&full)
+				OR EXISTS (SELECT FROM opt_outs) OR EXISTS (SELECT FROM suggestions)
+				OR EXISTS (SELECT FROM sources WHERE enabled IS NOT NULL)`).Scan(&full)
 		if err != nil {
 			return err
 		}
@@ -254,6 +260,9 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 			return err
 		}
 		if err := sources.RestoreDecisions(ctx, tx, d.Sources); err != nil {
+			return err
+		}
+		if err := suggestions.Restore(ctx, tx, d.Suggestions); err != nil {
 			return err
 		}
 		for _, s := range d.Submissions {

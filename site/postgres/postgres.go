@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, ledger, polls and sources do not own. It must
-// never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
+// It owns the tables that its rooms assessments, checks, consent, ledger, polls, sources and suggestions do not own.
+// It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
 // DATABASE_URL names one.
 package postgres
 
@@ -22,6 +22,7 @@ import (
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/polls"
 	"tollbook/site/postgres/sources"
+	"tollbook/site/postgres/suggestions"
 )
 
 // ErrNotFound says that a row does not exist.
@@ -35,6 +36,7 @@ type DB struct {
 	*polls.Tables
 	Sources     *sources.Store
 	Assessments *assessments.Store
+	Suggestions *suggestions.Store
 	pool        *pgxpool.Pool
 }
 
@@ -59,7 +61,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		return nil, err
 	}
 	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool),
-		assessments.New(pool), pool}, nil
+		assessments.New(pool), suggestions.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

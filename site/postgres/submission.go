@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/fields"
 	"tollbook/site/postgres/consent"
-	"tollbook/site/submission"
 )
 
 // Classes of advisory locks, in the order in which a transaction takes them, so that no two wait for each other. Two
@@ -26,6 +26,7 @@ const (
 	lockSubmitter = 402_001
 	lockDomain    = 402_002
 	lockPending   = 402_003 // one for all submissions; the last, because the others wait for it
+	// 402_004 is the lock of package suggestions
 )
 
 // probeLease is how long a submission is leased to a process that probes it.
@@ -49,17 +50,14 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 
 // ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
 // key. Besides errors of the database it returns site.ErrNoDatabase, site.ErrKeyReused, *site.SubmissionLimitError,
-// *site.DuplicateError and, for a host that opted out, *submission.Error. Submissions of one client, and of one domain,
+// *site.DuplicateError and, for a host that opted out, *fields.Error. Submissions of one client, and of one domain,
 // are processed one after the other, and so are all of them from the check of r.MaxPending to the commit. So parallel
 // requests cannot exceed a limit.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
-	key, err := db.clientKey(ctx)
+	client, err := db.hashClient(ctx, r.Client)
 	if err != nil {
-		return site.Receipt{}, markUnreachable(err)
+		return site.Receipt{}, err
 	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(r.Client))
-	client := mac.Sum(nil)
 	content, err := json.Marshal(r.Submission)
 	if err != nil {
 		return site.Receipt{}, fmt.Errorf("encode submission: %w", err)
@@ -95,6 +93,28 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) 
 		return site.Receipt{}, fmt.Errorf("receive submission: %w", markUnreachable(err))
 	}
 	return receipt, nil
+}
+
+// ReceiveSuggestion stores a suggestion, or returns the equal one that is stored. Besides errors of the database it
+// returns site.ErrNoDatabase, site.ErrKeyReused and *site.SubmissionLimitError.
+func (db *DB) ReceiveSuggestion(ctx context.Context, r site.IncomingSuggestion) (site.SuggestionResult, error) {
+	client, err := db.hashClient(ctx, r.Client)
+	if err != nil {
+		return site.SuggestionResult{}, err
+	}
+	result, err := db.Suggestions.Receive(ctx, client, r)
+	return result, markUnreachable(err)
+}
+
+// hashClient returns the keyed hash of a sender, under which limits count them.
+func (db *DB) hashClient(ctx context.Context, client string) ([]byte, error) {
+	key, err := db.clientKey(ctx)
+	if err != nil {
+		return nil, markUnreachable(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(client))
+	return mac.Sum(nil), nil
 }
 
 // clientKey returns the key for hashes of clients. It creates the key at the first call.
@@ -170,7 +190,8 @@ func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Ti
 // domain with too many pending submissions.
 func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
 	if err := consent.Check(ctx, tx, r.URL); errors.As(err, new(*OptOutError)) {
-		return &submission.Error{Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + err.Error()}}}
+		return &fields.Error{What: "submission",
+			Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + err.Error()}}}
 	} else if err != nil {
 		return err
 	}

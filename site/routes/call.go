@@ -26,6 +26,12 @@ var Calls = []Call{
 			"response again, a different one gets a 400.",
 	},
 	{
+		Name: "suggestions", Method: "POST", Pattern: "/v1/suggestions", Body: site.Suggestion{}, Status: 201,
+		Response: site.Uncited[site.SuggestionResult]{},
+		About: "Suggests something to the operator of the directory. The suggestion is stored for a person to read, " +
+			"and never published. Sending the same text again within a day gets the first response again.",
+	},
+	{
 		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200,
 		Response: site.Uncited[site.SubmissionState]{},
 		About:    "Status of a submission, for anybody who has its id.",

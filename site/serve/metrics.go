@@ -64,7 +64,8 @@ func NewMetrics() *Metrics {
 	for _, r := range routes.All {
 		m.labels = append(m.labels, r.Name)
 	}
-	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone, callSubmit, callSubmission)
+	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone, callSubmit, callSuggest,
+		callSubmission)
 	slices.Sort(m.labels)
 	for _, label := range m.labels {
 		m.routes[label] = &routeMetrics{}

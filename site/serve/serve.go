@@ -4,7 +4,8 @@
 //
 // The package implements the HTTP rules: status codes, caching, validators, encodings and error bodies. For GET it
 // reads only the files of a snapshot and its packs. It does not know what a row means, does not import render and does
-// not query a database. Submissions (submit.go) use two small interfaces, which store and probe them.
+// not query a database. Submissions (submit.go) and suggestions (suggest.go) use two small interfaces, which store and
+// probe them.
 package serve
 
 import (
@@ -142,7 +143,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	header["Access-Control-Expose-Headers"] = headerExpose
 	call, id := parseCall(r.URL.Path)
 	methods := allowed
-	if call == callSubmit && h.submitter != nil {
+	if isPost(call) && h.submitter != nil {
 		methods = submitAllowed
 	}
 	if r.Method == http.MethodOptions {
@@ -158,17 +159,21 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
-	case call == callSubmit && h.submitter == nil && !reads:
+	case isPost(call) && h.submitter == nil && !reads:
 		header.Set("Allow", methods)
 		h.fail(w, r, errNoSubmissions)
-	case call == callSubmit && h.submitter != nil:
+	case isPost(call) && h.submitter != nil:
 		w.route = call
 		if r.Method != http.MethodPost {
 			header.Set("Allow", methods)
 			h.fail(w, r, &methodError{allowed: methods})
 			return
 		}
-		h.submit(w, r)
+		if call == callSuggest {
+			h.suggest(w, r)
+		} else {
+			h.submit(w, r)
+		}
 	case !reads:
 		header.Set("Allow", methods)
 		h.fail(w, r, errMethod)

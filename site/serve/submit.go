@@ -3,11 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,16 +14,17 @@ import (
 	"tollbook/site/invisible"
 	"tollbook/site/listing"
 	"tollbook/site/routes"
-	"tollbook/site/serve/client"
 	"tollbook/site/submission"
 )
 
-// Submissions stores submissions. postgres.DB implements it; its errors are those of package site.
+// Submissions stores submissions and suggestions. postgres.DB implements it; its errors are those of package site.
 type Submissions interface {
 	// SubmissionCategories returns the categories that a submission may have, sorted.
 	SubmissionCategories(ctx context.Context) ([]string, error)
 	// ReceiveSubmission stores a submission durably, or returns the one that arrived with the same key before.
 	ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error)
+	// ReceiveSuggestion stores a suggestion durably, or returns the equal one that arrived before.
+	ReceiveSuggestion(ctx context.Context, r site.IncomingSuggestion) (site.SuggestionResult, error)
 	StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
 	// SubmissionState returns site.ErrNotFound if no submission has this id.
 	SubmissionState(ctx context.Context, id string) (site.SubmissionState, error)
@@ -52,7 +49,7 @@ type SubmitOptions struct {
 	FillForm  FillForm                         // nil: responses to forms are JSON
 	BodyTime  time.Duration                    // time for a body to arrive; 0 means 10 s
 
-	MaxPending int // limit of submissions that wait for review; 0 means no limit
+	MaxPending int // limit of submissions that wait for review, and of open suggestions; 0 means no limit
 }
 
 // Limits of simultaneous submissions. Submissions over the first limit wait a little; those over the second are probed
@@ -89,12 +86,14 @@ func newSubmitter(o *SubmitOptions) *submitter {
 // Names of the calls, which are also labels of metrics.
 const (
 	callSubmit     = "submit"
+	callSuggest    = "suggestions"
 	callSubmission = "submission"
 )
 
-// Paths of submissions. They are not routes of the table, because no file contains the responses.
+// Paths of calls. They are not routes of the table, because no file contains the responses.
 var (
 	submitPath      = routes.CallByName(callSubmit).Pattern
+	suggestPath     = routes.CallByName(callSuggest).Pattern
 	submissionsPath = strings.TrimSuffix(routes.CallByName(callSubmission).Pattern, "{id}")
 )
 
@@ -111,14 +110,20 @@ func parseCall(path string) (call, id string) {
 			path = alias.To + rest
 		}
 	}
-	if path == submitPath {
+	switch path {
+	case submitPath:
 		return callSubmit, ""
+	case suggestPath:
+		return callSuggest, ""
 	}
 	if id, ok := strings.CutPrefix(path, submissionsPath); ok {
 		return callSubmission, id
 	}
 	return "", ""
 }
+
+// isPost reports whether a call only accepts POST.
+func isPost(call string) bool { return call == callSubmit || call == callSuggest }
 
 // sendSubmission responds to GET /v1/submissions/{id}.
 func (h *handler) sendSubmission(w *responseWriter, r *http.Request, id string) {
@@ -146,26 +151,12 @@ func (h *handler) sendJSON(w *responseWriter, r *http.Request, code int, v any) 
 
 // submit responds to POST /v1/submit: with JSON to JSON, with a page to a form.
 func (h *handler) submit(w *responseWriter, r *http.Request) {
-	w.Header()["Cache-Control"] = headerNoStore
-	media, err := mediaType(r)
-	if err != nil {
-		w.Header().Set("Connection", "close") // the body is not read
-		h.fail(w, r, err)
-		return
+	var result *site.SubmissionResult
+	p, err := h.readPost(w, r)
+	if err == nil {
+		result, err = h.process(r, p)
 	}
-	var form url.Values
-	result, err := h.process(w, r, func(body []byte, rules submission.Rules) (site.Submission, error) {
-		if media == mediaJSON {
-			return submission.Read(body, rules)
-		}
-		var formErr error
-		if form, formErr = url.ParseQuery(string(body)); formErr != nil {
-			return site.Submission{},
-				&submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is not a valid form"}}}
-		}
-		return submission.ReadForm(form, rules)
-	})
-	if media == mediaForm && h.sendForm(w, r, form, result, err) {
+	if p.media == mediaForm && h.sendForm(w, r, p.form, result, err) {
 		return
 	}
 	if err != nil {
@@ -176,60 +167,18 @@ func (h *handler) submit(w *responseWriter, r *http.Request) {
 	h.sendJSON(w, r, http.StatusCreated, result)
 }
 
-const (
-	mediaJSON = "application/json"
-	mediaForm = "application/x-www-form-urlencoded"
-)
-
-var (
-	errMedia    = errors.New("the body is neither JSON nor a form")
-	errTooLarge = errors.New("the body is too large")
-	errSlowBody = errors.New("the body did not arrive in time")
-	errCrowded  = errors.New("too many submissions at once")
-)
-
-// keyError reports an invalid Idempotency-Key.
-type keyError struct{ message string }
-
-func (e *keyError) Error() string { return "Idempotency-Key " + e.message }
-
-// mediaType returns the media type of a request's body. It accepts JSON and forms in UTF-8 without encoding.
-func mediaType(r *http.Request) (string, error) {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	charset, hasCharset := params["charset"]
-	encoding := r.Header.Get("Content-Encoding")
-	if err != nil || media != mediaJSON && media != mediaForm || hasCharset && !strings.EqualFold(charset, "utf-8") ||
-		encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return "", errMedia
-	}
-	return media, nil
-}
-
 // process reads, stores and probes a submission.
-func (h *handler) process(w *responseWriter, r *http.Request,
-	read func([]byte, submission.Rules) (site.Submission, error)) (*site.SubmissionResult, error) {
+func (h *handler) process(r *http.Request, p *post) (*site.SubmissionResult, error) {
 	s := h.submitter
-	key, err := idempotencyKey(r)
-	if err != nil {
-		w.Header().Set("Connection", "close")
-		return nil, err
-	}
-	body, err := s.body(w, r)
-	if err != nil {
-		w.Header().Set("Connection", "close") // the rest of the body is not read
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), receiveTime)
 	defer cancel()
-	select {
-	case s.receiving <- struct{}{}:
-	case <-ctx.Done():
-		return nil, errCrowded
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
-	receipt, submission, err := s.receive(ctx, body, read,
-		site.IncomingSubmission{Client: client.Name(client.Addr(r, h.trusted)), Key: key, At: h.now(),
-			MaxPending: s.MaxPending})
-	<-s.receiving
+	receipt, submission, err := s.receive(ctx, p,
+		site.IncomingSubmission{Client: p.client, Key: p.key, At: h.now(), MaxPending: s.MaxPending})
+	leave()
 	if err != nil {
 		return nil, err
 	}
@@ -249,15 +198,18 @@ func (h *handler) process(w *responseWriter, r *http.Request,
 
 // receive checks and stores a submission. If the receipt says Probe, the caller must probe it and release the slot in
 // s.probing.
-func (s *submitter) receive(ctx context.Context, body []byte,
-	read func([]byte, submission.Rules) (site.Submission, error), r site.IncomingSubmission) (site.Receipt,
-	site.Submission,
+func (s *submitter) receive(ctx context.Context, p *post, r site.IncomingSubmission) (site.Receipt, site.Submission,
 	error) {
 	categories, err := s.Store.SubmissionCategories(ctx)
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
 	}
-	r.Submission, err = read(body, submission.Rules{Categories: categories, FreeHosts: s.FreeHosts, Address: s.Address})
+	rules := submission.Rules{Categories: categories, FreeHosts: s.FreeHosts, Address: s.Address}
+	if p.media == mediaJSON {
+		r.Submission, err = submission.Read(p.body, rules)
+	} else {
+		r.Submission, err = submission.ReadForm(p.form, rules)
+	}
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
 	}
@@ -325,41 +277,3 @@ func (s *submitter) awaitProbe(ctx context.Context, id string) *site.ProbeResult
 	}
 	return state.ProbeResult
 }
-
-// idempotencyKey returns the Idempotency-Key of a request, or "".
-func idempotencyKey(r *http.Request) (string, error) {
-	values := r.Header.Values("Idempotency-Key")
-	if len(values) == 0 {
-		return "", nil
-	}
-	key := strings.TrimSpace(values[0])
-	unseen := func(c rune) bool { return c < ' ' || c > '~' }
-	if len(values) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, unseen) {
-		return "", &keyError{fmt.Sprintf("must be a single value of 1 to %d printable ASCII characters", maxKey)}
-	}
-	return key, nil
-}
-
-// body reads the body of a request, if it is small enough and arrives in time.
-func (s *submitter) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.ContentLength > site.MaxSubmission {
-		return nil, errTooLarge
-	}
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(s.BodyTime)) // fails only without a real connection, in tests
-	body, err := io.ReadAll(io.LimitReader(r.Body, site.MaxSubmission+1))
-	if len(body) > site.MaxSubmission {
-		return nil, errTooLarge
-	}
-	if err != nil {
-		if slow := net.Error(nil); errors.As(err, &slow) && slow.Timeout() {
-			return nil, errSlowBody
-		}
-		return nil, errBrokenBody
-	}
-	// A deadline that expired during the probe would look like a closed connection.
-	_ = connection.SetReadDeadline(time.Time{})
-	return body, nil
-}
-
-var errBrokenBody = errors.New("the body ended early")

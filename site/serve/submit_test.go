@@ -50,6 +50,10 @@ func (s *fakeStore) ReceiveSubmission(ctx context.Context, r site.IncomingSubmis
 	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Repeated: s.again}, nil
 }
 
+func (s *fakeStore) ReceiveSuggestion(context.Context, site.IncomingSuggestion) (site.SuggestionResult, error) {
+	return site.SuggestionResult{SuggestionID: "1"}, s.fault
+}
+
 func (s *fakeStore) StoreSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

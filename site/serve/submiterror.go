@@ -6,19 +6,19 @@ import (
 	"strconv"
 
 	"tollbook/site"
-	"tollbook/site/submission"
+	"tollbook/site/fields"
 )
 
-// submitError returns the response to an invalid submission, and false for any other error.
+// submitError returns the response to an invalid submission or suggestion, and false for any other error.
 func submitError(err error) (site.Error, bool) {
-	var wrong *submission.Error
+	var wrong *fields.Error
 	var twice *site.DuplicateError
 	var over *site.SubmissionLimitError
 	var key *keyError
 	e := site.Error{Code: http.StatusBadRequest}
 	switch {
 	case errors.As(err, &wrong):
-		e.Type, e.Message, e.Fields = site.ErrorValidation, "the submission is invalid: "+wrong.Error(),
+		e.Type, e.Message, e.Fields = site.ErrorValidation, "the "+wrong.What+" is invalid: "+wrong.Error(),
 			wrong.Fields
 	case errors.As(err, &twice):
 		e.Type, e.Message, e.Fields = site.ErrorDuplicate, twice.Message,

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
+	"tollbook/site/fields"
 	"tollbook/site/submission"
 )
 
@@ -36,17 +37,17 @@ func good() map[string]string {
 	}
 }
 
-func object(fields map[string]string) []byte {
+func object(values map[string]string) []byte {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		parts = append(parts, fmt.Sprintf("%q:%s", name, fields[name]))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, fmt.Sprintf("%q:%s", name, values[name]))
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}")
 }
 
-// faultsOf returns the faults in a *submission.Error, one line each.
+// faultsOf returns the faults in a *fields.Error, one line each.
 func faultsOf(err error) []string {
-	var wrong *submission.Error
+	var wrong *fields.Error
 	if !errors.As(err, &wrong) {
 		return nil
 	}

@@ -2,7 +2,7 @@ package vocabulary
 
 import "tollbook/site"
 
-// submissionFields describes the fields of submissions. Its keys are those of serviceFields.
+// submissionFields describes the fields of submissions and suggestions. Its keys are those of serviceFields.
 var submissionFields = map[string]Field{
 	"Submission.url": {
 		About:  "Base URL of the service; free hosts, tunnels and private addresses are refused",
@@ -19,6 +19,17 @@ var submissionFields = map[string]Field{
 		About: "1 to 25 paths to probe, up to 500 bytes each: \"/quote\", or \"POST /search\" if the method matters",
 	},
 	"Submission.notes": {About: "Notes for the reviewer, up to 2,000 characters"},
+	"Suggestion.text":  {About: "What the reader suggests, up to 2,000 characters; white space around it is removed"},
+	"Suggestion.category": {
+		About: "What it is about: a service to list, a correction of what is published, a feature of the directory, " +
+			"or something else, which is the default",
+		Values: site.SuggestionCategories,
+	},
+	"Suggestion.email": {About: "Address for an answer; never published", Format: "email"},
+	"suggestion_id":    {About: "Id of the suggestion", Format: uuid},
+	"SuggestionResult.received_at": {
+		About: "When the suggestion was received, for the first time if it was sent twice",
+	},
 	"submission_id": {
 		About:  "Id of the submission; keep it, since only the submitter receives it",
 		Format: uuid,

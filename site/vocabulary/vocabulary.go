@@ -244,6 +244,8 @@ var types = map[string]string{
 	"Submission":           "A service that its owner submits for listing. Other fields are refused.",
 	"SubmissionResult":     "The immediate result of a submission.",
 	"SubmissionState":      "The current state of a submission. It contains nothing that the submitter wrote.",
+	"Suggestion":           "What a reader suggests to the operator of the directory. Other fields are refused.",
+	"SuggestionResult":     "The receipt of a suggestion.",
 	"ProbeResult":          "The result of requesting a submission's endpoints without paying.",
 	"RuleText":             "A rule, in words.",
 	"Route":                "A path pattern, its parameters in the order that they have in a key, and its rule.",

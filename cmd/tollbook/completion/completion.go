@@ -30,6 +30,7 @@ var flagValues = map[string][]string{
 	"tollbook submissions list --state": {
 		site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected, "all",
 	},
+	"tollbook suggestions list --state": {site.SuggestionOpen, site.SuggestionClosed, "all"},
 }
 
 // argumentValues return the values of a command's argument.

@@ -69,7 +69,7 @@ func runApprove(cmd *cobra.Command, o approveOptions, args []string) error {
 	// The guard makes no exceptions: anybody can submit the name of a host on a private network.
 	checker := facts.New(facts.Options{UserAgent: version.UserAgent(o.Contact)})
 	defer checker.Close()
-	return o.withDatabase(cmd.Context(), args, func(db *database.DB, ids []uuid.UUID) error {
+	return o.withDatabase(cmd.Context(), "submission", args, func(db *database.DB, ids []uuid.UUID) error {
 		return o.approve(cmd, db, ids, checker)
 	})
 }
@@ -97,7 +97,7 @@ func (o *approveOptions) approve(
 	for i := range list {
 		chosen[i] = list[i].ID
 	}
-	return o.decide(ctx, chosen, stdout, func(id uuid.UUID) (report.Decision, error) {
+	return o.decide(ctx, "submission", chosen, stdout, func(id uuid.UUID) (report.Decision, error) {
 		d := report.Decision{State: site.SubmissionApproved}
 		var err error
 		if o.Verified {

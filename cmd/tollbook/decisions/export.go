@@ -29,7 +29,7 @@ type exportOptions struct {
 // AddFlags adds the flags of export.
 func (o *exportOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
-	f.BoolVar(&o.Contacts, "with-contacts", false, "include the e-mail addresses and notes of submissions")
+	f.BoolVar(&o.Contacts, "with-contacts", false, "include e-mail addresses, and notes of submissions")
 }
 
 // NewExport returns the command export.
@@ -40,11 +40,12 @@ func NewExport() *cobra.Command {
 		Short: "Export the listed services and all decisions to a file",
 		Long: `Export writes one file of JSON lines with everything that people decided: facilitators with their
 accounts, measured tokens, services with their slugs, endpoints and ownership tokens, submissions with each
-decision, its author and time, the slugs of erased services, hosts that opted out, and which public sources are read.
-"tollbook import" restores it into an empty directory. Without FILE it writes to stdout. A file is written completely or
-not at all, and only its owner may read it.
+decision, its author and time, the slugs of erased services, hosts that opted out, which public sources are read, and
+suggestions. "tollbook import" restores it into an empty directory. Without FILE it writes to stdout. A file is written
+completely or not at all, and only its owner may read it.
 
-E-mail addresses and notes of submissions are included only with --with-contacts; who sent a submission never is.
+E-mail addresses, and notes of submissions, are included only with --with-contacts; who sent a submission or suggestion
+never is.
 Measurements are not included, because a crawl measures again. To keep history too, back up the database, as the
 page /operations of every directory describes.
 
@@ -89,8 +90,8 @@ func runExport(ctx context.Context, o exportOptions, args []string, stdout io.Wr
 }
 
 func countDirectory(d postgres.Directory) string {
-	return fmt.Sprintf("%d services, %d facilitators, %d submissions and %d erased slugs", len(d.Services),
-		len(d.Facilitators), len(d.Submissions), len(d.Erased))
+	return fmt.Sprintf("%d services, %d facilitators, %d submissions, %d suggestions and %d erased slugs",
+		len(d.Services), len(d.Facilitators), len(d.Submissions), len(d.Suggestions), len(d.Erased))
 }
 
 // replaceFile replaces a file by one that only its owner may read. A crash here leaves the old file or the new one.
@@ -128,7 +129,7 @@ one line refuses the file and names the line. The directory must be empty. To ad
 "tollbook services import".
 
 The services are due at once, and their endpoints count as first seen now. Slugs of erased services stay reserved.
-Submissions keep their ids and decisions, but not the Idempotency-Keys of their senders.
+Submissions and suggestions keep their ids and decisions, but not the Idempotency-Keys of their senders.
 
 EXIT STATUS
 

@@ -95,11 +95,12 @@ EXIT STATUS
 			return o.Validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.withDatabase(cmd.Context(), args, func(db *database.DB, ids []uuid.UUID) error {
-				return o.decide(cmd.Context(), ids, cmd.OutOrStdout(), func(id uuid.UUID) (report.Decision, error) {
+			return o.withDatabase(cmd.Context(), "submission", args, func(db *database.DB, ids []uuid.UUID) error {
+				one := func(id uuid.UUID) (report.Decision, error) {
 					err := db.RejectSubmission(cmd.Context(), id, o.As, reason, time.Now())
 					return report.Decision{State: site.SubmissionRejected, Reason: reason}, err
-				})
+				}
+				return o.decide(cmd.Context(), "submission", ids, cmd.OutOrStdout(), one)
 			})
 		},
 	}
@@ -108,13 +109,13 @@ EXIT STATUS
 	return cmd
 }
 
-// withDatabase opens the database for do, which gets the parsed ids, each once.
+// withDatabase opens the database for do, which gets the parsed ids of submissions or suggestions, each once.
 func (o *decideOptions) withDatabase(
-	ctx context.Context, args []string, do func(*database.DB, []uuid.UUID) error,
+	ctx context.Context, what string, args []string, do func(*database.DB, []uuid.UUID) error,
 ) error {
 	var ids []uuid.UUID
 	for _, arg := range args {
-		id, err := parseSubmissionID(arg)
+		id, err := parseID(what, arg)
 		if err != nil {
 			return err
 		}
@@ -130,12 +131,14 @@ func (o *decideOptions) withDatabase(
 	})
 }
 
-// decideFunc decides about a submission.
+// decideFunc decides about a submission or a suggestion.
 type decideFunc func(uuid.UUID) (report.Decision, error)
 
-// decide decides about each submission and prints the results. The error of one does not end it; the error of a single
-// one is returned as it is.
-func (o *decideOptions) decide(ctx context.Context, ids []uuid.UUID, stdout io.Writer, decide decideFunc) error {
+// decide decides about each submission or suggestion and prints the results. The error of one does not end it; the
+// error of a single one is returned as it is.
+func (o *decideOptions) decide(
+	ctx context.Context, what string, ids []uuid.UUID, stdout io.Writer, decide decideFunc,
+) error {
 	results := make([]report.Decision, 0, len(ids))
 	failed := 0
 	for _, id := range ids {
@@ -162,10 +165,10 @@ func (o *decideOptions) decide(ctx context.Context, ids []uuid.UUID, stdout io.W
 	}
 	switch {
 	case len(results) < len(ids):
-		return fmt.Errorf("interrupted: %d of %d submissions were not looked at; run the command again",
-			len(ids)-len(results), len(ids))
+		return fmt.Errorf("interrupted: %d of %d %ss were not looked at; run the command again",
+			len(ids)-len(results), len(ids), what)
 	case failed > 0:
-		return fmt.Errorf("%d of %d submissions were not decided; the reasons are above", failed, len(ids))
+		return fmt.Errorf("%d of %d %ss were not decided; the reasons are above", failed, len(ids), what)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package decisions contains the commands on what people decide: submissions, facilitators, and the export and import
-// of all decisions. It must never contain a rule about them: the database and package crawl have those.
+// Package decisions contains the commands on what people decide: submissions, suggestions, facilitators, and the export
+// and import of all decisions. It must never contain a rule about them: the database and package crawl have those.
 package decisions
 
 import (
@@ -19,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/suggestions"
 )
 
 // NewSubmissions returns the command submissions with its subcommands.
@@ -113,7 +114,7 @@ EXIT STATUS
 }
 
 func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout io.Writer) error {
-	key, err := parseSubmissionID(id)
+	key, err := parseID("submission", id)
 	if err != nil {
 		return err
 	}
@@ -139,10 +140,11 @@ func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout 
 	return r.Print(stdout, o.JSON)
 }
 
-func parseSubmissionID(s string) (uuid.UUID, error) {
+// parseID returns the id of a submission or a suggestion.
+func parseID(what, s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil || id.String() != s {
-		return id, usage.Errorf("%q is no id of a submission; tollbook submissions list shows the ids", s)
+		return id, usage.Errorf("%q is no id of a %s; tollbook %ss list shows the ids", s, what, what)
 	}
 	return id, nil
 }
@@ -150,7 +152,12 @@ func parseSubmissionID(s string) (uuid.UUID, error) {
 // explainReview returns the error of a review with what to do about it.
 func explainReview(err error, id string) error {
 	var decided *postgres.DecidedError
+	var closed *suggestions.ClosedError
 	switch {
+	case errors.As(err, &closed):
+		return fmt.Errorf("suggestion %s is closed already: %w", id, closed)
+	case errors.Is(err, suggestions.ErrNotFound):
+		return fmt.Errorf("no suggestion has the id %s; tollbook suggestions list shows the ids", id)
 	case errors.As(err, &decided):
 		return fmt.Errorf("submission %s is decided already: %w", id, decided)
 	case errors.Is(err, postgres.ErrNotFound):

@@ -160,8 +160,8 @@ func encode(n *postgres.Notification) ([]byte, error) {
 	return append(invisible.EscapeJSON(data), '\n'), nil
 }
 
-// WriteMetrics writes the metrics of submissions and notifications. It omits those of the database if the database
-// does not answer, because unknown is not zero. A nil Notifier has no notifications.
+// WriteMetrics writes the metrics of submissions, notifications and suggestions. It omits those of the database if
+// the database does not answer, because unknown is not zero. A nil Notifier has no notifications.
 func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier, now time.Time) error {
 	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 	if n != nil {
@@ -184,6 +184,17 @@ func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier
 		age = max(now.Sub(*f.Oldest), 0).Seconds()
 	}
 	head(oldest, "gauge", "How long the submission that waits longest has waited for review; 0 if none waits.")
-	_, err = fmt.Fprintf(w, "%s %g\n", oldest, age)
-	return err
+	if _, err := fmt.Fprintf(w, "%s %g\n", oldest, age); err != nil {
+		return err
+	}
+	byState, err := db.Suggestions.Count(ctx)
+	if err != nil {
+		return nil
+	}
+	const suggestions = "tollbook_suggestions"
+	head(suggestions, "gauge", "Suggestions received, by state; open ones wait for a person to read them.")
+	for _, state := range slices.Sorted(maps.Keys(byState)) {
+		fmt.Fprintf(w, "%s{state=%q} %d\n", suggestions, state, byState[state])
+	}
+	return nil
 }

@@ -160,16 +160,16 @@ func (s *Submission) printPreview(w io.Writer) error {
 // Decision is the result of a review.
 type Decision struct {
 	ID     string `json:"id"`
-	State  string `json:"state"` // approved or rejected; failed if it could not be decided
+	State  string `json:"state"` // approved, rejected or closed; failed if it could not be decided
 	Slug   string `json:"slug,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"` // why it could not be decided
 }
 
-// DecisionFailed is the state of a submission in a report that could not be decided.
+// DecisionFailed is the state of a submission or suggestion in a report that could not be decided.
 const DecisionFailed = "failed"
 
-// Decisions prints the results of a review of several submissions, one on each line.
+// Decisions prints the results of a review of several submissions or suggestions, one on each line.
 func Decisions(w io.Writer, list []Decision, asJSON bool) error {
 	if asJSON {
 		return JSONList(w, list)
@@ -195,6 +195,8 @@ func (d *Decision) Print(w io.Writer, asJSON bool) (err error) {
 		err = JSON(w, d)
 	case d.Slug != "":
 		_, err = fmt.Fprintf(w, "Listed as %s. Next: tollbook crawl visits it, tollbook build publishes it\n", d.Slug)
+	case d.State == site.SuggestionClosed:
+		_, err = fmt.Fprintln(w, "Closed.")
 	default:
 		_, err = fmt.Fprintf(w, "Rejected: %s\n", d.Reason)
 	}

@@ -100,9 +100,10 @@ var Table = []Setting{
 	{Key: "serve.metrics", Default: "", OldFlag: "metrics",
 		Meaning: "`address` for /metrics (Prometheus), /healthz and /readyz; none by default"},
 	{Key: "serve.submissions", Default: false, OldFlag: "submissions",
-		Meaning: "receive submissions of services; needs the database"},
+		Meaning: "receive submissions of services, and suggestions; needs the database"},
 	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
-		Meaning: "`number` of submissions that may wait for review before more are refused; 0 for no limit"},
+		Meaning: "`number` of submissions that may wait for review, and of open suggestions, before more are " +
+			"refused; 0 for no limit"},
 	{Key: "serve.max_connections", Default: 4096,
 		Meaning: "`number` of open connections; over it, the one that has waited longest for its client is closed; " +
 			"0 for no limit"},

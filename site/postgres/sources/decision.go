@@ -2,10 +2,14 @@ package sources
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres/rows"
 )
 
@@ -31,6 +35,19 @@ const (
 	actionDisable = "disable source"
 	actionAccept  = "accept source"
 )
+
+// Check returns why a decision of another database cannot be restored.
+func (d *Decision) Check() error {
+	if !site.ValidSlug(d.Name) {
+		return fmt.Errorf("name %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", d.Name)
+	}
+	for _, l := range d.Audit {
+		if !slices.Contains(Actions, l.Action) || l.Actor == "" || strings.ContainsRune(l.Actor, 0) {
+			return fmt.Errorf("audit: each line must have an actor and one of the actions %q", Actions)
+		}
+	}
+	return nil
+}
 
 // ReadDecisions reads the decisions about sources, by name.
 func ReadDecisions(ctx context.Context, q rows.Querier) ([]Decision, error) {

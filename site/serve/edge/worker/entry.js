@@ -103,15 +103,16 @@ async function handle(r, env) {
   }
   if (method !== "GET" && method !== "HEAD") {
     r.headers.set("Allow", CONTRACT.allowed);
-    throw new ReaderError(call === "submit" ? CONTRACT.errors.no_submissions : CONTRACT.errors.method);
+    const isSent = call && !CONTRACT.calls[call].includes("{");
+    throw new ReaderError(isSent ? CONTRACT.errors.no_submissions : CONTRACT.errors.method);
   }
   if (r.path === "/healthz") return newResponse(r, 200, TABLE_JSON, encode('{"status":"ok"}\n'), "no-store");
   if (r.path === "/readyz") return ready(r);
   return (await download(r)) ?? get(r);
 }
 
-// callOf returns the name of the call that a path is for: to send a submission, or to read its state. It returns "" for
-// any other path.
+// callOf returns the name of the call that a path is for: to send a submission or a suggestion, or to read the state of
+// a submission. It returns "" for any other path.
 function callOf(path) {
   if (typeof path !== "string") return "";
   for (const { from, to } of TABLE.aliases) {
