@@ -182,7 +182,7 @@ type FacilitatorSettler struct {
 
 	// beyond the contract
 	Enabled    bool  `json:"enabled"`      // the opposite of Deprecated
-	LastSeenAt *Time `json:"last_seen_at"` // always null: sums of single accounts are not stored
+	LastSeenAt *Time `json:"last_seen_at"` // its last settlement; null if none is measured
 	// list if a list of facilitators names the account, operator if only the operator of the directory accepted it
 	Source        string  `json:"source"`
 	TokenName     *string `json:"token_name"`     // of the only token; null with several, or if it is not known

@@ -350,3 +350,25 @@ func TestFacilitatorDays(t *testing.T) {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
+
+// TestSettlerLastSeen checks that only accounts of measured facilitators say when they settled last, each on its own
+// network.
+func TestSettlerLastSeen(t *testing.T) {
+	t.Parallel()
+	at := now.Add(-time.Hour)
+	for status, want := range map[string]map[string]site.Time{
+		"merged": {base + " 0xa1": site.NewTime(at)}, "proposed": {},
+	} {
+		f := newFacilitatorFacts(status)
+		f.LastAt = map[[2]string]time.Time{{base, "0xa1"}: at, {sepolia, "0xa1"}: now}
+		got := map[string]site.Time{}
+		for _, s := range newFacilitator(&f, now).Settlers {
+			if s.LastSeenAt != nil {
+				got[s.NetworkCAIP2+" "+s.Address] = *s.LastSeenAt
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", status, diff)
+		}
+	}
+}

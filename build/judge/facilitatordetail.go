@@ -49,6 +49,9 @@ func newSettler(f *ledger.FacilitatorFacts, s *ledger.Settler) site.FacilitatorS
 		Tokens: append([]string{}, s.Tokens...),
 		Since:  timeOrNull(s.Since), Deprecated: s.Deprecated, Enabled: !s.Deprecated, Source: site.SettlerListed,
 	}
+	if isMeasured(f) {
+		row.LastSeenAt = site.TimeOrNull(f.LastAt[[2]string{s.Network, s.Address}])
+	}
 	if s.Accepted {
 		row.Source = site.SettlerAccepted
 	}

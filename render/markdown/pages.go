@@ -104,8 +104,12 @@ func WriteFacilitator(b *bytes.Buffer, f *site.FacilitatorDetail, measured bool,
 			"\n## Settlement accounts\n\n%s; one on several networks is listed for each and counts once.\n\n",
 			display.Plural(int64(f.SettlerCount), "account", "accounts"))
 		for _, s := range f.Settlers[:min(maxAccounts, len(f.Settlers))] {
-			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine),
+			fmt.Fprintf(b, "- %s on %s", display.Markdown(s.Address, display.MaxLine),
 				display.Markdown(links.Network(s.NetworkCAIP2), display.MaxLine))
+			if s.LastSeenAt != nil {
+				fmt.Fprintf(b, "; last settlement %s", ISO(s.LastSeenAt))
+			}
+			b.WriteByte('\n')
 		}
 		writeMore(b, len(f.Settlers)-maxAccounts)
 	}

@@ -54,8 +54,8 @@ func empty(ctx context.Context, t fataler, dsn string) {
 	for _, table := range []string{"settlers", "facilitator_tokens", "facilitators", "range_authorizations",
 		"range_senders", "ranges",
 		"scan_settlers", "scans", "walks", "chains", "accounts", "authorization_days", "sender_days",
-		"settlements", "token_totals", "token_hours", "token_days", "token_payers", "payee_days", "payee_totals",
-		"payer_days", "amount_days"} {
+		"settlements", "token_totals", "token_hours", "token_days", "token_payers", "settler_days", "payee_days",
+		"payee_totals", "payer_days", "amount_days"} {
 		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
 			t.Fatal(err)
 		}
@@ -202,6 +202,8 @@ var tables = []struct{ name, sql string }{
 			FROM token_days` + ofFlow},
 	{"token_payers", `SELECT facilitator_id, network, token, address, last_day FROM token_payers` + ofFlow +
 		` JOIN accounts p ON p.id = payer_id`},
+	{"settler_days", `SELECT network, address, day, settlements, last_at FROM settler_days d
+		JOIN chains c ON c.id = d.chain_id JOIN accounts a ON a.id = settler_id`},
 	{"payee_days",
 		`SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` +
 			ofFlow + ` JOIN accounts p ON p.id = payee_id`},

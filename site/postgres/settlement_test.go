@@ -154,8 +154,8 @@ func TestRecordSettlements(t *testing.T) {
 	}
 	defer db.Close()
 	conn := postgrestest.Connect(t, dsn+"&timezone=UTC")
-	if _, err := db.ImportFacilitators(t.Context(),
-		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	facilitators := []ledger.Facilitator{facilitator("acme", "settler0", "settler1"), facilitator("bolt", "settler2")}
+	if _, err := db.ImportFacilitators(t.Context(), facilitators); err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(4020, 402))
@@ -271,6 +271,7 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 				}
 			}
 		}
+		checkLast(t, facts.Facilitators, list, today.AddDate(0, 0, 1))
 		slices.Sort(got)
 		part := func(name string, period time.Duration, from time.Time) []string {
 			var in []ledger.Settlement
@@ -290,6 +291,29 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("at %v (-want +got):\n%s", now, diff)
 		}
+	}
+}
+
+// checkLast compares the last settlement of each settler with the newest one of the list before a time.
+func checkLast(t *testing.T, facilitators []ledger.FacilitatorFacts, list []ledger.Settlement, before time.Time) {
+	t.Helper()
+	got, want := map[string]string{}, map[string]string{}
+	for _, f := range facilitators {
+		for account, last := range f.LastAt {
+			got[account[0]+" "+account[1]] = last.UTC().Format(time.RFC3339Nano)
+		}
+		for _, s := range f.Settlers {
+			var last time.Time
+			for _, l := range list {
+				if l.Network == s.Network && l.Settler == s.Address && l.Time.After(last) && l.Time.Before(before) {
+					last = l.Time
+					want[s.Network+" "+s.Address] = last.UTC().Format(time.RFC3339Nano)
+				}
+			}
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" || len(want) == 0 && len(list) > 0 {
+		t.Errorf("last settlements of accounts before %v (-want +got):\n%s", before, diff)
 	}
 }
 

@@ -43,7 +43,7 @@ var facilitatorFields = map[string]Field{
 	"FacilitatorPoint.network_caip2": {About: "CAIP-2 id of the network; null for all networks together"},
 	"enabled":                        {About: "Whether the facilitator still uses the account"},
 	"FacilitatorSettler.last_seen_at": {
-		About: "Always null: sums are stored by facilitator and token, not by account",
+		About: "When it sent its last settlement; null if it sent none, or if settlements are not measured",
 	},
 	"FacilitatorSettler.source": {
 		About: "Where the account is known from: list for a list of facilitators, operator if only the operator of " +

@@ -112,7 +112,7 @@ func (f *Facilitator) compareServices(r *snapshot.Report, isMeasured bool) {
 func (f *Facilitator) compareSettlers(r *snapshot.Report) {
 	for _, s := range f.Detail.Get("settlers").Items() {
 		r.Figure(rule, s.Get("enabled"), !s.Get("deprecated").Bool())
-		r.Figure(rule, s.Get("last_seen_at"), nil)
+		r.Input(s.Get("last_seen_at"))
 	}
 }
 

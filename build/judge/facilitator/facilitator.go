@@ -21,8 +21,7 @@ const Method = "Settlements are read from blockchains: payments that their payer
 // The parts of a facilitator's caveat.
 const (
 	caveat = "Figures cover the listed settlement accounts, so they are lower bounds. first_activity_at is the start " +
-		"of a UTC day. settlers[].last_seen_at is null, because sums are stored by facilitator and token, not by " +
-		"account."
+		"of a UTC day."
 	listedCaveat = "Its settlements are not measured, so its figures are unknown, not zero: it has no settlement " +
 		"account that is confirmed as its own."
 	idleCaveat   = " Averages and the trend are null without a settlement in dollars."

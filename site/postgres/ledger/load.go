@@ -43,7 +43,7 @@ type Loader struct {
 	tokens []loadedToken
 
 	mu    sync.Mutex // guards whole
-	whole *rollups   // sums over all payees: hours, tokens, authorisations
+	whole *rollups   // sums over all payees: hours, tokens, settlers, authorisations
 }
 
 type loadedToken struct {
@@ -82,6 +82,7 @@ func (l *Loader) QueueSums(batch *pgx.Batch) {
 		return
 	}
 	l.whole.queueTokens(batch)
+	l.whole.queueSettlers(batch)
 	batch.Queue(
 		`INSERT INTO token_payers (token_id, payer_id, last_day) SELECT token_id, payer_id, max(day) FROM payer_days
 			GROUP BY token_id, payer_id`)
@@ -150,7 +151,7 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 	return int64(len(list) + len(t.payees) + len(t.payers) + len(t.amounts)), nil
 }
 
-// merge adds the sums of tokens and authorisations, and the sums of hours that are not before since.
+// merge adds the sums of tokens, settlers and authorisations, and the sums of hours that are not before since.
 func (t *rollups) merge(o *rollups, since time.Time) {
 	for k, s := range o.hours {
 		if k.hour*3600 >= since.Unix() {
@@ -172,6 +173,9 @@ func (t *rollups) merge(o *rollups, since time.Time) {
 		if s.last.After(f.last) {
 			f.last = s.last
 		}
+	}
+	for k, s := range o.settlers {
+		t.addSettler(k, *s)
 	}
 	for k, n := range o.authorizations {
 		t.authorizations[k] += n

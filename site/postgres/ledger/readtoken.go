@@ -13,7 +13,8 @@ import (
 // FacilitatorFacts is a facilitator with the tokens that it settled.
 type FacilitatorFacts struct {
 	Facilitator
-	Tokens []TokenFacts // by network, then token
+	Tokens []TokenFacts            // by network, then token
+	LastAt map[[2]string]time.Time // of the last settlement of each of Settlers, by network and address
 }
 
 // TokenFacts is what one facilitator settled of one token on one network.
@@ -58,6 +59,9 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	}
 	now = now.UTC()
 	today := now.Truncate(24 * time.Hour)
+	if err := r.readLast(ctx, at, today); err != nil {
+		return nil, fmt.Errorf("read the last settlements of settlers: %w", err)
+	}
 	if err := r.readBuyers(ctx, place, today); err != nil {
 		return nil, fmt.Errorf("count payers: %w", err)
 	}
@@ -95,6 +99,30 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 		}
 	}
 	return facts, nil
+}
+
+// readLast reads when each settler settled last, up to the end of today.
+func (r *Reader) readLast(ctx context.Context, at map[string]*FacilitatorFacts, today time.Time) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT s.facilitator_id, s.network, s.address, d.last_at
+		FROM settlers s JOIN chains c USING (network) JOIN accounts a USING (address), LATERAL (
+			SELECT last_at FROM settler_days WHERE chain_id = c.id AND settler_id = a.id AND day <= $1
+			ORDER BY day DESC LIMIT 1
+		) d`, today)
+	if err != nil {
+		return err
+	}
+	var id string
+	var account [2]string
+	var last time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id, &account[0], &account[1], &last}, func() error {
+		if at[id].LastAt == nil {
+			at[id].LastAt = map[[2]string]time.Time{}
+		}
+		at[id].LastAt[account] = last
+		return nil
+	})
+	return err
 }
 
 // tokenIndex finds a token's facts by its number.

@@ -120,6 +120,7 @@ var rollupTables = []rollupTable{
 	{"token_hours", []string{"hour", "token_id"}, [][2]string{{"amount", "amount"}}},
 	{"token_days", []string{"token_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
 		{"self_amount", "self_amount"}}},
+	{"settler_days", []string{"chain_id", "settler_id", "day"}, nil},
 	{"payee_days", []string{"payee_id", "token_id", "day"}, [][2]string{{"amount", "amount"}}},
 	{"payee_totals", []string{"payee_id", "token_id"}, [][2]string{{"amount", "amount"}}},
 	{"payer_days", []string{"day", "payee_id", "payer_id", "token_id"}, [][2]string{{"amount", "amount"}}},
@@ -172,7 +173,8 @@ const recomputePayers = `
 // of these days are the last ones of the chain.
 const recomputeTimes = `
 	WITH remaining AS MATERIALIZED (
-		SELECT token_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
+		SELECT token_id, settler_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at
+		FROM settlements
 		WHERE chain_id = $1 AND block > coalesce((
 			SELECT s.block FROM settlements s
 			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM removed_settlements)
@@ -183,6 +185,11 @@ const recomputeTimes = `
 			SELECT token_id, day, max(settled_at) AS last_at FROM remaining
 				JOIN (SELECT DISTINCT token_id, day FROM removed_settlements) l USING (token_id, day) GROUP BY 1, 2
 		) r WHERE t.token_id = r.token_id AND t.day = r.day
+	), settlers AS (
+		UPDATE settler_days t SET last_at = r.last_at FROM (
+			SELECT settler_id, day, max(settled_at) AS last_at FROM remaining
+				JOIN (SELECT DISTINCT settler_id, day FROM removed_settlements) l USING (settler_id, day) GROUP BY 1, 2
+		) r WHERE t.chain_id = $1 AND t.settler_id = r.settler_id AND t.day = r.day
 	)
 	UPDATE payee_days t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, token_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at

@@ -15,6 +15,7 @@ import (
 type rollups struct {
 	hours          map[hourKey]sum
 	tokens         map[dayKey]*tokenSum
+	settlers       map[settlerKey]*settlerDay
 	payees         map[payeeKey]*timedSum
 	payers         map[payerKey]sum
 	amounts        map[amountKey]int64
@@ -30,6 +31,11 @@ type (
 	}
 	dayKey struct {
 		tokenID, day int32 // days since 1970, here and below
+	}
+	settlerKey struct {
+		chain   int16
+		settler int64
+		day     int32
 	}
 	payeeKey struct {
 		tokenID, day int32
@@ -87,11 +93,18 @@ type tokenSum struct {
 	self sum // payments to oneself
 }
 
+// settlerDay counts the settlements of an account on a day.
+type settlerDay struct {
+	n    int64
+	last time.Time
+}
+
 func newRollups(n int) *rollups {
 	return &rollups{
 		hours: map[hourKey]sum{}, tokens: map[dayKey]*tokenSum{}, payees: map[payeeKey]*timedSum{},
-		payers:  make(map[payerKey]sum, n),
-		amounts: map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n),
+		settlers: map[settlerKey]*settlerDay{},
+		payers:   make(map[payerKey]sum, n),
+		amounts:  map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n),
 		authorizations: map[authorizationKey]int64{},
 	}
 }
@@ -110,6 +123,7 @@ func (t *rollups) add(e *entry) {
 	if e.payer == e.payee {
 		f.self = f.self.plus(e.amount)
 	}
+	t.addSettler(settlerKey{e.chain, e.settler, day}, settlerDay{1, e.at})
 	p := t.payees[payeeKey{e.tokenID, day, e.payee}]
 	if p == nil {
 		p = &timedSum{}
@@ -132,6 +146,18 @@ func (t *rollups) add(e *entry) {
 	}
 }
 
+func (t *rollups) addSettler(k settlerKey, more settlerDay) {
+	s := t.settlers[k]
+	if s == nil {
+		s = &settlerDay{}
+		t.settlers[k] = s
+	}
+	s.n += more.n
+	if more.last.After(s.last) {
+		s.last = more.last
+	}
+}
+
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
@@ -145,6 +171,7 @@ func floorDiv(a, b int64) int64 {
 // writer changes rows of these tokens.
 func (t *rollups) queue(b *pgx.Batch) []*insertRows {
 	t.queueTokens(b)
+	t.queueSettlers(b)
 	t.queuePayees(b)
 	t.queuePairs(b)
 	for _, k := range sortedKeys(t.authorizations, func(a, b authorizationKey) int {
@@ -178,6 +205,8 @@ type columns struct {
 	payees, payers       []int64
 	hours, firsts, lasts []time.Time
 	counts               []int64
+	chains               []int16
+	settlers             []int64
 	amounts              []string
 	selfCounts           []int64
 	selfAmounts          []string
@@ -228,6 +257,25 @@ func (t *rollups) queueTokens(b *pgx.Batch) {
 			amount = old.amount + excluded.amount,
 			first_day = least(old.first_day, excluded.first_day), last_at = greatest(old.last_at, excluded.last_at)`,
 		c.tokens, c.days, c.counts, c.amounts, c.lasts)
+}
+
+func (t *rollups) queueSettlers(b *pgx.Batch) {
+	var c columns
+	for _, k := range sortedKeys(t.settlers, func(a, b settlerKey) int {
+		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.settler, b.settler), cmp.Compare(a.day, b.day))
+	}) {
+		s := t.settlers[k]
+		c.chains, c.settlers, c.days = append(c.chains, k.chain), append(c.settlers, k.settler), append(c.days, k.day)
+		c.counts, c.lasts = append(c.counts, s.n), append(c.lasts, s.last)
+	}
+	b.Queue(`
+		INSERT INTO settler_days AS old (chain_id, settler_id, day, settlements, last_at)
+		SELECT chain, settler, date '1970-01-01' + day, n, last
+		FROM unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::timestamptz[])
+			u (chain, settler, day, n, last)
+		ON CONFLICT (chain_id, settler_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			last_at = greatest(old.last_at, excluded.last_at)`,
+		c.chains, c.settlers, c.days, c.counts, c.lasts)
 }
 
 func (t *rollups) queuePayees(b *pgx.Batch) {

@@ -1,6 +1,7 @@
 -- For operators:
 -- - Failed checks in a row are stored as runs, of which /v1/incidents is made. The migration reads every stored check
 --   once.
+-- - Facilitators' accounts say when each settled last. The migration reads every stored settlement once.
 -- - Readers can send suggestions where a server accepts submissions. "tollbook suggestions" shows them.
 
 -- Failed checks in a row, up to the sealed hour. Uncounted checks are left out. A run is never deleted.
@@ -56,6 +57,20 @@ ORDER BY 1, 2 -- a run ends before the next one of its service begins
 ON CONFLICT (service_id, first_at) DO UPDATE SET last_at = excluded.last_at, checks = excluded.checks,
     longest_gap = excluded.longest_gap, ended_at = excluded.ended_at;
 
+-- Settlements of an account on a network, by UTC day, written with the other sums of settlements.
+CREATE TABLE settler_days (
+    chain_id    smallint NOT NULL,
+    settler_id  bigint NOT NULL,
+    day         date NOT NULL,
+    settlements bigint NOT NULL CHECK (settlements >= 0),
+    last_at     timestamptz NOT NULL,
+    PRIMARY KEY (chain_id, settler_id, day)
+);
+
+INSERT INTO settler_days (chain_id, settler_id, day, settlements, last_at)
+SELECT chain_id, settler_id, (settled_at AT TIME ZONE 'UTC')::date AS day, count(*), max(settled_at)
+FROM settlements GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+
 -- Suggestions of readers. The e-mail address is never published.
 CREATE TABLE suggestions (
     id           uuid PRIMARY KEY,
@@ -76,4 +91,4 @@ CREATE INDEX suggestions_text ON suggestions (md5(text), received_at);
 
 ---- create above / drop below ----
 
-DROP TABLE suggestions, failure_runs;
+DROP TABLE suggestions, settler_days, failure_runs;
