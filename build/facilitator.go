@@ -126,9 +126,25 @@ func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Renderer, add ad
 			return err
 		}
 	}
-	list, err := renderer.FacilitatorsPage()
-	if err != nil {
-		return err
+	for _, file := range renderer.VolumeFiles() {
+		if err := add(file.Key, file.Bytes); err != nil {
+			return err
+		}
 	}
-	return add(bare("facilitators-page", "").Key(), list)
+	for _, order := range site.FacilitatorOrders {
+		page, err := renderer.FacilitatorsPage(order)
+		if err != nil {
+			return err
+		}
+		q := bare("facilitators-page", "")
+		if order == site.OrderVolume { // also the page without parameters
+			if err := add(q.Key(), page); err != nil {
+				return err
+			}
+		}
+		if err := add(q.With("sort", order).Key(), page); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -80,7 +80,7 @@ func TestAlternates(t *testing.T) {
 			}
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
-				numbered := strings.Contains(key, "page=")
+				numbered := strings.Contains(key, "page=") || strings.Contains(key, "/sort=")
 				without := key == "compare.html" || key == "submit.html" || key == "search.html" ||
 					key == "reference/types.html" && kind == "text/markdown" ||
 					kind == "application/json" &&

@@ -21,30 +21,51 @@ const (
 
 func facilitatorKey(id string) string { return bareKey(facilitatorRoute, id) }
 
-// facilitatorRow is a facilitator in the list.
-type facilitatorRow struct {
-	*site.FacilitatorDetail
-	Rank  int
-	Spark string
-}
-
 type facilitatorList struct {
-	Measured []facilitatorRow // by volume of 30 days
-	Idle     []facilitatorRow // measured, without a settlement; by id
-	Unread   []facilitatorRow // accounts are known, but none of their networks is read; by id
-	Listed   []facilitatorRow // by id
-	Volume   site.VolumeSum   // of 30 days
-	Networks int              // number of networks that are measured
+	Measured []money.Row    // in the order of the page
+	Idle     []money.Row    // measured, without a settlement; by id
+	Unread   []money.Row    // accounts are known, but none of their networks is read; by id
+	Listed   []money.Row    // by id
+	Volume   site.VolumeSum // of 30 days
+	Networks int            // number of networks that are measured
 	Days     money.Days
 	Growth   []money.Growth
+	Heads    []money.Head
+	Order    string       // in words
+	Sorted   []money.Head // those with an order
 }
 
-// FacilitatorsPage returns facilitators.html: facilitators by the volume of 30 days.
-func (e *Renderer) FacilitatorsPage() ([]byte, error) {
+// facilitatorsKey returns the key of the list of facilitators in an order.
+func facilitatorsKey(order string) string {
+	if order == site.OrderVolume {
+		return bareKey(facilitatorsRoute, "")
+	}
+	return routes.Query{Route: routes.ByName(facilitatorsRoute)}.With("sort", order).Key()
+}
+
+// VolumeFiles returns the tables of the charts of all volume as CSV.
+func (e *Renderer) VolumeFiles() []Asset {
+	var files []Asset
+	for _, split := range e.volumeDays().Splits {
+		files = append(files, Asset{split.File, split.CSV()})
+	}
+	return files
+}
+
+func (e *Renderer) volumeDays() money.Days {
+	return money.NewDays(e.snapshot, e.calendar, e.network, facilitatorKey, e.measuredSince)
+}
+
+// FacilitatorsPage returns facilitators.html, or facilitators/sort=<order>.html: facilitators in an order.
+func (e *Renderer) FacilitatorsPage(order string) ([]byte, error) {
 	s := e.snapshot
-	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw,
-		Days:   money.NewDays(s.Coverage.Networks, e.calendar, e.network, e.measuredSince),
+	key := facilitatorsKey(order)
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.volumeDays(), Order: money.OrderText(order),
+		Heads: money.NewHeads(order, func(order string) string {
+			return e.pages.href(facilitatorsKey(order)) + "#ranked"
+		}),
 		Growth: money.ListGrowth(s, func(id string) string { return e.network(id).Key })}
+	body.Sorted = money.Sorted(body.Heads)
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
 	for i := range s.Facilitators {
@@ -53,7 +74,7 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	}
 	site.SortFacilitators(items, site.Timeframe30d)
 	for _, item := range items {
-		row := facilitatorRow{FacilitatorDetail: by[item.FacilitatorID]}
+		row := money.NewRow(by[item.FacilitatorID], e.calendar)
 		if item.Verification != site.VerificationOnChain {
 			body.Listed = append(body.Listed, row)
 			continue
@@ -66,9 +87,9 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 			body.Idle = append(body.Idle, row)
 			continue
 		}
-		row.Rank, row.Spark = len(body.Measured)+1, chart.Spark(item.Timeseries, e.calendar)
 		body.Measured = append(body.Measured, row)
 	}
+	money.SortRows(body.Measured, order)
 	for _, n := range s.Coverage.Networks {
 		if n.Measured {
 			body.Networks++
@@ -77,10 +98,10 @@ func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	data := routes.Query{Route: routes.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
 		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
-		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: data.Untrimmed().Key(),
-		Title:       "Facilitators",
-		HasMarkdown: true, About: e.aboutFacilitators(),
-		Description: "Facilitators that settle x402 payments, ranked by the volume they settled on chain.", Body: body,
+		Key: key, Kind: kindFacilitators, JSON: data.Untrimmed().Key(), Title: money.Title(order),
+		HasMarkdown: order == site.OrderVolume, About: e.aboutFacilitators(),
+		Description: "Facilitators that settle x402 payments, " + body.Order + ", as read from blockchains.",
+		Body:        body,
 	})
 }
 

@@ -94,39 +94,3 @@ func TestLargestVolumeChanges(t *testing.T) {
 	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"),
 		Nth(".figures > div", 3, In(".none")))
 }
-
-// TestNetworkCharts checks that the days of all networks are their sum, that each network has its own chart, and that
-// one table contains all of it.
-func TestNetworkCharts(t *testing.T) {
-	t.Parallel()
-	s := world()
-	point := func(daysAgo int, volume string, count int64) site.VolumePoint {
-		return site.VolumePoint{Date: now.AddDate(0, 0, -daysAgo).Format(time.DateOnly),
-			VolumeUSD: site.Decimal(volume), TxCount: count}
-	}
-	s.Coverage.Networks = []site.NetworkCoverage{
-		{NetworkCAIP2: solana, Measured: true, MeasuredSince: ptr(ago(9 * dayTime)),
-			Timeseries: []site.VolumePoint{point(1, "0.25", 3)}},
-		{NetworkCAIP2: base, Measured: true, MeasuredSince: ptr(ago(200 * dayTime)),
-			Timeseries: []site.VolumePoint{point(2, "2", 1), point(1, "0.500001", 2)}},
-		{NetworkCAIP2: "eip155:137", Measured: true, MeasuredSince: ptr(ago(9 * dayTime)),
-			Timeseries: []site.VolumePoint{}},
-		{NetworkCAIP2: "eip155:1", Timeseries: []site.VolumePoint{}},
-		{NetworkCAIP2: "eip155:84532", Measured: true, IsMainnet: ptr(false), Timeseries: []site.VolumePoint{}},
-	}
-	charts, rows := ".multiples > li", "section[aria-labelledby=days] tbody tr"
-	expect(t, newRenderer(t, s).FacilitatorsPage,
-		In("section[aria-labelledby=days] figure",
-			In("figcaption", HasText("$2.75 on 2 of the last 90 days; maximum $2.00 on 18 Nov 2026.")),
-			In(".y", IsText("$2$1.50$1$0.50$0")), In("svg[role=img] .bar", HasAttr("d", "M874 100V0M884 100V62"))),
-		Count(charts, 2),
-		Nth(charts, 0, In("a[href='/networks/bse.html']", IsText("Base")), HasText("90.91%"),
-			In("[title='$2.500001 in 3 settlements']", IsText("$2.50, 90.91%")), Count(".gap", 0)),
-		Nth(charts, 1, HasText("Solana $0.25, 9.09%"), Count(".gap", 1), In(".y", HasText("$0.30")),
-			In("svg .bar", HasAttr("d", "M884 100V17"))),
-		In("section[aria-labelledby=days] .more", HasText("no settlements in the last 90 days: Polygon.")),
-		Count(rows, 2), Nth(rows, 0, HasText("18 Nov 2026 $2 $2 none")),
-		Nth(rows, 1, HasText("19 Nov 2026 $0.750001 $0.500001 $0.25")))
-	s.Coverage.Networks = nil
-	expect(t, newRenderer(t, s).FacilitatorsPage, NotIn("#days"))
-}

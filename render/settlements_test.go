@@ -9,7 +9,7 @@ import (
 
 func TestFacilitatorsPage(t *testing.T) {
 	t.Parallel()
-	expect(t, newRenderer(t, world()).FacilitatorsPage,
+	expect(t, facilitatorsPage(t, world()),
 		In("title", IsText("Facilitators · Tollbook")),
 		In("link[rel=alternate]",
 			HasAttr("href", "/v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json")),
@@ -28,12 +28,12 @@ func TestFacilitatorsPage(t *testing.T) {
 			Verification: site.VerificationOnChain},
 		Settlers: []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
 	})
-	expect(t, newRenderer(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
+	expect(t, facilitatorsPage(t, s), In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
 		In(".facilitators", NoText("Far")))
 	expect(t, func() ([]byte, error) {
 		return newRenderer(t, s).FacilitatorPage(&s.Facilitators[3])
 	}, In(".empty", HasText("unknown, not zero")), NotIn(".figures"))
-	expect(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage,
+	expect(t, facilitatorsPage(t, &site.Snapshot{Now: site.NewTime(now)}),
 		In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
 }
 
@@ -110,4 +110,9 @@ func TestSettledOfAService(t *testing.T) {
 		VolumeUSDAllTime: new(site.Decimal("0")), TxCountAllTime: new(int64(0)), MeasuredNetworks: []string{base}}
 	expect(t, servicePage(e, l), in(HasText("We checked: none."), NotIn("svg.volume"), HasText("First settlement none"),
 		In(".none")))
+}
+
+// facilitatorsPage returns the list of facilitators by volume.
+func facilitatorsPage(t *testing.T, s *site.Snapshot) func() ([]byte, error) {
+	return func() ([]byte, error) { return newRenderer(t, s).FacilitatorsPage(site.OrderVolume) }
 }

@@ -137,7 +137,14 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	}
 	page, err = e.StatusPage()
 	put("status.html", page, err)
-	page, err = e.FacilitatorsPage()
+	for _, order := range site.FacilitatorOrders[1:] {
+		page, err = e.FacilitatorsPage(order)
+		put("facilitators/sort="+order+".html", page, err)
+	}
+	for _, file := range e.VolumeFiles() {
+		tree[file.Key] = nil
+	}
+	page, err = e.FacilitatorsPage(site.OrderVolume)
 	put("facilitators.html", page, err)
 	tree["v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json"] = nil
 	for i := range s.Facilitators {

@@ -25,9 +25,24 @@ type NetworkCoverage struct {
 	Filling       *int64          `json:"filling"`
 	Tokens        []TokenCoverage `json:"tokens"` // by address
 	// settlements of all measured facilitators in the last SeriesDays; days without one are left out
-	Timeseries []VolumePoint `json:"timeseries"`
+	Timeseries        []VolumePoint `json:"timeseries"`
+	TimeseriesByToken []TokenSeries `json:"timeseries_by_token"` // the same, by token address
 	// those that settled there in 60 days, largest volume of 30 days first; none unless the network is measured
 	Facilitators []NetworkFacilitator `json:"facilitators"`
+}
+
+// TokenSeries is the settlements in a token on a network, by UTC day; days without one are left out.
+type TokenSeries struct {
+	TokenAddress string       `json:"token_address"`
+	AssetName    string       `json:"asset_name"`
+	Timeseries   []TokenPoint `json:"timeseries"`
+}
+
+// TokenPoint is a UTC day of a token. The volume is null if the token has no known value in dollars.
+type TokenPoint struct {
+	Date      string   `json:"date"`
+	VolumeUSD *Decimal `json:"volume_usd"`
+	TxCount   int64    `json:"tx_count"`
 }
 
 // NetworkFacilitator is what a facilitator settled on a network in 30 UTC days, including today, and in the 30 before.

@@ -17,6 +17,15 @@ const (
 // Timeframes lists them, shortest first.
 var Timeframes = []string{Timeframe24h, Timeframe7d, Timeframe30d, TimeframeAll}
 
+// Orders of the list of facilitators as pages, the default first: by volume of 30 days, or by growth.
+const (
+	OrderGrowth7d  = "growth_7d"
+	OrderGrowth30d = "growth_30d"
+)
+
+// FacilitatorOrders lists them.
+var FacilitatorOrders = []string{OrderVolume, OrderGrowth7d, OrderGrowth30d}
+
 // SeriesDays is the length of a facilitator's complete series in days. A request may select fewer.
 const SeriesDays = 90
 
@@ -82,6 +91,8 @@ type FacilitatorChain struct {
 	LastActivityAt   *Time    `json:"last_activity_at"`
 	Verification     string   `json:"verification"`
 	FirstActivityAt  *Time    `json:"first_activity_at"` // beyond the contract; as in FacilitatorListItem
+
+	Days []VolumePoint `json:"-"` // the last SeriesDays, oldest first
 }
 
 // FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with all embedded members, its
@@ -99,6 +110,7 @@ type FacilitatorDetail struct {
 	AvgSettlementUSD30d *Decimal       `json:"avg_settlement_usd_30d"` // null without a settlement in dollars
 	AvgSettlementUSDAll *Decimal       `json:"avg_settlement_usd_all"`
 	Trend7dVsPrev7d     *float64       `json:"trend_7d_vs_prev_7d"` // volume of 7 days by that of the 7 before
+	Trend30dVsPrev30d   *float64       `json:"trend_30d_vs_prev_30d"`
 	ListedServices      ListedServices `json:"listed_services"`
 	Method              string         `json:"method"`
 	Caveat              string         `json:"caveat"` // also why values are null

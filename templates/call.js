@@ -44,12 +44,12 @@
 
 	const remembered = "language of samples";
 	const choose = (language) => {
-		for (const input of document.querySelectorAll(".tabs > input")) {
+		for (const input of document.querySelectorAll(".tabs > input[value]")) {
 			if (input.value === language) input.checked = true;
 		}
 	};
 	document.addEventListener("change", ({ target }) => {
-		if (!target.matches(".tabs > input")) return;
+		if (!target.matches(".tabs > input[value]")) return;
 		choose(target.value);
 		try {
 			localStorage.setItem(remembered, target.value);

@@ -39,6 +39,7 @@ func recomputeCoverage(d *directory, r *snapshot.Report) {
 		compareCoverage(r, d, n, data.Get("as_of"))
 	}
 	facilitators.RecomputeNetworks(d.snap, r, data, isMainNetwork)
+	facilitators.RecomputeTokens(d.snap, r, data)
 	compareNetworkSums(r, d, data)
 	compareVolume(r, d, data.Get("volume_30d"))
 	compareOperators(r, d, data.Get("operators"))

@@ -197,7 +197,9 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) (item site.Fa
 			sum.add(w)
 			byNetwork[token.Network] = sum
 		}
-		item.Chains = append(item.Chains, newChain(token, w, item.Verification))
+		chain := newChain(token, w, item.Verification)
+		chain.Days = dailyVolume(w, now)
+		item.Chains = append(item.Chains, chain)
 	}
 	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {
 		return cmp.Or(orZero(b.VolumeUSDAll).Compare(orZero(a.VolumeUSDAll)), cmp.Compare(b.TxCountAll, a.TxCountAll),

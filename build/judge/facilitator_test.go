@@ -75,6 +75,20 @@ func TestFacilitatorWindows(t *testing.T) {
 	got, _ := newFacilitatorItem(&f, now)
 	series := got.Timeseries
 	got.Timeseries = nil
+	last7 := map[string]int64{} // settlements of the last 7 days, by token
+	for i := range got.Chains {
+		c := &got.Chains[i]
+		if len(c.Days) != site.SeriesDays {
+			t.Fatalf("%d days of %s, want %d", len(c.Days), c.TokenAddress, site.SeriesDays)
+		}
+		for _, p := range c.Days[site.SeriesDays-7:] {
+			last7[c.TokenAddressNorm] += p.TxCount
+		}
+		c.Days = nil
+	}
+	if diff := cmp.Diff(map[string]int64{baseUSDC: 3, bnbUSDC: 1, testUSDC: 7, baseEURC: 5}, last7); diff != "" {
+		t.Errorf("settlements of 7 days by token (-want +got):\n%s", diff)
+	}
 	first := site.NewTime(today.AddDate(0, 0, -1))
 	last, before := site.NewTime(today.Add(time.Minute)), site.NewTime(today.AddDate(0, 0, -1).Add(time.Minute))
 	d := func(s site.Decimal) *site.Decimal { return &s }

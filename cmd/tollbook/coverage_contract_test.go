@@ -13,6 +13,7 @@ func init() {
 			avg_settlement_usd_30d number|null
 			avg_settlement_usd_all number|null
 			trend_7d_vs_prev_7d number|null
+			trend_30d_vs_prev_30d number|null
 			listed_services ListedServices
 			method string
 			caveat string
@@ -173,7 +174,16 @@ func init() {
 			filling integer|null
 			tokens TokenCoverage[]
 			timeseries VolumePoint[]
+			timeseries_by_token TokenSeries[]
 			facilitators NetworkFacilitator[]`,
+		"TokenSeries": `
+			token_address string
+			asset_name string
+			timeseries TokenPoint[]`,
+		"TokenPoint": `
+			date string
+			volume_usd number|null
+			tx_count integer`,
 		"NetworkFacilitator": `
 			facilitator_id string
 			name string

@@ -3,8 +3,11 @@ package colour
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"testing"
+
+	"tollbook/templates"
 )
 
 // matrix transforms linear red, green and blue.
@@ -63,6 +66,11 @@ func TestColourDeficiencies(t *testing.T) {
 			}
 		}
 	}
+	for scheme, tokens := range map[string]Scheme{"light": light, "dark": dark} {
+		for name, m := range deficiencies {
+			checkParts(t, scheme+" scheme, "+name, tokens, m)
+		}
+	}
 	if got := deficiencies["deuteranopia"].seen("#ffffff"); got != "#ffffff" {
 		t.Errorf("white is seen as %s", got)
 	}
@@ -70,5 +78,39 @@ func TestColourDeficiencies(t *testing.T) {
 	m := deficiencies["deuteranopia"]
 	if got := contrast(m.seen(light["up"]), m.seen(light["down"])); got > 1.1 {
 		t.Errorf("up and down have a contrast of %.2f with deuteranopia; the simulation is wrong", got)
+	}
+}
+
+// dashPattern matches the rule of a part of a column in a stylesheet.
+var dashPattern = regexp.MustCompile(`:is\(\.marks, \.swatch\) \.(part-[a-z0-9]+) ` +
+	`\{ stroke: var\(--(part-[a-z0-9]+)\);(?: stroke-dasharray: ([0-9 ]+);)? \}`)
+
+// checkParts checks that each part of a column differs from the paper, and from each other part by its texture or by
+// its lightness.
+func checkParts(t *testing.T, name string, tokens Scheme, m matrix) {
+	t.Helper()
+	css, err := templates.FS.ReadFile("money.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := dashPattern.FindAllStringSubmatch(string(css), -1)
+	if len(rules) != 7 {
+		t.Fatalf("%d rules of parts, want 7", len(rules))
+	}
+	for i, a := range rules {
+		if a[1] != a[2] || tokens[a[2]] == "" {
+			t.Errorf("%s: the part %s has the token %s %s", name, a[1], a[2], tokens[a[2]])
+		}
+		colour := m.seen(tokens[a[2]])
+		if got := contrast(colour, m.seen(tokens["paper"])); got < 3 {
+			t.Errorf("%s: %s %s has a contrast of %.2f with the paper, want 3", name, a[1], colour, got)
+		}
+		for n, b := range rules[:i] {
+			got := contrast(colour, m.seen(tokens[b[2]]))
+			if got < 2.5 && (a[3] == b[3] || n == i-1 && a[1] != "part-other") {
+				t.Errorf("%s: %s and %s have a contrast of %.2f and the textures %q and %q", name, b[1], a[1], got,
+					b[3], a[3])
+			}
+		}
 	}
 }

@@ -2,114 +2,157 @@ package money
 
 import (
 	"cmp"
+	"html/template"
 	"math/big"
 	"slices"
-	"time"
 
 	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
-// Days contains the volume of all facilitators by UTC day: a chart of all networks, a chart of the same kind
-// for each measured network, and one table for all of them.
+// Days contains the volume of all facilitators by UTC day, divided in three ways.
 type Days struct {
-	Bars     chart.Bars // of all networks
-	Networks []NetworkDays
-	Rows     []DayRow // days with a settlement, oldest first
-	Idle     []Chip   // measured, without a settlement in 90 days
+	Splits []*Split
+	Idle   []Chip // networks that are measured, without a settlement in 90 days
 }
 
-// NetworkDays is the chart of a network.
-type NetworkDays struct {
-	On     Chip
-	Bars   chart.Bars
-	Volume site.Decimal // of the 90 days
-	Share  string       // of all networks' volume, in percent
-	Count  int64
+// Split is a chart of all volume by UTC day, divided by facilitator, network or token, with a table and a file of the
+// same figures.
+type Split struct {
+	By, Of string // "facilitator", "facilitators"
+	chart.Stack
+	Parts []SplitPart // the largest first, others last
+	File  string      // key of the CSV
+
+	JSON, Member string // key of the JSON, "" for that of the page; the member with these figures
 }
 
-// DayRow is a row of the table: the volume of each network on a day, "" without any.
-type DayRow struct {
-	ISO, Date, Total string
-	Volumes          []string
+// SplitPart is a part of the columns of a Split.
+type SplitPart struct {
+	Chip
+	Swatch template.HTML // "" without a volume
+	Volume site.Decimal  // of the 90 days
+	Share  string        // percentage of all volume; "" without
+	sum    *big.Rat
+	key    string
+	points []site.VolumePoint
 }
 
-// maxNetworkCharts limits the charts; networks with the least volume have none.
-const maxNetworkCharts = 12
+const coverage = "v1/coverage.json"
 
-// NewDays returns the charts of the measured networks, the largest volume first. named returns how pages show a
-// network, and since the first instant from which the volume of networks is known.
-func NewDays(networks []site.NetworkCoverage, cal *chart.Calendar, named func(caip2 string) Chip,
+// CSVKey returns the key of the file with the volume of a Split: by "facilitator", "network" or "token".
+func CSVKey(by string) string { return "v1/coverage/by-" + by + ".csv" }
+
+// NewDays returns the charts of a snapshot. named returns how pages show a network, page the key of a facilitator's
+// page, and since the first instant from which the volume of networks is known.
+func NewDays(s *site.Snapshot, cal *chart.Calendar, named func(caip2 string) Chip, page func(id string) string,
 	since func(networks []string) *site.Time) Days {
-	var m Days
-	sums := map[string]site.VolumePoint{} // by date
-	var measured []string
-	all := new(big.Rat)
-	for i := range networks {
-		n := &networks[i]
+	var d Days
+	var facilitators, networks, tokens, measured = []SplitPart{}, []SplitPart{}, []SplitPart{}, []string{}
+	for i := range s.Facilitators {
+		f := &s.Facilitators[i]
+		facilitators = append(facilitators, SplitPart{key: f.FacilitatorID, points: f.Timeseries,
+			Chip: Chip{Label: display.Name(f.Name), Title: f.FacilitatorID, Key: page(f.FacilitatorID)}})
+	}
+	for i := range s.Coverage.Networks {
+		n := &s.Coverage.Networks[i]
 		if !n.Measured || n.IsMainnet != nil && !*n.IsMainnet {
 			continue
 		}
 		measured = append(measured, n.NetworkCAIP2)
 		if len(n.Timeseries) == 0 {
-			m.Idle = append(m.Idle, named(n.NetworkCAIP2))
+			d.Idle = append(d.Idle, named(n.NetworkCAIP2))
 			continue
 		}
-		on := named(n.NetworkCAIP2)
-		one, sum := NetworkDays{On: on, Bars: chart.NewBars("Volume on "+on.Label+" by UTC day", n.Timeseries,
-			cal, n.MeasuredSince)}, new(big.Rat)
-		for _, p := range n.Timeseries {
-			sum.Add(sum, p.VolumeUSD.Rational())
-			one.Count += p.TxCount
-			day := sums[p.Date]
-			sums[p.Date] = site.VolumePoint{Date: p.Date,
-				VolumeUSD: site.DecimalOf(new(big.Rat).Add(cmp.Or(day.VolumeUSD, "0").Rational(),
-					p.VolumeUSD.Rational())), TxCount: day.TxCount + p.TxCount}
-		}
-		one.Volume = site.DecimalOf(sum)
-		all.Add(all, sum)
-		m.Networks = append(m.Networks, one)
+		networks = append(networks, SplitPart{Chip: named(n.NetworkCAIP2), key: n.NetworkCAIP2, points: n.Timeseries})
+		tokens = addTokens(tokens, n)
 	}
-	slices.SortStableFunc(m.Networks, func(a, b NetworkDays) int {
-		return cmp.Or(b.Volume.Compare(a.Volume), cmp.Compare(a.On.Title, b.On.Title))
-	})
-	m.Networks = m.Networks[:min(len(m.Networks), maxNetworkCharts)]
-	for i := range m.Networks {
-		if all.Sign() > 0 {
-			part, _ := new(big.Rat).Quo(m.Networks[i].Volume.Rational(), all).Float64()
-			m.Networks[i].Share = display.Percent(new(100 * part))
-		}
-	}
-	points := make([]site.VolumePoint, 0, len(sums))
-	for _, p := range sums {
-		points = append(points, p)
-	}
-	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
-	m.Bars = chart.NewBars(chart.Volume, points, cal, since(measured))
-	m.rows(points)
-	return m
+	from := since(measured)
+	d.Splits = []*Split{newSplit("facilitator", facilitators, cal, from), newSplit("network", networks, cal, from),
+		newSplit("token", tokens, cal, from)}
+	d.Splits[1].JSON, d.Splits[2].JSON, d.Splits[2].Member = coverage, coverage, "timeseries_by_token"
+	return d
 }
 
-// rows adds the days of all charts as a table.
-func (m *Days) rows(points []site.VolumePoint) {
-	by := make([]map[string]string, len(m.Networks))
-	for i, n := range m.Networks {
-		by[i] = map[string]string{}
-		for _, d := range n.Bars.Days {
-			by[i][d.ISO] = d.Exact
+// Shown returns the charts with a settlement.
+func (d Days) Shown() []*Split {
+	return slices.DeleteFunc(slices.Clone(d.Splits), func(s *Split) bool { return len(s.Parts) == 0 })
+}
+
+// addTokens adds the tokens of a network that have a value. A token counts with those of the same name on other
+// networks: only the table of assets and the operator name tokens with a value.
+func addTokens(tokens []SplitPart, n *site.NetworkCoverage) []SplitPart {
+	for _, t := range n.TimeseriesByToken {
+		at := slices.IndexFunc(tokens, func(p SplitPart) bool { return p.key == t.AssetName })
+		if at < 0 {
+			at = len(tokens)
+			tokens = append(tokens, SplitPart{key: t.AssetName, Chip: Chip{Label: display.Asset(t.AssetName),
+				Title: "on all networks"}})
 		}
+		var points []site.VolumePoint
+		for _, p := range t.Timeseries {
+			if p.VolumeUSD != nil {
+				points = append(points, site.VolumePoint{Date: p.Date, VolumeUSD: *p.VolumeUSD, TxCount: p.TxCount})
+			}
+		}
+		tokens[at].points = sumPoints(tokens[at].points, points)
 	}
-	for _, p := range points {
-		date, err := time.Parse(time.DateOnly, p.Date)
-		if err != nil {
+	return tokens
+}
+
+// sumPoints returns the sums of two series by date.
+func sumPoints(a, b []site.VolumePoint) []site.VolumePoint {
+	sum := slices.Clone(a)
+	for _, p := range b {
+		at, ok := slices.BinarySearchFunc(sum, p.Date, func(q site.VolumePoint, date string) int {
+			return cmp.Compare(q.Date, date)
+		})
+		if !ok {
+			sum = slices.Insert(sum, at, p)
 			continue
 		}
-		row := DayRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
-			Total: display.Dollars(p.VolumeUSD)}
-		for i := range m.Networks {
-			row.Volumes = append(row.Volumes, by[i][row.ISO])
-		}
-		m.Rows = append(m.Rows, row)
+		total := new(big.Rat).Add(sum[at].VolumeUSD.Rational(), p.VolumeUSD.Rational())
+		sum[at].VolumeUSD, sum[at].TxCount = site.DecimalOf(total), sum[at].TxCount+p.TxCount
 	}
+	return sum
+}
+
+// newSplit returns the chart of parts: those with the largest volume, and all others as one.
+func newSplit(by string, parts []SplitPart, cal *chart.Calendar, since *site.Time) *Split {
+	all, split := new(big.Rat), &Split{By: by, Of: by + "s", File: CSVKey(by), Member: "timeseries"}
+	parts = slices.DeleteFunc(parts, func(p SplitPart) bool {
+		return !slices.ContainsFunc(p.points, func(v site.VolumePoint) bool { return v.TxCount > 0 })
+	})
+	for i := range parts {
+		parts[i].sum = new(big.Rat)
+		for _, p := range parts[i].points {
+			parts[i].sum.Add(parts[i].sum, p.VolumeUSD.Rational())
+		}
+		all.Add(all, parts[i].sum)
+	}
+	slices.SortFunc(parts, func(a, b SplitPart) int { return cmp.Or(b.sum.Cmp(a.sum), cmp.Compare(a.key, b.key)) })
+	if len(parts) > chart.StackParts+1 {
+		others := SplitPart{key: "others", sum: new(big.Rat), Chip: Chip{
+			Label: display.Number(int64(len(parts)-chart.StackParts)) + " others", Title: "all other " + split.Of}}
+		for _, p := range parts[chart.StackParts:] {
+			others.points = sumPoints(others.points, p.points)
+			others.sum.Add(others.sum, p.sum)
+		}
+		parts = append(parts[:chart.StackParts:chart.StackParts], others)
+	}
+	charted := make([]chart.Part, len(parts))
+	for i, p := range parts {
+		charted[i] = chart.Part{Key: p.key, Points: p.points, Others: i == chart.StackParts}
+	}
+	split.Stack = chart.NewStack("Volume by UTC day and "+by, charted, cal, since)
+	for i := range parts {
+		p := &parts[i]
+		p.Volume, p.Share = site.DecimalOf(p.sum), share(p.sum, all)
+		if i < len(split.Swatches) {
+			p.Swatch = split.Swatches[i]
+		}
+	}
+	split.Parts = parts
+	return split
 }

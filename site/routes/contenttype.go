@@ -20,6 +20,7 @@ var contentTypes = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 	".svg":  "image/svg+xml",
 	".txt":  "text/plain; charset=utf-8",
+	".csv":  "text/csv; charset=utf-8",
 	".md":   "text/markdown; charset=utf-8",
 	".xml":  "application/xml; charset=utf-8",
 	".pem":  "application/x-pem-file",

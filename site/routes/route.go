@@ -262,7 +262,10 @@ var All = []Route{
 	{Name: "changes-page", Pattern: "/changes", Rule: RuleLiteral, Ext: ".html",
 		About: "The newest changes of prices, recipients and payment options, as an HTML page."},
 	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html",
-		About: "Facilitators by volume, as an HTML page."},
+		About: "Facilitators by volume or by growth, as an HTML page.", Params: []Param{
+			{Name: "sort", Kind: KindChoice, Values: site.FacilitatorOrders, Default: site.OrderVolume,
+				About: "Order of the list: by volume of 30 days, or by growth of 7 or of 30 days"},
+		}},
 	{Name: "facilitator-matrix-page", Pattern: "/facilitators/matrix", Rule: RuleLiteral, Ext: ".html",
 		About: "Which facilitator settles what where, as an HTML page."},
 	{Name: "flow-page", Pattern: "/flow", Rule: RuleLiteral, Ext: ".html",

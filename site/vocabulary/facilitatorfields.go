@@ -30,6 +30,10 @@ var facilitatorFields = map[string]Field{
 		About: "Volume of the last 7 UTC days, including today, divided by the volume of the 7 days before; 1 is " +
 			"steady; null without volume then, and until 14 days after the first settlement",
 	},
+	"FacilitatorDetail.trend_30d_vs_prev_30d": {
+		About: "Volume of the last 30 UTC days, including today, divided by the volume of the 30 days before; null " +
+			"without volume then, and until 60 days after the first settlement",
+	},
 	"listed_services":                {About: "How many listed services it settled payments for, and the largest"},
 	"active_count_30d":               {About: "Number of them in 30 days; the same as service_count if it is known"},
 	"all_time_count":                 {About: "Number of them ever; a lower bound"},

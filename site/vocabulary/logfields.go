@@ -275,6 +275,15 @@ var logFields = map[string]Field{
 		About: "Settlements of all measured facilitators, by UTC day of the last 90, today last; days without a " +
 			"settlement are left out, and every day is left out if the network is not measured",
 	},
+	"NetworkCoverage.timeseries_by_token": {
+		About: "The same days by token, by token address; the sums of a day are those of timeseries",
+	},
+	"TokenSeries.timeseries": {
+		About: "Settlements in the token by UTC day of the last 90; days without a settlement are left out",
+	},
+	"TokenPoint.volume_usd": {
+		About: "Volume settled on that day, in US dollars; null if the token has no known value",
+	},
 	"head_block":         {About: "Newest confirmed block of the chain when it was last polled"},
 	"head_polled_at":     {About: "When the chain was last polled"},
 	"filling":            {About: "Number of past blocks (on Solana and Stellar, accounts) that still have to be read"},

@@ -163,6 +163,8 @@ var types = map[string]string{
 	"MatrixKind":            "A scheme on a network in a token, and the facilitators that announce it.",
 	"MatrixToken":           "A token on a network, and the facilitators that settled payments in it.",
 	"NetworkFacilitator":    "What a facilitator settled on a network.",
+	"TokenSeries":           "The settlements in a token on a network.",
+	"TokenPoint":            "Settlements in a token on one UTC day.",
 	"Flow":                  "Who pays whom: the settlements of 30 UTC days.",
 	"FlowNode":              "A facilitator, network, category or service, and its part of the settlements.",
 	"FlowLink":              "What the settlements of two nodes have in common.",

@@ -13,8 +13,8 @@ import (
 const rule = "methodology, Facilitators"
 
 // Members are the members of a facilitator's record that rows of lists do not have.
-var Members = []string{"avg_settlement_usd_30d", "avg_settlement_usd_all", "trend_7d_vs_prev_7d", "listed_services",
-	"method", "caveat", "series"}
+var Members = []string{"avg_settlement_usd_30d", "avg_settlement_usd_all", "trend_7d_vs_prev_7d",
+	"trend_30d_vs_prev_30d", "listed_services", "method", "caveat", "series"}
 
 // Facilitator is the published record of one facilitator.
 type Facilitator struct {
@@ -32,7 +32,8 @@ func (f *Facilitator) Recompute(snap *snapshot.Snapshot, r *snapshot.Report) {
 	for _, window := range []string{"30d", "all"} {
 		r.Figure(rule, f.Detail.Get("avg_settlement_usd_"+window), f.average(window, isMeasured))
 	}
-	r.Figure(rule, f.Detail.Get("trend_7d_vs_prev_7d"), f.trend(snap.Now, isMeasured))
+	r.Figure(rule, f.Detail.Get("trend_7d_vs_prev_7d"), f.trend(7, snap.Now, isMeasured))
+	r.Figure(rule, f.Detail.Get("trend_30d_vs_prev_30d"), f.trend(30, snap.Now, isMeasured))
 	f.compareBuyers(r, isMeasured)
 	f.compareServices(r, isMeasured)
 	f.compareSettlers(r)
@@ -60,10 +61,11 @@ func (f *Facilitator) average(window string, isMeasured bool) any {
 	return snapshot.Round(volume.Quo(volume, big.NewRat(int64(count), 1)), 6)
 }
 
-// trend returns the volume of the last 7 points by that of the 7 before, nil for a young facilitator.
-func (f *Facilitator) trend(now time.Time, isMeasured bool) any {
+// trend returns the volume of the last points, one a day, by that of as many before, nil for a young facilitator.
+func (f *Facilitator) trend(days int, now time.Time, isMeasured bool) any {
 	first, points := f.Detail.Get("first_activity_at"), f.Detail.Get("timeseries").Items()
-	if !isMeasured || !first.HasValue() || now.Sub(first.Time()) < 14*snapshot.Day || len(points) < 14 {
+	if !isMeasured || !first.HasValue() || now.Sub(first.Time()) < 2*time.Duration(days)*snapshot.Day ||
+		len(points) < 2*days {
 		return nil
 	}
 	sum := func(points []snapshot.Node) *big.Rat {
@@ -75,11 +77,11 @@ func (f *Facilitator) trend(now time.Time, isMeasured bool) any {
 		}
 		return total
 	}
-	before := sum(points[len(points)-14 : len(points)-7])
+	before := sum(points[len(points)-2*days : len(points)-days])
 	if before.Sign() == 0 {
 		return nil
 	}
-	return snapshot.Round(new(big.Rat).Quo(sum(points[len(points)-7:]), before), 4)
+	return snapshot.Round(new(big.Rat).Quo(sum(points[len(points)-days:]), before), 4)
 }
 
 func (f *Facilitator) compareBuyers(r *snapshot.Report, isMeasured bool) {

@@ -24,15 +24,17 @@ const (
 		"of a UTC day."
 	listedCaveat = "Its settlements are not measured, so its figures are unknown, not zero: it has no settlement " +
 		"account that is confirmed as its own."
-	idleCaveat   = " Averages and the trend are null without a settlement in dollars."
-	youngCaveat  = " The trend is null until 14 days after the first settlement, and without volume before this week."
+	idleCaveat  = " Averages and the trend are null without a settlement in dollars."
+	youngCaveat = " The trend is null until 14 days after the first settlement, and without volume before this week."
+	monthCaveat = " The trend of 30 days is null until 60 days after the first settlement, and without volume in the " +
+		"30 days before."
 	buyersCaveat = "A payer counts once for each network and token, so the total is an upper bound. It is null if " +
 		"no settlement is measured."
 	servicesCaveat = "Settlements to recipients that listed services name, in tokens worth a dollar. all_time_count " +
 		"is a lower bound: it leaves out recipients that no service named in the last 90 days."
 )
 
-// trendDays is the length of each of the two periods that a trend compares.
+// trendDays is the length of each of the two periods that the shorter trend compares.
 const trendDays = 7
 
 // Add adds to a facilitator what is derived from its chains and its timeseries. now is the time of the build.
@@ -51,7 +53,7 @@ func Add(d *site.FacilitatorDetail, now time.Time) {
 	d.AvgSettlementUSDAll = average(d.Chains, func(c *site.FacilitatorChain) (*site.Decimal, int64) {
 		return c.VolumeUSDAll, c.TxCountAll
 	})
-	d.Trend7dVsPrev7d = trend(d, now)
+	d.Trend7dVsPrev7d, d.Trend30dVsPrev30d = trend(d, trendDays, now), trend(d, monthDays, now)
 	for _, b := range d.Buyers.ByChain {
 		if IsMain(b.NetworkCAIP2) {
 			if d.Buyers.TotalUpperBound30d == nil {
@@ -65,6 +67,8 @@ func Add(d *site.FacilitatorDetail, now time.Time) {
 		d.Caveat += idleCaveat
 	case d.Trend7dVsPrev7d == nil:
 		d.Caveat += youngCaveat
+	case d.Trend30dVsPrev30d == nil:
+		d.Caveat += monthCaveat
 	}
 }
 
@@ -95,13 +99,13 @@ func average(chains []site.FacilitatorChain, sum func(*site.FacilitatorChain) (*
 	return &d
 }
 
-// trend returns the volume of the last 7 UTC days, including today, divided by the volume of the 7 days before, to four
-// decimals, halves up. It is nil without volume in the days before, and while the first settlement is less than 14 days
-// old: everything that begins seems to grow.
-func trend(d *site.FacilitatorDetail, now time.Time) *float64 {
+// trend returns the volume of the last UTC days, including today, divided by the volume of as many days before, to four
+// decimals, halves up. It is nil without volume in the days before, and while the first settlement is newer than both
+// periods: everything that begins seems to grow.
+func trend(d *site.FacilitatorDetail, period int, now time.Time) *float64 {
 	days := d.Timeseries
-	if d.FirstActivityAt == nil || len(days) < 2*trendDays ||
-		now.Sub(d.FirstActivityAt.Time) < 2*trendDays*24*time.Hour {
+	if d.FirstActivityAt == nil || len(days) < 2*period ||
+		now.Sub(d.FirstActivityAt.Time) < 2*time.Duration(period)*24*time.Hour {
 		return nil
 	}
 	sum := func(days []site.VolumePoint) *big.Rat {
@@ -111,7 +115,7 @@ func trend(d *site.FacilitatorDetail, now time.Time) *float64 {
 		}
 		return total
 	}
-	last, before := sum(days[len(days)-trendDays:]), sum(days[len(days)-2*trendDays:len(days)-trendDays])
+	last, before := sum(days[len(days)-period:]), sum(days[len(days)-2*period:len(days)-period])
 	if before.Sign() == 0 {
 		return nil
 	}

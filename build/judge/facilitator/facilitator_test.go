@@ -37,25 +37,28 @@ func TestTrend(t *testing.T) {
 		volume func(age int) site.Decimal
 		first  time.Time
 		want   *float64
+		month  *float64
 	}{
-		{"steady", steady, now.AddDate(0, 0, -100), new(1.0)},
+		{"steady", steady, now.AddDate(0, 0, -60), new(1.0), new(1.0)},
+		{"young for a month", steady, now.AddDate(0, 0, -60).Add(time.Second), new(1.0), nil},
 		{"third", func(age int) site.Decimal {
 			if age < 7 {
 				return "1"
 			}
 			return "3"
-		}, now.AddDate(0, 0, -14), new(0.3333)},
-		{"young", steady, now.AddDate(0, 0, -14).Add(time.Second), nil},
+		}, now.AddDate(0, 0, -14), new(0.3333), nil},
+		{"young", steady, now.AddDate(0, 0, -14).Add(time.Second), nil, nil},
 		{"nothing before", func(age int) site.Decimal {
 			if age < 7 || age > 13 {
 				return "1"
 			}
 			return "0"
-		}, now.AddDate(0, 0, -100), nil},
+		}, now.AddDate(0, 0, -100), nil, new(0.7667)},
 	} {
 		d := newDetail(c.volume, c.first)
 		Add(d, now)
-		if diff := cmp.Diff(c.want, d.Trend7dVsPrev7d); diff != "" {
+		got := []*float64{d.Trend7dVsPrev7d, d.Trend30dVsPrev30d}
+		if diff := cmp.Diff([]*float64{c.want, c.month}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

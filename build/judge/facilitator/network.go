@@ -13,15 +13,15 @@ import (
 // monthDays is the length of each of the two periods that a network's rows compare.
 const monthDays = 30
 
-// AddNetworks adds to each measured main network the facilitators that settled there in 60 days, the largest volume of
-// 30 days first.
+// AddNetworks adds to each measured main network its settlements by token, and the facilitators that settled there in
+// 60 days, the largest volume of 30 days first.
 func AddNetworks(s *site.Snapshot) {
 	today := s.Now.UTC().Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, 1-monthDays).Format(time.DateOnly)
 	before := today.AddDate(0, 0, 1-2*monthDays).Format(time.DateOnly)
 	for i := range s.Coverage.Networks {
 		n := &s.Coverage.Networks[i]
-		n.Facilitators = []site.NetworkFacilitator{}
+		n.TimeseriesByToken, n.Facilitators = []site.TokenSeries{}, []site.NetworkFacilitator{}
 		if !n.Measured || !IsMain(n.NetworkCAIP2) {
 			continue
 		}
@@ -31,11 +31,59 @@ func AddNetworks(s *site.Snapshot) {
 				n.Facilitators = append(n.Facilitators, row)
 			}
 		}
+		n.TimeseriesByToken = listTokens(s.Facilitators, n.NetworkCAIP2)
 		slices.SortFunc(n.Facilitators, func(a, b site.NetworkFacilitator) int {
 			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d),
 				cmp.Compare(a.FacilitatorID, b.FacilitatorID))
 		})
 	}
+}
+
+// listTokens returns the settlements of all facilitators on a network by token and day.
+func listTokens(facilitators []site.FacilitatorDetail, network string) []site.TokenSeries {
+	list := []site.TokenSeries{}
+	for i := range facilitators {
+		for k := range facilitators[i].Chains {
+			c := &facilitators[i].Chains[k]
+			if c.NetworkCAIP2 != network {
+				continue
+			}
+			at := slices.IndexFunc(list, func(t site.TokenSeries) bool { return t.TokenAddress == c.TokenAddress })
+			if at < 0 {
+				at = len(list)
+				list = append(list, site.TokenSeries{TokenAddress: c.TokenAddress, AssetName: c.AssetName})
+			}
+			list[at].Timeseries = addDays(list[at].Timeseries, c)
+		}
+	}
+	list = slices.DeleteFunc(list, func(t site.TokenSeries) bool { return len(t.Timeseries) == 0 })
+	slices.SortFunc(list, func(a, b site.TokenSeries) int { return cmp.Compare(a.TokenAddress, b.TokenAddress) })
+	return list
+}
+
+// addDays adds the days with a settlement of a facilitator's chain to points, which are by date.
+func addDays(points []site.TokenPoint, c *site.FacilitatorChain) []site.TokenPoint {
+	for _, day := range c.Days {
+		if day.TxCount == 0 {
+			continue
+		}
+		at, ok := slices.BinarySearchFunc(points, day.Date, func(p site.TokenPoint, date string) int {
+			return cmp.Compare(p.Date, date)
+		})
+		if !ok {
+			points = slices.Insert(points, at, site.TokenPoint{Date: day.Date})
+		}
+		p := &points[at]
+		p.TxCount += day.TxCount
+		if c.VolumeUSDAll == nil {
+			continue // the token has no known value
+		}
+		if p.VolumeUSD == nil {
+			p.VolumeUSD = new(site.Decimal("0"))
+		}
+		p.VolumeUSD = new(site.DecimalOf(new(big.Rat).Add(p.VolumeUSD.Rational(), day.VolumeUSD.Rational())))
+	}
+	return points
 }
 
 // newNetworkRow returns what a facilitator settled on a network from the day month on, and from the day before on until

@@ -51,3 +51,40 @@ func TestAddNetworks(t *testing.T) {
 		}
 	}
 }
+
+// TestListTokens checks that days of several facilitators are summed by token, that a token without a value has none,
+// and that other networks and tokens without a settlement are left out.
+func TestListTokens(t *testing.T) {
+	t.Parallel()
+	chain := func(network, token string, hasValue bool, days ...site.VolumePoint) site.FacilitatorChain {
+		c := site.FacilitatorChain{NetworkCAIP2: network, TokenAddress: token, AssetName: token, Days: days}
+		if hasValue {
+			c.VolumeUSDAll = new(site.Decimal("0"))
+		}
+		return c
+	}
+	day := func(date string, volume site.Decimal, n int64) site.VolumePoint {
+		return site.VolumePoint{Date: date, VolumeUSD: volume, TxCount: n}
+	}
+	facilitators := []site.FacilitatorDetail{
+		{FacilitatorListItem: site.FacilitatorListItem{Chains: []site.FacilitatorChain{
+			chain(base, "usd", true, day("2026-11-20", "0", 0), day("2026-11-21", "0.1", 1), day("2026-11-23", "2", 2)),
+			chain(base, "none", true, day("2026-11-23", "0", 0)),
+			chain(sepolia, "usd", true, day("2026-11-23", "9", 9)),
+		}}},
+		{FacilitatorListItem: site.FacilitatorListItem{Chains: []site.FacilitatorChain{
+			chain(base, "coin", false, day("2026-11-22", "0", 5)),
+			chain(base, "usd", true, day("2026-11-22", "4", 1), day("2026-11-23", "0.000001", 3)),
+		}}},
+	}
+	want := []site.TokenSeries{
+		{TokenAddress: "coin", AssetName: "coin", Timeseries: []site.TokenPoint{{Date: "2026-11-22", TxCount: 5}}},
+		{TokenAddress: "usd", AssetName: "usd", Timeseries: []site.TokenPoint{
+			{Date: "2026-11-21", VolumeUSD: new(site.Decimal("0.1")), TxCount: 1},
+			{Date: "2026-11-22", VolumeUSD: new(site.Decimal("4")), TxCount: 1},
+			{Date: "2026-11-23", VolumeUSD: new(site.Decimal("2.000001")), TxCount: 5}}},
+	}
+	if diff := cmp.Diff(want, listTokens(facilitators, base)); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
+}

@@ -320,11 +320,31 @@ const plain = async (where, name) => {
 	await context.close();
 };
 
+// Each tab of a chart that is divided in three ways shows its own chart, and its numbers can be saved without script.
+const divided = async (where, script) => {
+	const context = await browser.newContext({ javaScriptEnabled: script });
+	const page = await watched(context, where);
+	await page.goto(where + "/facilitators");
+	for (const by of ["network", "facilitator", "token"]) {
+		await page.getByText(`By ${by}`, { exact: true }).click();
+		expect(`${where}: charts that are shown by ${by}`, await page.locator(".splits .tab:visible .ranged").evaluateAll((all) => all.map((e) => e.dataset.table)), [`volume-by-${by}`]);
+		const tab = page.locator(".splits .tab:visible");
+		await tab.locator("summary").click();
+		const heads = (await tab.locator("thead th").allInnerTexts()).length;
+		const file = await tab.getByRole("link", { name: "CSV", exact: true }).getAttribute("href");
+		expect(`${where}: columns of ${file}`, (await (await fetch(where + file)).text()).split("\r\n")[0].split(",").length, heads);
+	}
+	await page.locator("thead").getByRole("link", { name: "Growth, 30 days" }).click();
+	await page.waitForURL(/sort=growth_30d/);
+	expect(`${where}: the column that orders`, await page.locator("th[aria-sort]").allTextContents(), ["Growth, 30 days"]);
+	await context.close();
+};
+
 figures.uses = 0;
 const uses = [];
 for (const where of [given.serve, given.nginx]) {
 	const one = where === given.serve ? "one" : "two";
-	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["without script", () => plain(where, "plain-" + one)]);
+	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["divided", () => divided(where, true)], ["divided without script", () => divided(where, false)], ["without script", () => plain(where, "plain-" + one)]);
 }
 uses.push(["still", () => still(given.serve)], ["still in plain files", () => still(given.plain)], ["find in plain files", () => find(given.plain, true)], ["suggestions of plain files", () => suggestions(given.plain)], ["alike", alike], ["plainly", plainly]);
 await each(uses, 3, async ([what, use]) => {
