@@ -102,7 +102,7 @@ var scriptFiles = map[string][]string{
 
 // styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.
 var styleFiles = []string{"site.css", "home.css", "list.css", "service.css", "guide.css", "compare.css", "form.css",
-	"chart.css", "call.css", "reference.css", "money.css", "status.css", "print.css"}
+	"chart.css", "call.css", "reference.css", "money.css", "status.css", "phone.css", "print.css"}
 
 // readFiles concatenates templates.
 func (p *Pages) readFiles(files ...string) ([]byte, error) {
