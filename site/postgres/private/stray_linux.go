@@ -9,7 +9,8 @@ import (
 )
 
 // findStrays searches /proc for processes of Postgres whose working folder is the cluster, or that have the cluster as
-// an argument. A process id in a file proves nothing, because it may belong to another process by now.
+// an argument. initdb is one of them: it writes files of its own before it starts a server. A process id in a file
+// proves nothing, because it may belong to another process by now.
 func findStrays(data string) []stray {
 	cluster, err := os.Stat(data)
 	if err != nil {
@@ -27,7 +28,10 @@ func findStrays(data string) []stray {
 		}
 		proc := filepath.Join("/proc", e.Name())
 		comm, err := os.ReadFile(filepath.Join(proc, "comm"))
-		if err != nil || string(bytes.TrimSpace(comm)) != "postgres" {
+		if err != nil {
+			continue
+		}
+		if name := string(bytes.TrimSpace(comm)); name != "postgres" && name != "initdb" {
 			continue
 		}
 		cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
