@@ -98,7 +98,7 @@ func TestIndexStellar(t *testing.T) {
 		IsMainnet: &mainnet, Measured: true, MeasuredSince: &since, Cursor: &site.ChainCursor{Time: &at},
 		HeadBlock: &head,
 		Filling:   &filling, Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{},
-		Facilitators: []site.NetworkFacilitator{}}, got[0]); diff != "" {
+		TimeseriesByToken: []site.TokenSeries{}, Facilitators: []site.NetworkFacilitator{}}, got[0]); diff != "" {
 		t.Errorf("coverage (-want +got):\n%s", diff)
 	}
 }
