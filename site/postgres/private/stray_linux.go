@@ -9,8 +9,8 @@ import (
 )
 
 // findStrays searches /proc for processes of Postgres whose working folder is the cluster, or that have the cluster as
-// an argument. initdb is one of them: it writes files of its own before it starts a server. A process id in a file
-// proves nothing, because it may belong to another process by now.
+// an argument. initdb is one of them, because it writes files of its own. A process id in a file proves nothing: it may
+// belong to another process by now.
 func findStrays(data string) []stray {
 	cluster, err := os.Stat(data)
 	if err != nil {
