@@ -175,7 +175,7 @@ func (p *process) start() (*private.Server, error) {
 func (p *process) launch() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	mine := filepath.Join(base(), prefix+strconv.Itoa(os.Geteuid()))
+	mine := mine()
 	unlock, err := lock(mine + ".lock")
 	if err != nil {
 		return err
@@ -197,11 +197,21 @@ func (p *process) launch() error {
 	return nil
 }
 
+// mine is how the paths of this user's folders begin.
+func mine() string { return filepath.Join(base(), prefix+strconv.Itoa(os.Geteuid())) }
+
+// stop stops the server and removes its folder. It does both under the lock on the base, because between the two
+// another process would take the folder for a stale one.
 func (p *process) stop() error {
 	p.once.Do(func() { p.err = errors.New("the tests are through") })
 	if p.srv == nil {
 		return nil
 	}
+	unlock, err := lock(mine() + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := p.srv.Stop(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -161,17 +162,15 @@ func TestFailsToPrepare(t *testing.T) {
 	}
 }
 
-// TestKilled kills a test process; the next one removes its folder, and none
-// that is in use.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, NewDatabase(t)) // of this process, in use all along
-	cmd := testProcess(t, "TestCondition", "waits")
+// startWaiting starts a test process that has a server in dir, and ends when its input does.
+func startWaiting(t *testing.T) (cmd *osexec.Cmd, stdin io.Closer, dir string) {
+	t.Helper()
+	cmd = testProcess(t, "TestCondition", "waits")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stdin.Close()
+	t.Cleanup(func() { stdin.Close() })
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,13 +178,45 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var dir string
-	for lines := bufio.NewScanner(stdout); dir == "" && lines.Scan(); {
-		dir, _ = strings.CutPrefix(lines.Text(), "lies in ")
-		if dir == lines.Text() {
-			dir = ""
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if dir, ok := strings.CutPrefix(lines.Text(), "lies in "); ok {
+			return cmd, stdin, dir
 		}
 	}
+	t.Fatalf("the process has no server: %v", cmd.Wait())
+	return nil, nil, ""
+}
+
+// TestStopWhileAnotherCleans has test processes end while another one looks for stale folders all the time. None of
+// them may find its folder taken.
+func TestStopWhileAnotherCleans(t *testing.T) {
+	t.Parallel()
+	NewDatabase(t) // skips without programs
+	for range 5 {
+		cmd, stdin, dir := startWaiting(t)
+		stdin.Close()
+		for there := true; there; {
+			unlock, err := lock(mine() + ".lock")
+			if err != nil {
+				t.Fatal(err)
+			}
+			removeStale(t.Context(), dir)
+			_, err = os.Stat(dir)
+			there = err == nil
+			unlock()
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the process that ended: %v", err)
+		}
+	}
+}
+
+// TestKilled kills a test process; the next one removes its folder, and none
+// that is in use.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, NewDatabase(t)) // of this process, in use all along
+	cmd, _, dir := startWaiting(t)
 	if _, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION")); err != nil {
 		t.Fatalf("the server of the process: %v", err)
 	}
