@@ -134,8 +134,12 @@ func formOf(network string) compiledForm {
 
 var zeroHex = regexp.MustCompile(`^0x0+$`)
 
-// isBurn reports whether an address is a burn address of its network.
+// isBurn reports whether an address is a burn address of its network. Listed ones may lack the form of recipients:
+// the boot addresses of Stacks are shorter.
 func (f compiledForm) isBurn(network, address string) bool {
+	if !f.recipient.MatchString(address) {
+		return slices.Contains(f.Burn, address)
+	}
 	normal := Normalize(network, address)
 	if f.Namespace == "starknet" && zeroHex.MatchString(normal) { // leading zeros are no part of its number
 		normal = "0x0"
