@@ -118,6 +118,9 @@ func description(rest string, isTable bool) string {
 	var b strings.Builder
 	end := 0
 	for _, l := range linksOf(rest) {
+		if l.start < end {
+			continue // it contains a link, so it is text: CommonMark 0.31, section 6.3
+		}
 		b.WriteString(rest[end:l.start])
 		b.WriteString(l.text)
 		end = l.end
