@@ -118,9 +118,6 @@ func description(rest string, isTable bool) string {
 	var b strings.Builder
 	end := 0
 	for _, l := range linksOf(rest) {
-		if l.start < end {
-			continue // it contains a link, so it is text: CommonMark 0.31, section 6.3
-		}
 		b.WriteString(rest[end:l.start])
 		b.WriteString(l.text)
 		end = l.end
@@ -147,7 +144,8 @@ type link struct {
 // maxLinks is the most links of a line that are read.
 const maxLinks = 20
 
-// linksOf returns the links [text](url) and <url> of a line, without images. Brackets may contain brackets.
+// linksOf returns the links [text](url) and <url> of a line, without images, in the order of their places. Brackets may
+// contain brackets; those that contain a link are text, as in CommonMark 0.31, section 6.3.
 func linksOf(s string) (links []link) {
 	var open []int
 	for i := 0; i < len(s) && len(links) < maxLinks; i++ {
@@ -158,6 +156,7 @@ func linksOf(s string) (links []link) {
 				return links
 			}
 			links = append(links, link{"", s[i+1 : i+end], i, i + end + 1})
+			open = open[:0]
 			i += end
 		case s[i] == '[':
 			open = append(open, i)
@@ -174,6 +173,7 @@ func linksOf(s string) (links []link) {
 			if start == 0 || s[start-1] != '!' {
 				target, _, _ := strings.Cut(strings.TrimSpace(s[i+2:i+2+end]), " ")
 				links = append(links, link{s[start+1 : i], strings.Trim(target, "<>"), start, i + 3 + end})
+				open = open[:0]
 			}
 			i += 2 + end
 		}

@@ -10,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -26,14 +29,20 @@ var answers = Answers{
 	},
 }
 
-// serveAll serves h within limits until the test ends.
+// serveAll serves h within limits on a port of its own until the test ends.
 func serveAll(t *testing.T, h http.Handler, limits Limits) (addr string, limiter *Limiter) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter = NewLimiter(limits)
+	return l.Addr().String(), serveOn(t, l, h, limits)
+}
+
+// serveOn serves h on l within limits until the test ends.
+func serveOn(t *testing.T, l net.Listener, h http.Handler, limits Limits) *Limiter {
+	t.Helper()
+	limiter := NewLimiter(limits)
 	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	done, served := make(chan struct{}), make(chan error, 1)
 	limited := limiter.Attach(server, l, done, answers)
@@ -53,7 +62,45 @@ func serveAll(t *testing.T, h http.Handler, limits Limits) (addr string, limiter
 			t.Errorf("after the end %d connections and %d bytes are counted: %+v", u.Open, u.Sending, limiter)
 		}
 	})
-	return l.Addr().String(), limiter
+	return limiter
+}
+
+// pipes is a listener whose connections are pipes. They have no buffers, and the clock of a bubble.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+func newPipes() *pipes {
+	closed := make(chan struct{})
+	return &pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
+}
+
+// Accept implements net.Listener.
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *pipes) Close() error {
+	l.close()
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// dial connects to the server.
+func (l *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	return client
 }
 
 // dial connects to an address until the test ends.
@@ -198,8 +245,8 @@ func TestReplace(t *testing.T) {
 	answer(t, in, http.StatusTeapot)
 }
 
-// TestSlowReaders checks that a client that reads nothing, or too slowly, loses its connection, and that a slow client
-// above the rate gets everything.
+// TestSlowReaders checks that a client that reads nothing, or too slowly, loses its connection, although the kernel
+// takes some of the response.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("0123456789abcdef", 1<<20)
@@ -227,10 +274,49 @@ func TestSlowReaders(t *testing.T) {
 	await(t, limiter, "too little is read", func(u Usage) bool {
 		return u.Open == 0 && count(u, "slow") == 2
 	})
+}
 
-	steady := dial(t, addr)
-	send(t, steady, getRoot)
-	answer(t, bufio.NewReaderSize(&slowReader{steady, 5 * time.Millisecond}, 64<<10), http.StatusOK)
+// TestReadRate checks how slowly a client may read: it gets everything above the rate, however long that takes, and
+// loses its connection below it. The clock is that of a bubble, so that it never stops for the client alone.
+func TestReadRate(t *testing.T) {
+	t.Parallel()
+	text := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	for _, test := range []struct {
+		name  string
+		pause time.Duration // before each piece is read
+		slow  int64         // connections that are closed
+	}{
+		{"fast", 0, 0},
+		{"twice the rate", 15625 * time.Microsecond, 0},
+		{"just above the rate", 31 * time.Millisecond, 0},
+		{"below the rate", 33 * time.Millisecond, 1},
+		{"a stall", 501 * time.Millisecond, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newPipes()
+				limiter := serveOn(t, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+					_, _ = w.Write(text)
+				}), Limits{Stall: 500 * time.Millisecond, MinRate: 1 << 20})
+				c := l.dial()
+				defer c.Close()
+				send(t, c, getRoot)
+				response, err := http.ReadResponse(bufio.NewReaderSize(&slowReader{c, test.pause}, pieceBytes), nil)
+				var body []byte
+				if err == nil {
+					body, err = io.ReadAll(response.Body)
+				}
+				if isWhole := err == nil && bytes.Equal(body, text); isWhole != (test.slow == 0) {
+					t.Errorf("%d bytes of %d, %v", len(body), len(text), err)
+				}
+				if got := count(limiter.Usage(), "slow"); got != test.slow {
+					t.Errorf("%d connections were closed as slow, want %d", got, test.slow)
+				}
+			})
+		})
+	}
 }
 
 // slowReader pauses before each read.
