@@ -98,8 +98,11 @@ type place struct {
 	url      string
 	requests atomic.Int64
 	bytes    atomic.Int64
-	alter    func(w http.ResponseWriter, r *http.Request) (done bool)
+	alter    atomic.Pointer[alteration] // requests of a pull that failed may still be served when it is changed
 }
+
+// alteration may send a response in place of the file, and reports whether it did.
+type alteration func(w http.ResponseWriter, r *http.Request) bool
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
@@ -107,7 +110,7 @@ func newPlace(t testing.TB) *place {
 	files := http.FileServer(http.Dir(p.root))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.requests.Add(1)
-		if p.alter == nil || !p.alter(w, r) {
+		if alter := p.alter.Load(); alter == nil || !(*alter)(w, r) {
 			files.ServeHTTP(&countedResponse{w, &p.bytes}, r)
 		}
 	}))
@@ -296,7 +299,7 @@ func TestPullHostile(t *testing.T) {
 	isDay := func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Path == "/data/"+day }
 	for name, test := range map[string]struct {
 		index func(string) string
-		alter func(http.ResponseWriter, *http.Request) bool
+		alter alteration
 		want  error // nil for any
 	}{
 		"a path above the folder": {index: replaceOne("services.parquet", "../../evil.parquet"),
@@ -342,7 +345,9 @@ func TestPullHostile(t *testing.T) {
 			}
 			before := filesIn(t, outer)
 			publish(t, p.root, 2, test.index)
-			p.alter = test.alter
+			if test.alter != nil {
+				p.alter.Store(&test.alter)
+			}
 			_, err := p.run(t.Context(), t, Options{To: to})
 			if err == nil || test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
@@ -354,7 +359,7 @@ func TestPullHostile(t *testing.T) {
 				if diff := cmp.Diff(before, filesIn(t, outer)); diff != "" {
 					t.Errorf("the folder changed (-want +got):\n%.300s", diff)
 				}
-				p.alter = nil
+				p.alter.Store(nil)
 				if _, err := p.run(t.Context(), t, Options{To: to}); err != nil {
 					t.Errorf("once the place is honest: %v", err)
 				}
