@@ -49,7 +49,7 @@ func (c *chainModel) grow(n int) {
 				Network: base, Block: number, BlockHash: b.hash,
 				Time:        blockTime(number).Add(time.Duration(r.IntN(3)) * time.Second),
 				Transaction: fmt.Sprintf("0x%064x", transaction), LogIndex: i * 3,
-				Method:  []string{"eip3009", "eip3009", "permit2"}[r.IntN(3)],
+				Method:  []string{"eip3009", "eip3009", "permit2", ledger.MethodBatch}[r.IntN(4)],
 				Settler: fmt.Sprintf("0xs%d", r.IntN(5)), Token: []string{"usdc", "usdc", "eurc"}[r.IntN(3)],
 				Payer: fmt.Sprintf("0xa%d", r.IntN(4)), Payee: fmt.Sprintf("0xa%d", r.IntN(6)),
 				Amount: []string{"0", "10000", "20000",

@@ -111,7 +111,8 @@ func someSettlements(r *rand.Rand, n int, end time.Time) []ledger.Settlement {
 			Network: network, Block: at.Unix() / 2, Time: at, Transaction: transaction, LogIndex: i,
 			Facilitator: []string{"acme", "bolt"}[r.IntN(2)],
 			Settler:     fmt.Sprintf("settler%d", r.IntN(3)), Token: []string{"usdc", "eurc"}[r.IntN(2)],
-			Payer: fmt.Sprintf("account%d", r.IntN(5)), Payee: fmt.Sprintf("account%d", r.IntN(5)),
+			Method: []string{"eip3009", "permit2", ledger.MethodBatch}[r.IntN(3)],
+			Payer:  fmt.Sprintf("account%d", r.IntN(5)), Payee: fmt.Sprintf("account%d", r.IntN(5)),
 			Amount: []string{"0", "1", "10000",
 				"115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
 		}
@@ -119,7 +120,8 @@ func someSettlements(r *rand.Rand, n int, end time.Time) []ledger.Settlement {
 	return list
 }
 
-// sumBy is the naive roll-up: settlements grouped by a key that begins with the period's start.
+// sumBy is the naive roll-up: settlements grouped by a key that begins with the period's start. It omits those with an
+// empty key.
 func sumBy(list []ledger.Settlement, key func(ledger.Settlement) string) []string {
 	type sum struct {
 		n      int
@@ -128,6 +130,9 @@ func sumBy(list []ledger.Settlement, key func(ledger.Settlement) string) []strin
 	sums := map[string]*sum{}
 	for _, s := range list {
 		k := key(s)
+		if k == "" {
+			continue
+		}
 		if sums[k] == nil {
 			sums[k] = &sum{amount: new(big.Int)}
 		}
@@ -183,6 +188,12 @@ func TestRecordSettlements(t *testing.T) {
 	}
 	day := func(s ledger.Settlement) string { return s.Time.Format("2006-01-02") }
 	flow := func(s ledger.Settlement) string { return s.Facilitator + " " + s.Network + " " + s.Token }
+	unlessBatch := func(s ledger.Settlement, key string) string {
+		if s.Method == ledger.MethodBatch {
+			return ""
+		}
+		return key
+	}
 	const tokenJoin = ` JOIN facilitator_tokens f ON f.id = token_id JOIN chains c ON c.id = f.chain_id`
 	for _, table := range []struct {
 		name, sql string
@@ -205,7 +216,16 @@ func TestRecordSettlements(t *testing.T) {
 			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address
 				|| ' ' || b.address, settlements, amount::text FROM payer_days` + tokenJoin +
 				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
-			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
+			func(s ledger.Settlement) string {
+				return unlessBatch(s, day(s)+" "+flow(s)+" "+s.Payee+" "+s.Payer)
+			}},
+		{"amount_days",
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address
+				|| ' ' || amount, settlements, (amount * settlements)::text FROM amount_days` + tokenJoin +
+				` JOIN accounts a ON a.id = payee_id`,
+			func(s ledger.Settlement) string {
+				return unlessBatch(s, day(s)+" "+flow(s)+" "+s.Payee+" "+s.Amount)
+			}},
 		{"settlements",
 			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token
 				|| ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||

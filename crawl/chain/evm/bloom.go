@@ -31,10 +31,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	if len(blocks) == 0 || r.first == r.last {
 		return nil
 	}
-	filters := []filter{
-		{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}},
-		{contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}},
-	}
+	filters := []filter{{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}}, contractEvents}
 	q := jsonrpc.Question{}
 	for _, number := range blocks {
 		for i := range filters {
@@ -74,11 +71,11 @@ type eventBlooms struct {
 	topics, contracts []bloomBits
 }
 
-func newEventBlooms(topics []hash, contracts []address) (m eventBlooms) {
-	for _, t := range topics {
+func newEventBlooms(f filter) (m eventBlooms) {
+	for _, t := range f.topics {
 		m.topics = append(m.topics, bloomOf(t[:]))
 	}
-	for _, c := range contracts {
+	for _, c := range f.contracts {
 		m.contracts = append(m.contracts, bloomOf(c[:]))
 	}
 	return m
@@ -91,7 +88,7 @@ func (m *eventBlooms) mayBeIn(bloom *[256]byte) bool {
 
 // mayContainEvents reports whether a block may contain an event that settles.
 func (x *Reader) mayContainEvents(h *header) bool {
-	return x.tokenBlooms.mayBeIn(&h.bloom) || x.proxyBlooms.mayBeIn(&h.bloom)
+	return x.tokenBlooms.mayBeIn(&h.bloom) || x.contractBlooms.mayBeIn(&h.bloom)
 }
 
 func bloomOf(item []byte) (b bloomBits) {

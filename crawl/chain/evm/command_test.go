@@ -23,7 +23,6 @@ func TestAnvilByCommand(t *testing.T) {
 		testgate.Missing(t, "go is not in PATH, and builds the command")
 	}
 	n := startAnvil(t)
-	n.call(nil, "anvil_setCode", text(exact), "0x"+contracts(t)["Proxy"].Runtime)
 	m := newMarket(t, n, func() { n.call(nil, "evm_mine") })
 	settlers := m.listed()
 	for i := range settlers {
@@ -78,7 +77,7 @@ func TestAnvilByCommand(t *testing.T) {
 	} {
 		for range c.trades {
 			m.trade()
-			m.tradePermit2()
+			m.tradeContracts()
 			m.mine()
 		}
 		if c.trades > 0 {

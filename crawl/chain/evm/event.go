@@ -73,13 +73,25 @@ var (
 	topicSettled           = mustHash("0x97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6") // Settled()
 	// SettledWithPermit()
 	topicSettledWithPermit = mustHash("0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8")
+	// Settled(address indexed receiver, address indexed token, address indexed sender, uint128 amount)
+	topicRedeemed = mustHash("0x7337b4386b690fdb8ba66905b92b9d45d33bc6626ee2620c905fb150ec0cc47d")
 )
 
-// permit2Proxies are x402ExactPermit2Proxy and x402UptoPermit2Proxy, at the same addresses on every network.
-var permit2Proxies = []address{
-	mustAddress("0x402085c248eea27d92e8b30b2c58ed07f9e20001"),
-	mustAddress("0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"),
-}
+// Contracts of x402, at the same addresses on every network.
+var (
+	exactProxy      = mustAddress("0x402085c248eea27d92e8b30b2c58ed07f9e20001") // x402ExactPermit2Proxy
+	uptoProxy       = mustAddress("0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002") // x402UptoPermit2Proxy
+	batchSettlement = mustAddress("0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003") // x402BatchSettlement
+	// The collectors take deposits from payers and pass them on to batchSettlement.
+	depositCollectors = []address{
+		mustAddress("0x4020806089470a89826cb9fb1f4059150b550004"), // by EIP-3009
+		mustAddress("0x4020425faf3b746c082c2f942b4e5159887b0005"), // by Permit2
+	}
+)
+
+// contractEvents matches the events of the contracts of x402 that settle.
+var contractEvents = filter{contracts: []address{exactProxy, uptoProxy, batchSettlement},
+	topics: []hash{topicSettled, topicSettledWithPermit, topicRedeemed}}
 
 // event is a log of a contract.
 type event struct {
@@ -104,7 +116,12 @@ func (e *event) isAuthorization() bool {
 
 func (e *event) isSettled() bool {
 	return e.topicCount == 1 && (e.topics[0] == topicSettled || e.topics[0] == topicSettledWithPermit) &&
-		(e.contract == permit2Proxies[0] || e.contract == permit2Proxies[1])
+		(e.contract == exactProxy || e.contract == uptoProxy)
+}
+
+// isRedemption reports whether the batch-settlement contract sent a recipient what payers owed to it.
+func (e *event) isRedemption() bool {
+	return e.topicCount == 4 && e.topics[0] == topicRedeemed && e.oneWord && e.contract == batchSettlement
 }
 
 // formatDecimal formats a 256-bit number.

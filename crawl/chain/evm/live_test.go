@@ -69,14 +69,13 @@ type receipt struct {
 func TestAnvil(t *testing.T) {
 	t.Parallel()
 	n := startAnvil(t)
-	n.call(nil, "anvil_setCode", text(exact), "0x"+contracts(t)["Proxy"].Runtime)
 	m := newMarket(t, n, func() { n.call(nil, "evm_mine") })
 	l := newLedger(m.listed()...)
 	round := func(trades int) {
 		t.Helper()
 		for range trades {
 			m.trade()
-			m.tradePermit2()
+			m.tradeContracts()
 			m.mine()
 		}
 		m.mine()

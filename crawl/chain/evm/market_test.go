@@ -22,16 +22,16 @@ import (
 // market is a token with its buyers, sellers and settlers on a live node. It records what each transaction settles.
 type market struct {
 	*liveNode
-	token, other, batch, wallet, proxy [20]byte
-	settlers                           []key
-	buyers                             []key
-	stranger                           key
-	nonces                             map[[20]byte]int64
-	sent                               []sentTx
-	lost                               []sentTx // a reorganisation dropped them; geth may mine them again at any time
-	count                              int
-	mine                               func()
-	r                                  *rand.Rand
+	token, other, batch, wallet [20]byte
+	settlers                    []key
+	buyers                      []key
+	stranger                    key
+	nonces                      map[[20]byte]int64
+	sent                        []sentTx
+	lost                        []sentTx // a reorganisation dropped them; geth may mine them again at any time
+	count                       int
+	mine                        func()
+	r                           *rand.Rand
 }
 
 type sentTx struct {
@@ -82,13 +82,12 @@ func newMarket(t *testing.T, n *liveNode, mine func()) *market {
 	}
 	m.token, m.other, m.batch = create("Token"), create("Token"), create("Batch")
 	m.wallet = create("Wallet", m.buyers[0].address[:])
-	m.proxy = exact
 	for _, k := range append(append([]key{m.stranger}, m.settlers...), m.buyers...) {
 		m.send(m.dev, m.token[:], abi("transfer(address,uint256)", k.address[:], number(1e12)), nil)
 		m.send(m.dev, m.other[:], abi("transfer(address,uint256)", k.address[:], number(1e12)), nil)
 		m.give(k.address)
 	}
-	for _, to := range [][20]byte{m.batch, m.wallet} {
+	for _, to := range [][20]byte{m.batch, m.wallet, escrow} {
 		m.send(m.dev, m.token[:], abi("transfer(address,uint256)", to[:], number(1e12)), nil)
 	}
 	m.mine()
@@ -197,16 +196,31 @@ func (m *market) trade() {
 	m.send(m.stranger, m.token[:], a.input(m.chainID, m.token, buyer), nil)
 }
 
-// tradePermit2 settles through the proxy, which a test has deployed at its address.
-func (m *market) tradePermit2() {
+// tradeContracts settles through the contracts of x402, which only anvil has at their addresses.
+func (m *market) tradeContracts() {
 	m.t.Helper()
 	settler, buyer, seller := m.settlers[0], m.buyers[2], seededKey('r', 1).address
 	value := 1 + m.r.Int64N(1000)
-	m.send(buyer, m.token[:], abi("approve(address,uint256)", m.proxy[:], number(value)), nil)
+	m.send(buyer, m.token[:], abi("approve(address,uint256)", exact[:], number(value)), nil)
 	m.mine()
-	m.send(settler, m.proxy[:], abi("settle(address,address,address,uint256)", m.token[:], buyer.address[:], seller[:],
+	m.send(settler, exact[:], abi("settle(address,address,address,uint256)", m.token[:], buyer.address[:], seller[:],
 		number(value)),
 		[]livePayment{{0, "permit2", settler.address, buyer.address, seller, value}})
+
+	deposit := m.authorize(buyer.address, collector, value) // a deposit for batch settlement
+	m.send(settler, m.token[:], deposit.input(m.chainID, m.token, buyer), nil)
+
+	// A refund beside two redemptions, of which one is of a token that is not measured.
+	redeem := func(token [20]byte) []byte {
+		return abi("settle(address,address,uint128)", seller[:], token[:], number(value))
+	}
+	m.send(settler, escrow[:], redeem(m.token), []livePayment{{0, "batch", settler.address, escrow, seller, value}})
+	m.send(m.dev, m.other[:], abi("transfer(address,uint256)", escrow[:], number(value)), nil)
+	m.mine()
+	refund := abi("refund(address,address,uint128)", seller[:], m.token[:], number(value))
+	m.send(settler, m.batch[:], aggregate(escrow, refund, redeem(m.token), redeem(m.other)),
+		[]livePayment{{2, "batch", settler.address, escrow, seller, value}})
+	m.send(m.stranger, escrow[:], redeem(m.token), nil)
 }
 
 func (m *market) listed() (list []ledger.ScanSettler) {

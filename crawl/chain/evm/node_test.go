@@ -116,7 +116,7 @@ func startProgram(t *testing.T, listens, program string, args ...string) (addres
 	return address
 }
 
-// startAnvil runs anvil, which mines on request.
+// startAnvil runs anvil, which mines on request. Its chain has contracts of x402 at their addresses.
 func startAnvil(t *testing.T) *liveNode {
 	t.Helper()
 	program := filepath.Join(nodetest.Install(t, "testdata/node"), "@foundry-rs/anvil-linux-amd64/bin/anvil")
@@ -131,6 +131,9 @@ func startAnvil(t *testing.T) *liveNode {
 	n := &liveNode{t: t, url: "http://" + address,
 		dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
 	n.wait()
+	code := contracts(t)
+	n.call(nil, "anvil_setCode", text(exact), "0x"+code["Proxy"].Runtime)
+	n.call(nil, "anvil_setCode", text(escrow), "0x"+code["BatchSettlement"].Runtime)
 	return n
 }
 

@@ -127,7 +127,6 @@ func (k *killer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAnvilIntoPostgres(t *testing.T) {
 	t.Parallel()
 	n := startAnvil(t)
-	n.call(nil, "anvil_setCode", text(exact), "0x"+contracts(t)["Proxy"].Runtime)
 	m := newMarket(t, n, func() { n.call(nil, "evm_mine") })
 	settlers := m.listed()
 	for i := range settlers {
@@ -174,7 +173,7 @@ func TestAnvilIntoPostgres(t *testing.T) {
 	}
 	for range 3 {
 		m.trade()
-		m.tradePermit2()
+		m.tradeContracts()
 		m.mine()
 	}
 	check("from empty")
@@ -194,7 +193,7 @@ func TestAnvilIntoPostgres(t *testing.T) {
 		m.nonces = nonces
 		for range depth + 1 {
 			m.trade()
-			m.tradePermit2()
+			m.tradeContracts()
 			m.mine()
 		}
 		check(fmt.Sprintf("after a reorganisation of %d rounds", depth))

@@ -166,7 +166,7 @@ func (r *rangeReader) filters() []filter {
 	if r.transfers {
 		own.topics = append(own.topics, topicTransfer)
 	}
-	list := []filter{own, {contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}}}
+	list := []filter{own, contractEvents}
 	if r.plan.scan.Counts && !r.transfers {
 		for part := range slices.Chunk(r.plan.recipients, r.x.topics.current()) {
 			list = append(list, filter{tokens, []hash{topicTransfer}, part})

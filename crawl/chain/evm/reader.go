@@ -5,11 +5,14 @@
 // pairs events):
 //
 //   - an AuthorizationUsed with the Transfer of the same token from the authoriser that follows it (method eip3009);
-//   - the event of one of x402's two Permit2 proxies with the Transfer that comes before it (permit2).
+//   - the event of one of x402's two Permit2 proxies with the Transfer that comes before it (permit2);
+//   - the Settled of x402's batch-settlement contract with the Transfer from it that comes before it (batch). This is a
+//     redemption: it pays a recipient for the calls of any number of payers, whom it does not name.
 //
-// Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, and no payment to a known
-// recipient without authorisation. Nor is a payment of nothing, of the settler's own money, or from before the
-// settler's first day. A payment to oneself is a settlement; the row shows it, and the build leaves it out.
+// Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, no deposit for batch
+// settlement, and no payment to a known recipient without authorisation. Nor is a payment of nothing, of the settler's
+// own money, or from before the settler's first day. A payment to oneself is a settlement; the row shows it, and the
+// build leaves it out.
 //
 // No answer of a single node is accepted unchecked. A range's logs are requested between two requests for its last
 // block, and with the head that the round began with. They must be of the blocks of headers and receipts, in the range,
@@ -19,7 +22,7 @@
 // requested at a time. In the end the scan waits where it is. It never skips a range.
 //
 // The package stores nothing itself: a Store stores each range with its settlements in one transaction. The package
-// must never know what a service is. know what a service is.
+// must never know what a service is.
 package evm
 
 import (
@@ -59,18 +62,18 @@ const (
 // Reader reads one EVM network. One goroutine drives it: a round works concurrently, and every roll-back happens
 // between rounds.
 type Reader struct {
-	network     chain.Network
-	store       Store
-	options     chain.Options
-	client      *jsonrpc.Client
-	tokens      map[address]*token
-	contracts   []address // of the network's tokens, in order
-	tokenBlooms eventBlooms
-	proxyBlooms eventBlooms
-	costs       costs
-	topics      topicLimit
-	widths      map[int64]*rangeWidth // by scan
-	noFinalized bool                  // the nodes have no finalized tag
+	network        chain.Network
+	store          Store
+	options        chain.Options
+	client         *jsonrpc.Client
+	tokens         map[address]*token
+	contracts      []address // of the network's tokens, in order
+	tokenBlooms    eventBlooms
+	contractBlooms eventBlooms
+	costs          costs
+	topics         topicLimit
+	widths         map[int64]*rangeWidth // by scan
+	noFinalized    bool                  // the nodes have no finalized tag
 
 	// anchor is the confirmed head at the beginning of this round. Every range is read from a chain that contains it,
 	// so that all committed ranges are of one chain, and a binary search finds those that have left the chain.
@@ -100,7 +103,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	}
 	x := &Reader{
 		network: n, store: s, options: o.WithDefaults(), tokens: map[address]*token{}, widths: map[int64]*rangeWidth{},
-		proxyBlooms: newEventBlooms([]hash{topicSettled, topicSettledWithPermit}, permit2Proxies),
+		contractBlooms: newEventBlooms(contractEvents),
 	}
 	for _, t := range n.Tokens {
 		a, err := parseAddress(t.Address)
@@ -113,7 +116,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 		x.tokens[a] = &token{t, a.String()}
 		x.contracts = append(x.contracts, a)
 	}
-	x.tokenBlooms = newEventBlooms([]hash{topicAuthorizationUsed}, x.contracts)
+	x.tokenBlooms = newEventBlooms(filter{contracts: x.contracts, topics: []hash{topicAuthorizationUsed}})
 	x.client, err = jsonrpc.New(n, identity(), x.options)
 	return x, err
 }

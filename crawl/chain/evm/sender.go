@@ -18,7 +18,7 @@ type sender struct {
 
 // needsSender reports whether the sender of an event's transaction is needed.
 func (r *rangeReader) needsSender(e *event) bool {
-	if e.isAuthorization() || e.isSettled() {
+	if e.isAuthorization() || e.isSettled() || e.isRedemption() && r.x.tokens[addressOf(e.topics[2])] != nil {
 		return true
 	}
 	return r.plan.scan.Counts && e.isTransfer() && e.amount != (hash{}) && r.toRecipient(e)

@@ -23,6 +23,8 @@ type payment struct {
 //     transfers in the transaction (fees, splits, top-ups) are none.
 //   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, back to the previous proxy
 //     event. If that token is not measured, or the Transfer belongs to an authorisation, there is no payment.
+//   - A redemption settles with the nearest Transfer before it of its token and amount, from the contract to its
+//     recipient. If that token is not measured, there is no payment.
 func settle(events []event, measured map[address]*token) (payments []payment, orphans int) {
 	var few [16]bool // most transactions need no allocation
 	taken := few[:]
@@ -54,28 +56,48 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 		}
 	}
 	for i := range events {
-		if !events[i].isSettled() {
-			continue
-		}
-		for j := i - 1; j >= 0 && !events[j].isSettled(); j-- {
-			if t := &events[j]; t.isTransfer() {
-				if measured[t.contract] != nil && !taken[j] {
-					taken[j] = true
-					payments = append(payments, payment{t, methodPermit2})
-				}
-				break
+		if j := settledBy(events, i); j >= 0 && !taken[j] && measured[events[j].contract] != nil {
+			taken[j] = true
+			method := methodPermit2
+			if events[i].isRedemption() {
+				method = methodBatch
 			}
+			payments = append(payments, payment{&events[j], method})
 		}
 	}
 	return payments, orphans
 }
 
-// settlement returns the row of a payment. It returns false if nothing was paid, if the settler moved its own money, or
-// if it was not a settler yet. A payment to oneself is stored; sums omit it.
+// settledBy returns the index of the Transfer that the event of a contract of x402 reports, -1 without one.
+func settledBy(events []event, i int) int {
+	e := &events[i]
+	switch {
+	case e.isSettled():
+		for j := i - 1; j >= 0 && !events[j].isSettled(); j-- {
+			if events[j].isTransfer() {
+				return j
+			}
+		}
+	case e.isRedemption():
+		for j := i - 1; j >= 0; j-- {
+			t := &events[j]
+			if t.isTransfer() && t.contract == addressOf(e.topics[2]) && addressOf(t.topics[1]) == batchSettlement &&
+				t.topics[2] == e.topics[1] && t.amount == e.amount {
+				return j
+			}
+		}
+	}
+	return -1
+}
+
+// settlement returns the row of a payment. It returns false if nothing was paid, if the settler moved its own money, if
+// it was not a settler yet, or if a payer deposited money for batch settlement. A payment to oneself is stored; sums
+// omit it. The payer of a redemption is the contract.
 func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (ledger.Settlement, bool) {
 	t, h := p.transfer, &b.header
-	payer := addressOf(t.topics[1])
-	if t.amount == (hash{}) || payer == s.address || s.Since != nil && h.time.Before(dayOf(*s.Since)) {
+	payer, payee := addressOf(t.topics[1]), addressOf(t.topics[2])
+	if t.amount == (hash{}) || payer == s.address || s.Since != nil && h.time.Before(dayOf(*s.Since)) ||
+		payee == batchSettlement || slices.Contains(depositCollectors, payee) {
 		return ledger.Settlement{}, false
 	}
 	if b.hash == "" {
@@ -85,7 +107,7 @@ func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (ledger.Settl
 		Network: x.network.ID, Block: t.block, BlockHash: b.hash, Time: h.time,
 		Transaction: t.transaction.String(), LogIndex: int(t.index), Method: p.method,
 		Facilitator: s.Facilitator, Settler: s.Address, Token: x.tokens[t.contract].text,
-		Payer: payer.String(), Payee: addressOf(t.topics[2]).String(), Amount: formatDecimal(t.amount),
+		Payer: payer.String(), Payee: payee.String(), Amount: formatDecimal(t.amount),
 	}, true
 }
 

@@ -21,7 +21,16 @@ func TestSettle(t *testing.T) {
 		return event{contract: contract, topics: [4]hash{topicTransfer, who(from), who(to)}, topicCount: 3,
 			oneWord: true, amount: who(1)}
 	}
-	proxy := event{contract: permit2Proxies[1], topics: [4]hash{topicSettled}, topicCount: 1}
+	proxy := event{contract: uptoProxy, topics: [4]hash{topicSettled}, topicCount: 1}
+	contractWord := batchSettlement.word()
+	redeemed := func(token address, to, amount byte) event {
+		return event{contract: batchSettlement, topics: [4]hash{topicRedeemed, who(to), token.word(), who('s')},
+			topicCount: 4, oneWord: true, amount: who(amount)}
+	}
+	paidOut := func(token address, to byte) event {
+		return event{contract: token, topics: [4]hash{topicTransfer, contractWord, who(to)}, topicCount: 3,
+			oneWord: true, amount: who(1)}
+	}
 	nft := event{contract: usdc, topics: [4]hash{topicTransfer, who('a'), who('z'), who(1)}, topicCount: 4}
 	for _, tt := range []struct {
 		name    string
@@ -58,6 +67,17 @@ func TestSettle(t *testing.T) {
 		{"Permit2 of another token", []event{moved(usdc, 'a', 'f'), moved(other, 'a', 'z'), proxy}, nil, 0},
 		{"Permit2 after an authorisation", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), proxy},
 			[]string{"1 eip3009"}, 0},
+		{"a redemption", []event{paidOut(usdc, 'z'), redeemed(usdc, 'z', 1)}, []string{"0 batch"}, 0},
+		{"a redemption after a refund", []event{paidOut(usdc, 'a'), paidOut(usdc, 'z'), redeemed(usdc, 'z', 1)},
+			[]string{"1 batch"}, 0},
+		{"a redemption before a refund to its recipient",
+			[]event{paidOut(usdc, 'z'), redeemed(usdc, 'z', 1), paidOut(usdc, 'z')}, []string{"0 batch"}, 0},
+		{"two redemptions", []event{paidOut(usdc, 'z'), redeemed(usdc, 'z', 1), paidOut(usdc, 'y'),
+			redeemed(usdc, 'y', 1)}, []string{"0 batch", "2 batch"}, 0},
+		{"a redemption of another amount", []event{paidOut(usdc, 'z'), redeemed(usdc, 'z', 2)}, nil, 0},
+		{"a redemption of another token", []event{paidOut(other, 'z'), redeemed(other, 'z', 1)}, nil, 0},
+		{"a redemption that others pay", []event{moved(usdc, 'a', 'z'), redeemed(usdc, 'z', 1)}, nil, 0},
+		{"a refund alone", []event{paidOut(usdc, 'a')}, nil, 0},
 	} {
 		for i := range tt.events {
 			tt.events[i].index = int64(i)

@@ -18,7 +18,7 @@ type transactionEvents struct {
 }
 
 // findSettlements turns the events into rows. It asks for receipts if the range was read without transfers, if an
-// authorisation lacks its transfer, and if a Permit2 proxy was used, whose transfer may be of any token.
+// authorisation lacks its transfer, and if another contract of x402 was used, whose transfer may be of any token.
 func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) {
 	f := rangeResult{parent: r.start.parent, events: len(r.events)}
 	f.Range = ledger.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last,
@@ -84,11 +84,11 @@ func (r *rangeReader) count(sums *dayCounter, t *transactionEvents) {
 // settleDirectly finds the settlements of a transaction in the range's events. It returns false if a receipt is needed.
 func (r *rangeReader) settleDirectly(f *rangeResult, t *transactionEvents) bool {
 	events := r.events[t.from:t.to]
-	proxy := anyOf(events, (*event).isSettled)
-	if !proxy && !anyOf(events, (*event).isAuthorization) {
+	byContract := anyOf(events, func(e *event) bool { return e.isSettled() || e.isRedemption() })
+	if !byContract && !anyOf(events, (*event).isAuthorization) {
 		return true // a transfer of its own
 	}
-	if proxy || !r.transfers {
+	if byContract || !r.transfers {
 		return false
 	}
 	payments, orphans := settle(events, r.x.tokens)
@@ -177,7 +177,8 @@ func (r *rangeReader) readSample(result []byte, open []transactionEvents) error 
 // matchesReceipt reports whether the range's answer contains exactly those events of a receipt that match its filters.
 func (r *rangeReader) matchesReceipt(got, receipt []event) bool {
 	matching := func(e *event) bool {
-		return e.isSettled() || r.x.tokens[e.contract] != nil && (e.isAuthorization() || r.transfers && e.isTransfer())
+		return e.isSettled() || e.isRedemption() ||
+			r.x.tokens[e.contract] != nil && (e.isAuthorization() || r.transfers && e.isTransfer())
 	}
 	var want, have []int64
 	for i := range receipt {

@@ -40,4 +40,5 @@ var _ Store = (*postgres.DB)(nil)
 const (
 	methodEIP3009 = "eip3009" // an authorisation of the token itself
 	methodPermit2 = "permit2" // one of the two proxies of Permit2
+	methodBatch   = ledger.MethodBatch
 )

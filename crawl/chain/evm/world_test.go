@@ -28,11 +28,14 @@ var (
 	lookAlike = contract("833589fcd6edb6e08f4c7c32d4f71b54bda02914")
 	exact     = contract("402085c248eea27d92e8b30b2c58ed07f9e20001")
 	upto      = contract("4020a4f3b7b90cca423b9fabcc0ce57c6c240002")
+	escrow    = contract("4020074e9df2ce1dee5a9c1b5c3f541d02a10003")
+	collector = contract("4020806089470a89826cb9fb1f4059150b550004")
 
 	transferTopic      = topic("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 	authorizationTopic = topic("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5")
 	settledTopic       = topic("97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6")
 	withPermitTopic    = topic("de5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8")
+	redeemedTopic      = topic("7337b4386b690fdb8ba66905b92b9d45d33bc6626ee2620c905fb150ec0cc47d")
 	approvalTopic      = topic("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")
 )
 
@@ -78,6 +81,13 @@ func authorized(token, from, to chaintest.Address, amount int64) []chaintest.Log
 	return []chaintest.Log{used, transfer(token, from, to, amount)}
 }
 
+// redeemed returns the two events of a redemption of batch settlement.
+func redeemed(token, to, sender chaintest.Address, amount int64) []chaintest.Log {
+	settled := chaintest.Log{Contract: escrow, Data: data(big.NewInt(amount)),
+		Topics: []chaintest.Hash{redeemedTopic, word(to), word(token), word(sender)}}
+	return []chaintest.Log{transfer(token, escrow, to, amount), settled}
+}
+
 // world creates chains with known settlements.
 type world struct {
 	*chaintest.Chain
@@ -117,7 +127,7 @@ func (w *world) random() (chaintest.Tx, []payment) {
 	w.nonce++
 	tx := chaintest.Tx{From: settler, To: usdc, Nonce: w.nonce}
 	one := payment{1, "eip3009", settler, buyer, seller, amount}
-	switch w.r.IntN(16) {
+	switch w.r.IntN(18) {
 	default:
 		tx.Logs = authorized(usdc, buyer, seller, amount)
 		return tx, []payment{one}
@@ -170,6 +180,13 @@ func (w *world) random() (chaintest.Tx, []payment) {
 		tx.Logs = append(authorized(usdc, buyer, seller, amount)[:1], authorized(usdc, buyer, seller, amount)...)
 		one.log = 2
 		return tx, []payment{one}
+	case 12: // redemptions: of a token that is not measured, after a refund of the same amount, of a measured one
+		tx.Logs = append(redeemed(lookAlike, seller, settler, amount), transfer(usdc, escrow, buyer, amount))
+		tx.Logs = append(tx.Logs, redeemed(usdc, seller, settler, amount)...)
+		return tx, []payment{{3, "batch", settler, escrow, seller, amount}}
+	case 13: // a deposit, which the collector passes on
+		tx.Logs = append(authorized(usdc, buyer, collector, amount), transfer(usdc, collector, escrow, amount))
+		return tx, nil
 	case 11: // strangers
 		tx.From = person('x', w.r.IntN(9))
 		tx.Logs = []chaintest.Log{transfer(usdc, tx.From, buyer, amount), transfer(lookAlike, buyer, seller, amount)}

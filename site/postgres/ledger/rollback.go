@@ -113,18 +113,22 @@ type rollupTable struct {
 	table string
 	keys  []string
 	sums  [][2]string // a column, and the expression of a settlement that it sums
+	of    string      // a condition of the settlements that it sums, "" for all
 }
 
+const notBatch = ` WHERE method <> '` + MethodBatch + `'`
+
 var rollupTables = []rollupTable{
-	{"token_totals", []string{"token_id"}, [][2]string{{"amount", "amount"}}},
-	{"token_hours", []string{"hour", "token_id"}, [][2]string{{"amount", "amount"}}},
+	{"token_totals", []string{"token_id"}, [][2]string{{"amount", "amount"}}, ""},
+	{"token_hours", []string{"hour", "token_id"}, [][2]string{{"amount", "amount"}}, ""},
 	{"token_days", []string{"token_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
-		{"self_amount", "self_amount"}}},
-	{"settler_days", []string{"chain_id", "settler_id", "day"}, nil},
-	{"payee_days", []string{"payee_id", "token_id", "day"}, [][2]string{{"amount", "amount"}}},
-	{"payee_totals", []string{"payee_id", "token_id"}, [][2]string{{"amount", "amount"}}},
-	{"payer_days", []string{"day", "payee_id", "payer_id", "token_id"}, [][2]string{{"amount", "amount"}}},
-	{"amount_days", []string{"day", "payee_id", "token_id", "amount"}, nil},
+		{"self_amount", "self_amount"}}, ""},
+	{"settler_days", []string{"chain_id", "settler_id", "day"}, nil, ""},
+	{"payee_days", []string{"payee_id", "token_id", "day"}, [][2]string{{"amount", "amount"}}, ""},
+	{"payee_totals", []string{"payee_id", "token_id"}, [][2]string{{"amount", "amount"}}, ""},
+	{"payer_days", []string{"day", "payee_id", "payer_id", "token_id"}, [][2]string{{"amount", "amount"}},
+		notBatch},
+	{"amount_days", []string{"day", "payee_id", "token_id", "amount"}, nil, notBatch},
 }
 
 // subtract returns the statement that subtracts the removed settlements. Rows without remaining settlements are
@@ -142,7 +146,7 @@ func (r rollupTable) subtract() string {
 	keys := strings.Join(r.keys, ", ")
 	return `
 	WITH g AS MATERIALIZED (
-		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM removed_settlements GROUP BY ` + keys + `
+		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM removed_settlements` + r.of + ` GROUP BY ` + keys + `
 	), less AS (
 		UPDATE ` + r.table + ` t SET ` + strings.Join(sets, ", ") + `
 		FROM g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements > g.settlements
@@ -158,7 +162,7 @@ const recomputePayers = `
 			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id
 				AND d.token_id = p.token_id
 		) AS last_day
-		FROM (SELECT DISTINCT token_id, payer_id FROM removed_settlements) p
+		FROM (SELECT DISTINCT token_id, payer_id FROM removed_settlements` + notBatch + `) p
 	), back AS (
 		UPDATE token_payers t SET last_day = p.last_day FROM paid p
 		WHERE t.token_id = p.token_id AND t.payer_id = p.payer_id AND t.last_day > p.last_day

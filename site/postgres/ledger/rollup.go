@@ -130,6 +130,9 @@ func (t *rollups) add(e *entry) {
 		t.payees[payeeKey{e.tokenID, day, e.payee}] = p
 	}
 	p.add(e)
+	if e.method == MethodBatch {
+		return
+	}
 	k := payerKey{e.tokenID, day, e.payee, e.payer}
 	t.payers[k] = t.payers[k].plus(e.amount)
 	if e.amount.large == nil {

@@ -34,13 +34,18 @@ type Settlement struct {
 	Facilitator string // id
 	Settler     string
 	Token       string
-	Payer       string
+	Payer       string // the contract for MethodBatch
 	Payee       string
 	Amount      string // atomic units
 }
 
-// methodAuthorization is the method of settlements that counting scans also count as authorisations.
-const methodAuthorization = "eip3009"
+const (
+	// methodAuthorization is the method of settlements that counting scans also count as authorisations.
+	methodAuthorization = "eip3009"
+	// MethodBatch is the method of redemptions. One pays for any number of calls, of payers that it does not name, so
+	// sums by payer and by amount omit it.
+	MethodBatch = "batch"
+)
 
 // RecordSettlements stores settlements and their sums in one transaction, and returns how many were new. A settlement
 // that is stored already changes nothing, so that a list may be sent twice.

@@ -118,3 +118,20 @@ contract Proxy {
         emit Settled();
     }
 }
+
+// What the batch-settlement contract of x402 shows when money leaves it: a transfer of what it holds, then its event. The
+// caller says how much, because claims move nothing.
+contract BatchSettlement {
+    event Settled(address indexed receiver, address indexed token, address indexed sender, uint128 amount);
+    event Refunded(bytes32 indexed channelId, address indexed sender, uint128 amount);
+
+    function settle(address receiver, Token token, uint128 amount) external {
+        token.transfer(receiver, amount);
+        emit Settled(receiver, address(token), msg.sender, amount);
+    }
+
+    function refund(address payer, Token token, uint128 amount) external {
+        token.transfer(payer, amount);
+        emit Refunded(bytes32(0), msg.sender, amount);
+    }
+}
