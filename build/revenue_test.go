@@ -114,7 +114,8 @@ func commitSettlements(t testing.TB, db *postgres.DB, settled []ledger.Settlemen
 func account(kind string, n int) string { return fmt.Sprintf("0x%s%039d", kind, n) }
 func payee(n int) string                { return account("b", n) }
 
-// settlements returns two thousand settlements from first to moment. They are the same every time.
+// settlements returns two thousand settlements from first to moment, some of them redemptions. They are the same every
+// time.
 func settlements(first time.Time) []ledger.Settlement {
 	random := rand.New(rand.NewPCG(1, 2))
 	var list []ledger.Settlement
@@ -133,6 +134,9 @@ func settlements(first time.Time) []ledger.Settlement {
 		}
 		if random.IntN(20) == 0 {
 			s.Payer = s.Payee
+		}
+		if i%17 == 0 {
+			s.Method, s.Payer = ledger.MethodBatch, account("e", 1)
 		}
 		list = append(list, s)
 	}
@@ -273,7 +277,9 @@ func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *recoun
 		if c.days[day] == nil {
 			c.days[day] = map[string]bool{}
 		}
-		c.days[day][s.Payer] = true
+		if s.Method != ledger.MethodBatch {
+			c.days[day][s.Payer] = true
+		}
 		if s.Time.After(c.last) {
 			c.last = s.Time
 		}
@@ -284,12 +290,15 @@ func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *recoun
 		usd.Quo(usd, big.NewRat(1_000_000, 1))
 		c.n30++
 		c.usd30.Add(c.usd30, usd)
+		c.via[s.Facilitator]++
+		if s.Method == ledger.MethodBatch {
+			continue
+		}
 		c.sums = append(c.sums, usd)
 		if c.payers[s.Payer] == nil {
 			c.payers[s.Payer] = new(big.Rat)
 		}
 		c.payers[s.Payer].Add(c.payers[s.Payer], usd)
-		c.via[s.Facilitator]++
 	}
 	return c
 }
@@ -320,7 +329,7 @@ func (c *recountedRevenue) top(n int) *big.Rat {
 func (c *recountedRevenue) buyersByDay(first time.Time) []site.BuyersPoint {
 	var points []site.BuyersPoint
 	for _, day := range slices.Sorted(maps.Keys(c.days)) {
-		if day >= first.Format(time.DateOnly) {
+		if day >= first.Format(time.DateOnly) && len(c.days[day]) > 0 {
 			points = append(points, site.BuyersPoint{Date: day, UniqueBuyers: int64(len(c.days[day]))})
 		}
 	}

@@ -208,15 +208,15 @@ const (
 )
 
 // FacilitatorBuyers counts the payers through a facilitator on one network in one token. A sum over networks counts a
-// payer once for each network.
+// payer once for each network. A number is null if there are settlements and none names its payer.
 type FacilitatorBuyers struct {
 	Network         string `json:"network"`
 	NetworkCAIP2    string `json:"network_caip2"`
 	TokenAddress    string `json:"token_address"`
 	AssetName       string `json:"asset_name"`
-	UniqueBuyers7d  int64  `json:"unique_buyers_7d"`
-	UniqueBuyers30d int64  `json:"unique_buyers_30d"`
-	UniqueBuyersAll int64  `json:"unique_buyers_all"`
+	UniqueBuyers7d  *int64 `json:"unique_buyers_7d"`
+	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	UniqueBuyersAll *int64 `json:"unique_buyers_all"`
 }
 
 // FacilitatorService is a listed service's share of a facilitator's last 30 days.

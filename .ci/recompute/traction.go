@@ -140,10 +140,14 @@ func sumSettlements(d *directory, s *service) *tractionSums {
 // compareTraction compares the sums with the published ones.
 func compareTraction(r *snapshot.Report, d *directory, s *service, t *tractionSums) {
 	p := s.detail.At("assessment", "traction")
+	var buyers any // unknown if there are settlements and none names its payer
+	if len(t.payers) > 0 || t.count30 == 0 {
+		buyers = len(t.payers)
+	}
 	for name, value := range map[string]any{
 		"volume_usd_30d": t.volume30, "volume_usd_all_time": t.volumeAll, "tx_count_30d": t.count30,
 		"tx_count_all_time": t.countAll, "first_settlement_at": t.first, "last_settlement_at": t.last,
-		"unique_buyers_30d": len(t.payers), "top_buyer_share_30d": t.shareOf(1),
+		"unique_buyers_30d": buyers, "top_buyer_share_30d": t.shareOf(1),
 		"top_3_buyers_share_30d": t.shareOf(3), "trend_7d_vs_30d": t.trend(d, s),
 		"median_settlement_usd_30d": t.median(), "max_settlement_usd_30d": t.largest(),
 		"concentrated_volume": t.isConcentrated(),
@@ -153,9 +157,9 @@ func compareTraction(r *snapshot.Report, d *directory, s *service, t *tractionSu
 	t.compareVia(r, p)
 }
 
-// share returns the part of the 30 days' volume that the n largest payers paid, nil without volume.
+// share returns the part of the 30 days' volume that the n largest payers paid, nil without volume or payers.
 func (t *tractionSums) share(n int) *big.Rat {
-	if t.whole30.Sign() == 0 {
+	if t.whole30.Sign() == 0 || len(t.payers) == 0 {
 		return nil
 	}
 	sum := new(big.Rat)
@@ -229,7 +233,7 @@ func compareVolumes(r *snapshot.Report, d *directory, s *service, t *tractionSum
 	for _, date := range slices.Sorted(maps.Keys(t.dayCount)) {
 		volumes = append(volumes, map[string]any{"date": date, "volume_usd": t.dayVolume[date],
 			"tx_count": t.dayCount[date]})
-		if date >= from {
+		if date >= from && t.dayPayers[date] > 0 {
 			buyers = append(buyers, map[string]any{"date": date, "unique_buyers": t.dayPayers[date]})
 		}
 	}

@@ -128,8 +128,9 @@ var Settlements = newMaker(
 		Description: "Account of the recipient, as its chain writes it; compare with pay_to of prices."},
 		func(s Settlement) Value { return NewText(spell(&s.Network, s.Payee)) }),
 	settled(Column{Name: "payer", Kind: Integer, Required: true, Source: fromChain,
-		Description: "Number of the payer among those who paid this recipient on this day, from 1. Numbers of " +
-			"other days or recipients are not comparable."},
+		Description: "Number of the payer among those who paid this recipient on this day, from 1; 0 for " +
+			"redemptions of batch settlement, whose payers are unknown. Numbers of other days or recipients are " +
+			"not comparable."},
 		func(s Settlement) Value { return newInt(s.Payer) }),
 	settled(Column{Name: "settlements", Kind: Integer, Required: true, Unit: "settlements", Source: fromChain,
 		Description: "Number of settlements."},

@@ -55,6 +55,19 @@ func measuredCaveat(off []string, sharedWith int) string {
 	return text
 }
 
+// redemptionCaveat returns which figures leave out n redemptions of 30 days, "" without any.
+func redemptionCaveat(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	count := "One settlement is a redemption"
+	if n > 1 {
+		count = fmt.Sprintf("%d settlements are redemptions", n)
+	}
+	return " " + count + " of batch settlement. A redemption pays for any number of calls and does not name who " +
+		"paid: volume and counts of settlements include it; buyers, the median and the maximum do not."
+}
+
 // allTimeCaveat returns since when the figures of all time count, by network.
 func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	if len(on) == 0 {

@@ -32,14 +32,24 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 			if isMeasured(f) && token.Network == c.NetworkCAIP2 && token.Token == c.TokenAddressNorm {
 				d.Buyers.ByChain = append(d.Buyers.ByChain, site.FacilitatorBuyers{
 					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress,
-					AssetName:      c.AssetName,
-					UniqueBuyers7d: token.Buyers7d, UniqueBuyers30d: token.Buyers30d, UniqueBuyersAll: token.BuyersAll,
+					AssetName:       c.AssetName,
+					UniqueBuyers7d:  buyersOrNil(token.Buyers7d, c.TxCount7d),
+					UniqueBuyers30d: buyersOrNil(token.Buyers30d, c.TxCount30d),
+					UniqueBuyersAll: buyersOrNil(token.BuyersAll, c.TxCountAll),
 				})
 			}
 		}
 	}
 	facilitator.Add(&d, now)
 	return d
+}
+
+// buyersOrNil returns a number of buyers, nil if there are settlements and none of them names its payer.
+func buyersOrNil(buyers, settlements int64) *int64 {
+	if buyers == 0 && settlements > 0 {
+		return nil
+	}
+	return &buyers
 }
 
 // newSettler returns an account of a facilitator.

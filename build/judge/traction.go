@@ -181,16 +181,19 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		}
 	}
 	out.ProQuotaShare = 1 / float64(out.SharedWith+1)
-	out.Caveat, out.AllTimeCaveat = measuredCaveat(off, out.SharedWith), allTimeCaveat(on, t.chains)
+	out.Caveat = measuredCaveat(off, out.SharedWith) + redemptionCaveat(e.count30-countAmounts(of.Amounts))
+	out.AllTimeCaveat = allTimeCaveat(on, t.chains)
 
-	out.VolumeUSD30d, out.TxCount30d, out.UniqueBuyers30d = new(e.share30.decimal()), &e.count30, &of.Buyers30d
+	out.VolumeUSD30d, out.TxCount30d = new(e.share30.decimal()), &e.count30
+	if out.UniqueBuyers30d = buyersOrNil(of.Buyers30d, e.count30); out.UniqueBuyers30d != nil {
+		out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
+		out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.total30)
+	}
 	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.shareAll.decimal()), &e.countAll
 	out.FirstSettlementAt, out.LastSettlementAt = site.TimeOrNull(e.first), site.TimeOrNull(e.last)
 	if t.coversTrend(on, e.first) {
 		out.Trend7dVs30d = trend(e.total7, e.total30)
 	}
-	out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
-	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.total30)
 	out.ConcentratedVolume = isConcentrated(of.TopUSD, e.total30, e.count30)
 	out.MedianSettlement30d, out.MaxSettlement30d = medianAndMax(of.Amounts)
 	out.SettledViaDetail = e.listFacilitators()
@@ -253,13 +256,19 @@ func isConcentrated(top []string, volume usd, count int64) bool {
 		sumLargest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
 }
 
-// medianAndMax returns the median and the maximum of the settlements of 30 days at the service's recipients, not
-// divided. The median of an even number is the mean of the two in the middle. Both are nil without settlements.
-func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
-	var n int64
+// countAmounts returns the number of settlements whose amount is one payment: all but redemptions.
+func countAmounts(amounts []ledger.AmountCount) (n int64) {
 	for _, a := range amounts {
 		n += a.Settlements
 	}
+	return n
+}
+
+// medianAndMax returns the median and the maximum of the settlements of 30 days at the service's recipients, not
+// divided and without redemptions. The median of an even number is the mean of the two in the middle. Both are nil
+// without settlements.
+func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
+	n := countAmounts(amounts)
 	if n == 0 {
 		return nil, nil
 	}
@@ -297,7 +306,8 @@ func formatPercent(share float64) string {
 }
 
 // series returns a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, the data of the
-// days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
+// days before them, and site.BuyersDays of buyers, of days with a known payer. All are empty unless the service is
+// measured.
 func (t *revenueIndex) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
 	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {

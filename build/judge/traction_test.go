@@ -104,6 +104,52 @@ func TestMedianAndMax(t *testing.T) {
 	}
 }
 
+// TestRedemptionsNameNoBuyers checks that redemptions count as volume, and that figures of buyers and of single
+// payments are unknown if there is nothing else.
+func TestRedemptionsNameNoBuyers(t *testing.T) {
+	t.Parallel()
+	today := now.UTC().Truncate(24 * time.Hour)
+	figures := func(buyers *ledger.ServiceBuyers, count int64) site.Traction {
+		facts := newService(newPricedEndpoint(newPrice("1", alice, now.AddDate(0, 0, -40), nil)))
+		facts.ID, facts.Endpoints[0].LastPaidAt = 1, new(now)
+		buyers.ServiceID = 1
+		f := &postgres.Facts{Services: []postgres.ServiceFacts{*facts},
+			Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(90 * 24 * time.Hour)}},
+			Revenue: &ledger.Revenue{Services: []ledger.ServiceBuyers{*buyers}, Payees: []ledger.PayeeFacts{{
+				Network: base, Address: strings.ToLower(alice), FirstAt: today, LastAt: today,
+				Days: []ledger.RevenueDay{{Day: today, Facilitator: "acme", Settlements: count, USD: "20",
+					LastAt: today}},
+			}}}}
+		return newRevenueIndex(f, [][]claim{listClaims(facts, now)}, now).traction(0)
+	}
+	for _, c := range []struct {
+		name   string
+		of     ledger.ServiceBuyers
+		count  int64
+		want   []any // buyers, shares, median and maximum
+		caveat string
+	}{
+		{"redemptions alone", ledger.ServiceBuyers{}, 2, []any{(*int64)(nil), (*float64)(nil), (*float64)(nil),
+			(*site.Decimal)(nil), (*site.Decimal)(nil)}, "2 settlements are redemptions"},
+		{"one among payments", ledger.ServiceBuyers{Buyers30d: 1, TopUSD: []string{"5"},
+			Amounts: []ledger.AmountCount{{USD: "2.5", Settlements: 2}}}, 3, []any{new(int64(1)), new(0.25), new(0.25),
+			new(site.Decimal("2.5")), new(site.Decimal("2.5"))}, "One settlement is a redemption"},
+		{"payments alone", ledger.ServiceBuyers{Buyers30d: 1, TopUSD: []string{"20"},
+			Amounts: []ledger.AmountCount{{USD: "10", Settlements: 2}}}, 2, []any{new(int64(1)), new(1.0), new(1.0),
+			new(site.Decimal("10")), new(site.Decimal("10"))}, ""},
+	} {
+		got := figures(&c.of, c.count)
+		if diff := cmp.Diff(c.want, []any{got.UniqueBuyers30d, got.TopBuyerShare30d, got.Top3BuyersShare30d,
+			got.MedianSettlement30d, got.MaxSettlement30d}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if *got.VolumeUSD30d != "20" || *got.TxCount30d != c.count ||
+			strings.Contains(got.Caveat, "redemption") != (c.caveat != "") || !strings.Contains(got.Caveat, c.caveat) {
+			t.Errorf("%s: $%s in %d settlements, caveat %q", c.name, *got.VolumeUSD30d, *got.TxCount30d, got.Caveat)
+		}
+	}
+}
+
 func orNone(d *site.Decimal) site.Decimal {
 	if d == nil {
 		return ""

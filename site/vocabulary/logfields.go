@@ -249,10 +249,14 @@ var logFields = map[string]Field{
 		About: "Whether the facilitator has stopped using the account; its settlements are counted all the same",
 	},
 	"FacilitatorBuyers.network": {About: "Abbreviation of the network, or its CAIP-2 id if it has none"},
-	"unique_buyers_7d":          {About: "Number of different payers in 7 days"},
-	"unique_buyers_all":         {About: "Number of different payers since measurement began"},
-	"FacilitatorService.name":   {About: "Name, as the service gives it"},
-	"unique_buyers":             {About: "Number of different payers on that day"},
+	"unique_buyers_7d": {
+		About: "Number of different payers in 7 days that settlements name; null if none names one",
+	},
+	"unique_buyers_all": {
+		About: "Number of different payers since measurement began that settlements name; null if none names one",
+	},
+	"FacilitatorService.name": {About: "Name, as the service gives it"},
+	"unique_buyers":           {About: "Number of different payers on that day that settlements name"},
 
 	// Coverage on chain
 	"as_of": {About: "When the facts were read"},
@@ -291,10 +295,10 @@ var logFields = map[string]Field{
 	"ChainCursor.time":   {About: "Time of that block"},
 	"age_seconds":        {About: "Age of that block at as_of, in seconds"},
 	"authorizations_30d": {About: "Payments by authorisation in 30 days, from any sender and for any purpose"},
-	"attributed_30d":     {About: "Those sent by a known settler"},
-	"unattributed_30d":   {About: "Those sent by any other account"},
+	"attributed_30d":     {About: "Those that are settlements of a known settler"},
+	"unattributed_30d":   {About: "All others: sent by any other account, or deposits for batch settlement"},
 	"unattributed_share": {
-		About: "Share of the authorisations that no known settler sent; null if there are none",
+		About: "Share of the authorisations that are no settlement of a known settler; null if there are none",
 		Max:   1,
 	},
 	"candidate_settlers": {
@@ -313,8 +317,8 @@ var logFields = map[string]Field{
 	"volume_30d":      {About: "Settlements of all measured facilitators in 30 UTC days"},
 	"raw":             {About: "All settlements"},
 	"self_payment":    {About: "Settlements in which payer and recipient are the same account"},
-	"single_payer": {About: "Settlements to recipients that get nearly all of their volume from " +
-		"one payer"},
+	"single_payer": {About: "Settlements that name their payer, to recipients that get nearly all of the volume of " +
+		"such settlements from one payer"},
 	"without":                      {About: "All settlements except those in self_payment and single_payer"},
 	"VolumeSum.volume_usd":         {About: "Volume in US dollars"},
 	"VolumeSum.tx_count":           {About: "Number of settlements"},

@@ -136,8 +136,12 @@ func (s *service) merits() []any {
 	percentile := s.At("assessment", "economics", "category_percentile")
 	switch {
 	case traction.Get("status").Text() == "measured":
-		reasons = append(reasons, because("settlements", "Settlements in 30 days: %d, by %s",
-			traction.Get("tx_count_30d").Int(), plural(traction.Get("unique_buyers_30d").Int(), "buyer")))
+		by := "buyers unknown"
+		if buyers := traction.Get("unique_buyers_30d"); buyers.HasValue() {
+			by = "by " + plural(buyers.Int(), "buyer")
+		}
+		reasons = append(reasons, because("settlements", "Settlements in 30 days: %d, %s",
+			traction.Get("tx_count_30d").Int(), by))
 	case percentile.HasValue():
 		reasons = append(reasons, because("price", "%s%% of its category are cheaper", number(percentile)))
 	}

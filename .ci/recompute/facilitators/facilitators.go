@@ -86,12 +86,16 @@ func (f *Facilitator) trend(days int, now time.Time, isMeasured bool) any {
 
 func (f *Facilitator) compareBuyers(r *snapshot.Report, isMeasured bool) {
 	var total any
-	sum := 0
+	sum, missing := 0, false
 	for _, b := range f.Detail.At("buyers", "by_chain").Items() {
 		if f.IsMain(b.Get("network_caip2").Text()) && isMeasured {
 			sum += b.Get("unique_buyers_30d").Int()
+			missing = missing || !b.Get("unique_buyers_30d").HasValue()
 			total = sum
 		}
+	}
+	if missing {
+		total = nil
 	}
 	r.Figure(rule, f.Detail.At("buyers", "total_upper_bound_30d"), total)
 }

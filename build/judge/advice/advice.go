@@ -115,9 +115,12 @@ func merits(d *site.ServiceDetail) []site.AdviceReason {
 	reasons := []site.AdviceReason{uptimeReason(d, "uptime"), gradeReason(d, "grade")}
 	traction, economics := &d.Assessment.Traction, &d.Assessment.Economics
 	switch {
-	case traction.Status == site.TractionMeasured && traction.TxCount30d != nil && traction.UniqueBuyers30d != nil:
-		reasons = append(reasons, reason("settlements", "Settlements in 30 days: %d, by %s", *traction.TxCount30d,
-			plural(*traction.UniqueBuyers30d, "buyer")))
+	case traction.Status == site.TractionMeasured && traction.TxCount30d != nil:
+		by := "buyers unknown"
+		if traction.UniqueBuyers30d != nil {
+			by = "by " + plural(*traction.UniqueBuyers30d, "buyer")
+		}
+		reasons = append(reasons, reason("settlements", "Settlements in 30 days: %d, %s", *traction.TxCount30d, by))
 	case economics.CategoryPercentile != nil:
 		reasons = append(reasons, reason("price", "%s%% of its category are cheaper",
 			number(*economics.CategoryPercentile)))

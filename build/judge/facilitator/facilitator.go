@@ -54,14 +54,7 @@ func Add(d *site.FacilitatorDetail, now time.Time) {
 		return c.VolumeUSDAll, c.TxCountAll
 	})
 	d.Trend7dVsPrev7d, d.Trend30dVsPrev30d = trend(d, trendDays, now), trend(d, monthDays, now)
-	for _, b := range d.Buyers.ByChain {
-		if IsMain(b.NetworkCAIP2) {
-			if d.Buyers.TotalUpperBound30d == nil {
-				d.Buyers.TotalUpperBound30d = new(int64)
-			}
-			*d.Buyers.TotalUpperBound30d += b.UniqueBuyers30d
-		}
-	}
+	d.Buyers.TotalUpperBound30d = sumBuyers(d.Buyers.ByChain)
 	switch {
 	case d.AvgSettlementUSDAll == nil:
 		d.Caveat += idleCaveat
@@ -70,6 +63,22 @@ func Add(d *site.FacilitatorDetail, now time.Time) {
 	case d.Trend30dVsPrev30d == nil:
 		d.Caveat += monthCaveat
 	}
+}
+
+// sumBuyers adds up the buyers of main networks, nil if there is no main network or a number is unknown.
+func sumBuyers(chains []site.FacilitatorBuyers) (sum *int64) {
+	for _, b := range chains {
+		switch {
+		case !IsMain(b.NetworkCAIP2):
+		case b.UniqueBuyers30d == nil:
+			return nil
+		case sum == nil:
+			sum = new(*b.UniqueBuyers30d)
+		default:
+			*sum += *b.UniqueBuyers30d
+		}
+	}
+	return sum
 }
 
 // IsMain reports whether tokens of a network may have value: every network that is not a known test network.

@@ -88,8 +88,8 @@ func TestAverages(t *testing.T) {
 	} {
 		d := newDetail(func(int) site.Decimal { return "0" }, now)
 		d.Verification, d.Chains = c.verification, c.chains
-		d.Buyers.ByChain = []site.FacilitatorBuyers{{NetworkCAIP2: base, UniqueBuyers30d: 5},
-			{NetworkCAIP2: sepolia, UniqueBuyers30d: 90}, {NetworkCAIP2: base, UniqueBuyers30d: 7}}
+		d.Buyers.ByChain = []site.FacilitatorBuyers{{NetworkCAIP2: base, UniqueBuyers30d: new(int64(5))},
+			{NetworkCAIP2: sepolia}, {NetworkCAIP2: base, UniqueBuyers30d: new(int64(7))}}
 		Add(d, now)
 		if diff := cmp.Diff([]any{c.avg30, c.avgAll, c.buyers}, []any{d.AvgSettlementUSD30d, d.AvgSettlementUSDAll,
 			d.Buyers.TotalUpperBound30d}); diff != "" {
@@ -144,5 +144,29 @@ func TestServices(t *testing.T) {
 	}
 	if got := s.Facilitators[1].ListedServices; got.ActiveCount30d != nil || got.AllTimeCount != nil {
 		t.Errorf("a facilitator that is not measured has counts: %+v", got)
+	}
+}
+
+// TestSumBuyers checks that a sum of buyers is unknown if one of them is.
+func TestSumBuyers(t *testing.T) {
+	t.Parallel()
+	of := func(n ...*int64) (list []site.FacilitatorBuyers) {
+		for _, one := range n {
+			list = append(list, site.FacilitatorBuyers{NetworkCAIP2: base, UniqueBuyers30d: one})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		in   []site.FacilitatorBuyers
+		want *int64
+	}{
+		{"none", nil, nil},
+		{"two networks", of(new(int64(5)), new(int64(0))), new(int64(5))},
+		{"one unknown", of(new(int64(5)), nil), nil},
+	} {
+		if diff := cmp.Diff(c.want, sumBuyers(c.in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }

@@ -139,11 +139,14 @@ func verifiedText(s *site.ServiceDetail) string {
 
 // tractionText returns the payments that were measured on chain.
 func tractionText(t *site.Traction) string {
-	if t.Status != site.TractionMeasured || t.VolumeUSD30d == nil || t.UniqueBuyers30d == nil {
+	if t.Status != site.TractionMeasured || t.VolumeUSD30d == nil {
 		return "not measured"
 	}
-	return fmt.Sprintf("at least %s from %s in 30 days", display.Cents(*t.VolumeUSD30d),
-		display.Plural(*t.UniqueBuyers30d, "buyer", "buyers"))
+	buyers := "unknown buyers"
+	if t.UniqueBuyers30d != nil {
+		buyers = display.Plural(*t.UniqueBuyers30d, "buyer", "buyers")
+	}
+	return fmt.Sprintf("at least %s from %s in 30 days", display.Cents(*t.VolumeUSD30d), buyers)
 }
 
 func timeText(t *site.Time) string {

@@ -148,22 +148,32 @@ type Settlement struct {
 	Network     string // CAIP-2
 	Token       string // in normal form
 	Payee       string // in normal form
-	Payer       int64  // number among the payers of the recipient on that day, from 1
+	Payer       int64  // number among the payers of the recipient on that day, from 1; 0 for redemptions
 	Settlements int64
 	Amount      string // atomic units
 }
 
 // Settlements reads the settlements from one day up to another one, by day, facilitator, network, token, payee and
-// payer. Numbers of payers follow the addresses, so that they do not depend on when an address was stored.
+// payer. Numbers of payers follow the addresses, so that they do not depend on when an address was stored. Redemptions,
+// which name no payer, are the part of a recipient's day that no payer paid.
 func (r *Reader) Settlements(ctx context.Context, from, to time.Time, do func(*Settlement) error) error {
 	var s Settlement
 	return r.each(ctx, "settlements", `
-		SELECT d.day, f.facilitator_id, c.network, f.token, payee.address,
-			dense_rank() OVER (PARTITION BY d.day, d.payee_id ORDER BY payer.address COLLATE "C") AS payer,
-			d.settlements, d.amount::text
-		FROM payer_days d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
-			JOIN accounts payee ON payee.id = d.payee_id JOIN accounts payer ON payer.id = d.payer_id
-		WHERE d.day >= $1 AND d.day < $2 AND d.amount < 'Infinity'
+		SELECT d.day, f.facilitator_id, c.network, f.token, payee.address, d.payer, d.settlements, d.amount::text
+		FROM (
+			SELECT p.day, p.token_id, p.payee_id,
+				dense_rank() OVER (PARTITION BY p.day, p.payee_id ORDER BY a.address COLLATE "C") AS payer,
+				p.settlements, p.amount
+			FROM payer_days p JOIN accounts a ON a.id = p.payer_id WHERE p.day >= $1 AND p.day < $2
+			UNION ALL
+			SELECT r.day, r.token_id, r.payee_id, 0, (r.settlements - coalesce(sum(p.settlements), 0))::bigint,
+				r.amount - coalesce(sum(p.amount), 0)
+			FROM payee_days r LEFT JOIN payer_days p USING (day, token_id, payee_id)
+			WHERE r.day >= $1 AND r.day < $2 GROUP BY r.day, r.token_id, r.payee_id
+			HAVING r.settlements > coalesce(sum(p.settlements), 0)
+		) d JOIN facilitator_tokens f ON f.id = d.token_id JOIN chains c ON c.id = f.chain_id
+			JOIN accounts payee ON payee.id = d.payee_id
+		WHERE d.amount < 'Infinity'
 		ORDER BY d.day, f.facilitator_id COLLATE "C", c.network COLLATE "C", f.token COLLATE "C",
 			payee.address COLLATE "C", 6`,
 		[]any{&s.Day, &s.Facilitator, &s.Network, &s.Token, &s.Payee, &s.Payer, &s.Settlements, &s.Amount},
