@@ -14,12 +14,14 @@ var (
 	transferTopic      = topic("Transfer(address,address,uint256)")
 	authorizationTopic = topic("AuthorizationUsed(address,bytes32)")
 	settledTopic       = topic("Settled()")
+	redeemedTopic      = topic("Settled(address,address,address,uint128)")
 )
 
 // Contracts with the same address on every EVM chain.
 const (
 	multicall = "0xca11bde05977b3631167028862be2a173976ca11"
 	uptoProxy = "0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"
+	escrow    = "0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003" // of batch settlement
 )
 
 // event is a log without its position.
@@ -37,8 +39,12 @@ func (t transaction) settling() (events []event) {
 			events = append(events, event{p.token, []string{authorizationTopic, payer, t.nonce(i)}, "0x"})
 		}
 		events = append(events, event{p.token, []string{transferTopic, payer, payee}, amountWord(p.amount)})
-		if p.rail.scheme == "upto" {
+		switch p.rail.scheme {
+		case "upto":
 			events = append(events, event{uptoProxy, []string{settledTopic}, "0x"})
+		case "batch-settlement":
+			events = append(events, event{escrow, []string{redeemedTopic, payee, word(p.token), word(t.settler)},
+				amountWord(p.amount)})
 		}
 	}
 	return events
@@ -60,8 +66,9 @@ func (t transaction) call() (to, input string) {
 	p := t.payments[0]
 	switch {
 	case p.rail.scheme == "upto":
-		return uptoProxy, "0x" + topic("settle")[2:10] + strings.Join(words(p.payer, p.payee), "") +
-			amountWord(p.amount)[2:]
+		return uptoProxy, "0x" + topic("settle")[2:10] + words(p.payer, p.payee) + amountWord(p.amount)[2:]
+	case p.rail.scheme == "batch-settlement":
+		return escrow, "0x" + topic("settle(address,address)")[2:10] + words(p.payee, p.token)
 	case len(t.payments) == 1:
 		return p.token, "0x" + t.authorization(0)
 	}
@@ -73,8 +80,7 @@ func (t transaction) call() (to, input string) {
 func (t transaction) authorization(i int) string {
 	p := t.payments[i]
 	sum := t.nonce(i)[2:]
-	return "e3ee160e" + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:] + number(0) +
-		number(p.at.Unix()+300) +
+	return "e3ee160e" + words(p.payer, p.payee) + amountWord(p.amount)[2:] + number(0) + number(p.at.Unix()+300) +
 		sum + number(27) + topic("r" + sum)[2:] + topic("s" + sum)[2:]
 }
 
@@ -94,13 +100,8 @@ func (t transaction) aggregate() string {
 	return b.String()
 }
 
-func words(addresses ...string) []string {
-	list := make([]string, len(addresses))
-	for i, a := range addresses {
-		list[i] = word(a)[2:]
-	}
-	return list
-}
+// words returns addresses as 32 bytes each, without 0x.
+func words(a, b string) string { return word(a)[2:] + word(b)[2:] }
 
 // word returns an address as 32 bytes.
 func word(address string) string { return "0x" + strings.Repeat("0", 24) + address[2:] }

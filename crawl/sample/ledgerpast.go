@@ -100,22 +100,21 @@ func (r *reading) result() ledger.Range {
 	return result
 }
 
+// methods are the ways of settlement on EVM chains, by scheme.
+var methods = map[string]string{"exact": "eip3009", "upto": "permit2", "batch-settlement": ledger.MethodBatch}
+
 // settlement returns the ith payment of a transaction as an index stores it.
 func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
 	p := t.payments[i]
 	s := ledger.Settlement{
 		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID,
-		Settler: t.settler,
-		Token:   p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
+		Settler: t.settler, Token: p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount,
+		Method: methods[p.rail.scheme],
 	}
-	switch {
-	case c.solana(): // two instructions set the compute price before the transfers
+	if c.solana() { // two instructions set the compute price before the transfers
 		s.Method, s.LogIndex = "spl", 1000*(2+i)
-	default:
+	} else {
 		s.BlockHash = c.hash(t.block, always)
-		if p.rail.scheme == "upto" {
-			s.Method = "permit2"
-		}
 	}
 	return s
 }

@@ -359,6 +359,9 @@ func TestPastAgreesWithNode(t *testing.T) {
 			if i > 0 && logs[i-1].Topics[0] == authorizationTopic && logs[i-1].TransactionHash == l.TransactionHash {
 				s.Method = "eip3009"
 			}
+			if i+1 < len(logs) && logs[i+1].Topics[0] == redeemedTopic {
+				s.Method = "batch"
+			}
 			var x transactionJSON
 			ask("eth_getTransactionByHash", `["`+l.TransactionHash+`"]`, &x)
 			s.Settler, s.Facilitator = x.From, owner[x.From]

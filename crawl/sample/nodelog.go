@@ -65,9 +65,7 @@ func (n *node) logs(params []json.RawMessage) (any, error) {
 		return true
 	}
 	list := []*logJSON{}
-	var block int64 = -1
-	var hash string
-	var index, firstLog int
+	block, hash, index, firstLog := int64(-1), "", 0, 0
 	for _, t := range n.chain.sent(first, last, now) {
 		if t.block != block {
 			block, hash, index, firstLog = t.block, n.chain.hash(t.block, n.chain.branch(t.block, now)), 0, 0

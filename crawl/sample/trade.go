@@ -30,7 +30,7 @@ const (
 // payment is one buyer's payment for one call.
 type payment struct {
 	at time.Time
-	// The scheme decides the way: upto uses a contract that buyers approved, the others an authorisation.
+	// The scheme decides the way: upto and batch-settlement use contracts, exact an authorisation.
 	rail    rail
 	by      *facilitator
 	settler string // account that sends it; addresses are in normal form
@@ -114,14 +114,17 @@ func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	}
 	o := offers[int(float64(len(offers))*way*way)] // the first way to pay is used most
 	p := payment{at: t, rail: o.rail, token: o.token, payee: o.payee, amount: o.amount, listed: true}
-	if o.rail.scheme == "upto" {
+	p.payer = s.buyer(o, who)
+	switch o.rail.scheme {
+	case "upto":
 		p.amount = fraction(o.amount, 10+part)
+	case "batch-settlement": // for many calls
+		p.amount, p.payer = fraction(o.amount, 100*(10+part)), escrow
 	}
 	if p.by = l.drawFacilitator(of.seed, o.rail, t, by); p.by == nil {
 		return payment{}, false
 	}
 	p.settler = p.by.settler(o.rail, t, s.past.start, account)
-	p.payer = s.buyer(o, who)
 	return p, true
 }
 
@@ -156,12 +159,10 @@ func (s *shop) offers(t time.Time, which float64) []offer {
 // payable converts a requirement to an offer; false if it can't be paid or no facilitator settles it.
 func payable(want x402.Requirement) (offer, bool) {
 	r, ok := settled()[want.NetworkCAIP2]
-	if !ok || !want.Usable() || want.AssetName != "USDC" {
+	if !ok || !want.Usable() || want.AssetName != "USDC" || methods[want.Scheme] == "" || want.Amount == "0" {
 		return offer{}, false
 	}
-	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || want.Amount == "0" {
-		return offer{}, false
-	}
+	r.scheme = want.Scheme
 	return offer{rail: r, token: want.AssetNorm, payee: want.PayToNorm, amount: want.Amount}, true
 }
 
