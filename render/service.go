@@ -145,8 +145,11 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 			continue
 		}
 		row := e.endpoint(&d.Endpoints[i])
-		isPayable := i < payExamples && i < len(l.Terms) && l.Terms[i].Payable
-		row.Call = command.NewCall(strconv.Itoa(i), d.BaseURL, row.Endpoint, isPayable, isLost)
+		var terms site.Terms
+		if i < payExamples && i < len(l.Terms) {
+			terms = l.Terms[i]
+		}
+		row.Call = command.NewCall(strconv.Itoa(i), d.BaseURL, row.Endpoint, terms, isLost)
 		if row.Call != nil && row.Call.Network != "" {
 			row.Call.Network = e.network(row.Call.Network).Label
 		}

@@ -43,8 +43,10 @@ func TestSamplesPay(t *testing.T) {
 	startNodeProgram(t, "testdata/sdk", "payable.mjs", &peer)
 	base := fmt.Sprintf("http://127.0.0.1:%d", peer.Port)
 	onBase := samples.Offer{Network: "eip155:8453", Name: "eip155:8453", Asset: sampleUSDC, Amount: "10000"}
-	expensive, first, lower := onBase, onBase, onBase
+	expensive, first, lower, maximum, lowerMaximum := onBase, onBase, onBase, onBase, onBase
 	expensive.Amount, first.Name, lower.Amount = "2500000", "base", "9999"
+	maximum.Amount, maximum.IsMaximum = "1500000", true
+	lowerMaximum.Amount, lowerMaximum.IsMaximum = "1499999", true
 	solana := samples.Offer{Network: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
 		Name: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", Asset: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
 		Amount: "10000"}
@@ -68,6 +70,12 @@ func TestSamplesPay(t *testing.T) {
 			want: `200 {"deleted":true}`, signed: []string{"10000"}},
 		{name: "version 1", request: samples.Request{Method: "GET", URL: base + "/first"}, offer: first,
 			want: `200 {"version":1}`, signed: []string{"10000"}},
+		{name: "a maximum", offer: maximum,
+			request: samples.Request{Method: "POST", URL: base + "/chat", Body: `{"q":"1"}`},
+			want:    `200 {"q":"1"}`, signed: []string{"1500000"}},
+		{name: "a maximum that rose", offer: lowerMaximum,
+			request: samples.Request{Method: "POST", URL: base + "/chat", Body: `{}`},
+			fault:   "rejected by spendControls"},
 		{name: "a price that rose", request: samples.Request{Method: "GET", URL: base + "/quote"}, offer: lower,
 			fault: "rejected by spendControls"},
 		{name: "Solana", request: samples.Request{Method: "GET", URL: base + "/solana"}, offer: solana,

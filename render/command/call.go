@@ -6,11 +6,15 @@ import (
 	"tollbook/site"
 )
 
+// permit2 is the contract that moves tokens with a payer's signature, at the same address on every EVM network.
+const permit2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+
 // Call is how to call an endpoint, as a page shows it.
 type Call struct {
 	ID      string   // of the endpoint among those of its page
 	Samples []Sample // the free request in curl, then programs that pay
 	Network string   // on which the programs pay, as CAIP-2; "" without programs
+	Permit  string   // the contract that the payer allows to move the token, once; "" if payments need none
 	Other   *Other   // how to pay over another protocol; nil if that is not known
 }
 
@@ -18,16 +22,19 @@ type Call struct {
 type Other struct{ Protocol, Text, Code string }
 
 // NewCall returns how to call an endpoint, and nil if no command can contain its URL. Programs that pay are shown only
-// if isPayable says that no known fact speaks against it; ways over other protocols unless isLost says that payments
-// would be lost.
-func NewCall(id, base string, e *site.Endpoint, isPayable, isLost bool) *Call {
+// if terms say that no known fact speaks against it; ways over other protocols unless isLost says that payments would be
+// lost.
+func NewCall(id, base string, e *site.Endpoint, terms site.Terms, isLost bool) *Call {
 	r, ok := NewRequest(base, e)
 	if !ok {
 		return nil
 	}
 	c := &Call{ID: id, Samples: []Sample{{Language: "curl", Code: r.Curl()}}}
-	if offer, ok := FindOffer(e); ok && isPayable {
+	if offer, ok := FindOffer(e, terms.Prices); ok && terms.Payable {
 		c.Samples, c.Network = append(c.Samples, PaySamples(r, offer)...), offer.Network
+		if offer.IsMaximum {
+			c.Permit = permit2
+		}
 	}
 	if !isLost {
 		c.Other = r.other(e.Pricing)

@@ -15,7 +15,7 @@ type Sample struct {
 }
 
 // PaySamples returns programs that pay for a request with the official SDKs and print the answer. Each pays at most the
-// amount of the offer, and only on its network: a price that rose is refused before anything is signed.
+// amount of the offer, and only on its network: a price or a maximum that rose is refused before anything is signed.
 func PaySamples(r Request, o Offer) []Sample {
 	v := values{Request: r, Offer: o, EVM: o.isEVM(), First: o.isFirstVersion()}
 	return []Sample{
@@ -51,11 +51,15 @@ var javaScriptSetup = parse("npm install @x402/fetch " +
 
 var javaScript = parse(`import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 {{- if .EVM}}
-import { registerExactEvmScheme } from "@x402/evm/exact/client";
+import { {{if .IsMaximum}}UptoEvmScheme } from "@x402/evm/upto{{else}}registerExactEvmScheme } from "@x402/evm/exact{{end}}/client";
 import { privateKeyToAccount } from "viem/accounts";
 
 const signer = privateKeyToAccount(process.env.KEY);
+{{- if .IsMaximum}}
+const client = new x402Client().register("{{.Network}}", new UptoEvmScheme(signer));
+{{- else}}
 const client = registerExactEvmScheme(new x402Client(), { signer, networks: ["{{.Network}}"] });
+{{- end}}
 {{- else}}
 import { registerExactSvmScheme } from "@x402/svm/exact/client";
 import { createKeyPairSignerFromBytes } from "@solana/kit";
@@ -93,7 +97,11 @@ from x402.http.clients import x402_requests
 {{- if .EVM}}
 from eth_account import Account
 from x402.mechanisms.evm import EthAccountSigner
+{{- if .IsMaximum}}
+from x402.mechanisms.evm.upto import UptoEvmScheme
+{{- else}}
 from x402.mechanisms.evm.exact.register import register_exact_evm_client
+{{- end}}
 
 
 def affordable(version, offers):
@@ -103,10 +111,18 @@ def affordable(version, offers):
 
 
 signer = EthAccountSigner(Account.from_key(os.environ["KEY"]))
+{{- if .IsMaximum}}
+client = x402ClientSync()
+client.register("{{.Network}}", UptoEvmScheme(signer))
+client.register_policy(affordable)
+{{- else}}
 client = register_exact_evm_client(
     x402ClientSync(),
     signer,
     networks="{{.Network}}",
+    policies=[affordable],
+)
+{{- end}}
 {{- else}}
 from x402.mechanisms.svm import KeypairSigner
 from x402.mechanisms.svm.exact.register import register_exact_svm_client
@@ -123,9 +139,9 @@ client = register_exact_svm_client(
     x402ClientSync(),
     signer,
     networks="{{.Network}}",
-{{- end}}
     policies=[affordable],
 )
+{{- end}}
 
 with x402_requests(client) as session:
     answer = session.request(
@@ -155,7 +171,10 @@ import (
 
 	x402 "github.com/x402-foundation/x402/go/v2"
 	x402http "github.com/x402-foundation/x402/go/v2/http"
-{{- if .EVM}}
+{{- if .IsMaximum}}
+	upto "github.com/x402-foundation/x402/go/v2/mechanisms/evm/upto/client"
+	signers "github.com/x402-foundation/x402/go/v2/signers/evm"
+{{- else if .EVM}}
 	exact "github.com/x402-foundation/x402/go/v2/mechanisms/evm/exact/{{if .First}}v1/{{end}}client"
 	signers "github.com/x402-foundation/x402/go/v2/signers/evm"
 {{- else}}
@@ -170,7 +189,9 @@ func main() {
 		log.Fatal(err)
 	}
 	client := x402.Newx402Client()
-{{- if and .EVM .First}}
+{{- if .IsMaximum}}
+	client.Register("{{.Name}}", upto.NewUptoEvmScheme(signer, nil))
+{{- else if and .EVM .First}}
 	client.RegisterV1("{{.Name}}", exact.NewExactEvmSchemeV1(signer))
 {{- else if .EVM}}
 	client.Register("{{.Name}}", exact.NewExactEvmScheme(signer, nil))

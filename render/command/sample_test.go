@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,32 +27,58 @@ const (
 
 func TestFindOffer(t *testing.T) {
 	t.Parallel()
+	const facilitator = `{"name":"USD Coin","facilitatorAddress":"` + usdc + `"}`
 	for _, c := range []struct {
-		name                                 string
-		scheme, caip2, network, asset, price string
-		want                                 Offer
+		name                                        string
+		scheme, caip2, network, asset, price, extra string
+		want                                        Offer
 	}{
-		{"Base", "exact", base, base, usdc, "10000", Offer{base, base, usdc, "10000"}},
-		{"version 1", "exact", base, "base", usdc, "10000", Offer{base, "base", usdc, "10000"}},
-		{"Solana", "exact", solana, solana, mint, "1", Offer{solana, solana, mint, "1"}},
-		{"another scheme", "upto", base, base, usdc, "10000", Offer{}},
-		{"another chain", "exact", "stellar:pubnet", "stellar:pubnet", usdc, "1", Offer{}},
-		{"no network", "exact", "", "base", usdc, "1", Offer{}},
-		{"hostile network", "exact", base, `base"); evil("`, usdc, "1", Offer{}},
-		{"hostile asset", "exact", base, base, usdc + `"`, "1", Offer{}},
-		{"ticker", "exact", base, base, "USDC", "1", Offer{}},
-		{"an asset of the other kind", "exact", base, base, mint, "1", Offer{}},
-		{"hostile amount", "exact", base, base, usdc, "1;", Offer{}},
-		{"exponent", "exact", base, base, usdc, "1e4", Offer{}},
+		{"Base", "exact", base, base, usdc, "10000", "", Offer{base, base, usdc, "10000", false}},
+		{"version 1", "exact", base, "base", usdc, "10000", "", Offer{base, "base", usdc, "10000", false}},
+		{"Solana", "exact", solana, solana, mint, "1", "", Offer{solana, solana, mint, "1", false}},
+		{"a maximum", "upto", base, base, usdc, "10000", facilitator, Offer{base, base, usdc, "10000", true}},
+		{"a maximum without facilitator", "upto", base, base, usdc, "10000", "", Offer{}},
+		{"a maximum with a hostile facilitator", "upto", base, base, usdc, "10000",
+			`{"facilitatorAddress":["0x1"]}`, Offer{}},
+		{"a maximum in version 1", "upto", base, "base", usdc, "10000", facilitator, Offer{}},
+		{"a maximum on Solana", "upto", solana, solana, mint, "10000", facilitator, Offer{}},
+		{"a maximum in a hostile asset", "upto", base, base, usdc + `"`, "1", facilitator, Offer{}},
+		{"another scheme", "batch-settlement", base, base, usdc, "10000", facilitator, Offer{}},
+		{"another chain", "exact", "stellar:pubnet", "stellar:pubnet", usdc, "1", "", Offer{}},
+		{"no network", "exact", "", "base", usdc, "1", "", Offer{}},
+		{"hostile network", "exact", base, `base"); evil("`, usdc, "1", "", Offer{}},
+		{"hostile asset", "exact", base, base, usdc + `"`, "1", "", Offer{}},
+		{"ticker", "exact", base, base, "USDC", "1", "", Offer{}},
+		{"an asset of the other kind", "exact", base, base, mint, "1", "", Offer{}},
+		{"hostile amount", "exact", base, base, usdc, "1;", "", Offer{}},
+		{"exponent", "exact", base, base, usdc, "1e4", "", Offer{}},
 	} {
 		p := site.PricingEntry{Scheme: c.scheme, Network: c.network, AssetAddress: c.asset, Price: c.price}
 		if c.caip2 != "" {
 			p.NetworkCAIP2 = &c.caip2
 		}
-		got, ok := FindOffer(&site.Endpoint{Pricing: []site.PricingEntry{p}})
+		got, ok := FindOffer(&site.Endpoint{Pricing: []site.PricingEntry{p}}, []site.PricingTerms{{Extra: c.extra}})
 		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != Offer{}) {
 			t.Errorf("%s: found %v (-want +got):\n%s", c.name, ok, diff)
 		}
+	}
+}
+
+// TestFindOfferOrder checks that a fixed price comes before a maximum.
+func TestFindOfferOrder(t *testing.T) {
+	t.Parallel()
+	price := func(scheme, amount string) site.PricingEntry {
+		return site.PricingEntry{Scheme: scheme, Network: base, NetworkCAIP2: new(base), AssetAddress: usdc,
+			Price: amount}
+	}
+	terms := slices.Repeat([]site.PricingTerms{{Extra: `{"facilitatorAddress":"` + usdc + `"}`}}, 3)
+	e := &site.Endpoint{Pricing: []site.PricingEntry{price("upto", "1"), price("upto", "2"), price("exact", "3")}}
+	if got, _ := FindOffer(e, terms); got.Amount != "3" {
+		t.Errorf("with a fixed price: %v", got)
+	}
+	e.Pricing = e.Pricing[:2]
+	if got, _ := FindOffer(e, terms); got.Amount != "1" {
+		t.Errorf("without: %v", got)
 	}
 }
 
@@ -62,8 +89,9 @@ func sampleCases() (samples [][]Sample) {
 		{Method: "POST", URL: "https://acme.test/search", Body: "{\"q\":\"it's \\\"é\\\" \\\\ 😀 \u2028\"}"},
 		{Method: "DELETE", URL: "https://acme.test/draft"},
 	} {
-		for _, o := range []Offer{{base, base, usdc, "10000"}, {base, "base", usdc, strings.Repeat("9", 40)},
-			{solana, solana, mint, "1"}, {solana, "solana", mint, "1"}} {
+		for _, o := range []Offer{{base, base, usdc, "10000", false}, {base, base, usdc, "10000", true},
+			{base, "base", usdc, strings.Repeat("9", 40), false},
+			{solana, solana, mint, "1", false}, {solana, "solana", mint, "1", false}} {
 			samples = append(samples, PaySamples(r, o))
 		}
 	}

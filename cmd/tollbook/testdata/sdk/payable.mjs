@@ -4,6 +4,7 @@
 import express from 'express'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { UptoEvmScheme } from '@x402/evm/upto/server'
 import { ExactSvmScheme } from '@x402/svm/exact/server'
 
 const base = 'eip155:8453'
@@ -12,21 +13,26 @@ const seller = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
 const usdc = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const signed = [] // what facilitator and version 1 were given
 
+// authorization returns what a payment allows: by EIP-3009, or by Permit2 up to a maximum.
+const authorization = ({ authorization, permit2Authorization: permit }) =>
+  authorization ?? { from: permit.from, value: permit.permitted.amount }
+
 const facilitator = {
   getSupported: async () => ({
     kinds: [
       { x402Version: 2, scheme: 'exact', network: base },
+      { x402Version: 2, scheme: 'upto', network: base, extra: { facilitatorAddress: '0x1111111111111111111111111111111111111111' } },
       { x402Version: 2, scheme: 'exact', network: solana, extra: { feePayer: 'EwWqGE4ZFKLofuestmU4LDdK7XM1N4ALgdZccwYugwGd' } },
     ],
     extensions: [],
     signers: {},
   }),
   verify: async (payload) => {
-    signed.push(payload.payload.authorization)
-    return { isValid: true, payer: payload.payload.authorization.from }
+    signed.push(authorization(payload.payload))
+    return { isValid: true, payer: authorization(payload.payload).from }
   },
   settle: async (payload) => ({
-    success: true, transaction: '0x' + '1'.repeat(64), network: base, payer: payload.payload.authorization.from,
+    success: true, transaction: '0x' + '1'.repeat(64), network: base, payer: authorization(payload.payload).from,
   }),
 }
 
@@ -35,11 +41,15 @@ app.use(express.json())
 app.use(paymentMiddleware({
   'GET /quote': { accepts: [{ scheme: 'exact', price: '$0.01', network: base, payTo: seller }] },
   'POST /search': { accepts: [{ scheme: 'exact', price: '$2.50', network: base, payTo: seller }] },
+  'POST /chat': { accepts: [{ scheme: 'upto', price: '$1.50', network: base, payTo: seller }] },
   'DELETE /draft': { accepts: [{ scheme: 'exact', price: '$0.01', network: base, payTo: seller }] },
   'GET /solana': { accepts: [{ scheme: 'exact', price: '$0.01', network: solana, payTo: '2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4' }] },
-}, new x402ResourceServer(facilitator).register('eip155:*', new ExactEvmScheme()).register('solana:*', new ExactSvmScheme())))
+}, new x402ResourceServer(facilitator)
+  .register('eip155:*', new ExactEvmScheme())
+  .register('eip155:*', new UptoEvmScheme())
+  .register('solana:*', new ExactSvmScheme())))
 app.get('/quote', (request, response) => response.json({ symbol: request.query.symbol ?? null }))
-app.post('/search', (request, response) => response.json(request.body))
+app.post(['/search', '/chat'], (request, response) => response.json(request.body))
 app.delete('/draft', (_, response) => response.json({ deleted: true }))
 app.get('/first', (request, response) => {
   const payment = request.get('X-PAYMENT')
