@@ -22,8 +22,8 @@ type Call struct {
 type Other struct{ Protocol, Text, Code string }
 
 // NewCall returns how to call an endpoint, and nil if no command can contain its URL. Programs that pay are shown only
-// if terms say that no known fact speaks against it; ways over other protocols unless isLost says that payments would be
-// lost.
+// if terms say that no known fact speaks against it. Ways over other protocols are shown unless isLost says that
+// payments would be lost.
 func NewCall(id, base string, e *site.Endpoint, terms site.Terms, isLost bool) *Call {
 	r, ok := NewRequest(base, e)
 	if !ok {

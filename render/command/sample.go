@@ -51,7 +51,11 @@ var javaScriptSetup = parse("npm install @x402/fetch " +
 
 var javaScript = parse(`import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 {{- if .EVM}}
-import { {{if .IsMaximum}}UptoEvmScheme } from "@x402/evm/upto{{else}}registerExactEvmScheme } from "@x402/evm/exact{{end}}/client";
+{{- if .IsMaximum}}
+import { UptoEvmScheme } from "@x402/evm/upto/client";
+{{- else}}
+import { registerExactEvmScheme } from "@x402/evm/exact/client";
+{{- end}}
 import { privateKeyToAccount } from "viem/accounts";
 
 const signer = privateKeyToAccount(process.env.KEY);
