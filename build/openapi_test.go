@@ -160,7 +160,8 @@ func (d *openapiTest) testDocument(t *testing.T) {
 		}
 		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
 			t.Errorf("%s describes no response", path)
-		} else if item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Example != nil {
+		} else if body := item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json"); body != nil &&
+			body.Example != nil {
 			examples++
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"tollbook/build/days"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/routes"
 )
 
 // Caveats of the series of prices and scores.
@@ -35,7 +37,7 @@ func buyersCaveat(t *site.Traction) string {
 		"networks together. One person may pay from several accounts. %s", site.BuyersDays, t.Caveat)
 }
 
-// writeSeries writes the series of a service. Each is one file with all its history.
+// writeSeries writes the series of a service, each as one file with all its history, and all of them as one table.
 func writeSeries(l *site.Listing, put addFunc) error {
 	if err := addSeries("price", l.Item.Slug, l.Prices, priceCaveat, put); err != nil {
 		return err
@@ -54,7 +56,12 @@ func writeSeries(l *site.Listing, put addFunc) error {
 	if err := addSeries("volume", l.Item.Slug, volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
 		return err
 	}
-	return addSeries("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put)
+	if err := addSeries("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put); err != nil {
+		return err
+	}
+	return addFile(routes.DaysKey(l.Item.Slug), put, func(b []byte) ([]byte, error) {
+		return days.Append(b, l, volume), nil
+	})
 }
 
 // addSeries adds one series.
@@ -80,8 +87,8 @@ func writeUptime(l *site.Listing, today time.Time, put addFunc) error {
 		if period != "" {
 			of = q.With("period", period)
 		}
-		days := lastDays(l.Uptime, of.Text("period"), today)
-		shown := rows[len(rows)-len(days):]
+		last := lastDays(l.Uptime, of.Text("period"), today)
+		shown := rows[len(rows)-len(last):]
 		err := addFile(of.Key(), put, func(b []byte) ([]byte, error) { return encode.AppendList(b, shown), nil })
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 // Limits of a service's page.
@@ -63,6 +64,7 @@ type service struct {
 	CheckRows     template.HTML // Checks as rows of the table
 	TotalCheck    int64
 	UptimeJSON    string
+	DaysCSV       string
 	ChecksJSON    string
 }
 
@@ -123,7 +125,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.shared.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
 		Feed:       serviceFeedKey(d.Slug, ".json"),
-		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
+		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)), DaysCSV: e.pages.href(routes.DaysKey(d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)

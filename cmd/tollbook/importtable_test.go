@@ -623,6 +623,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/address",
 		},
 	},
+	"build/days": {ours: []string{"site"}},
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},
 	},
@@ -641,6 +642,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"build/data",
 			"build/data/parquetfile",
 			"build/dataset",
+			"build/days",
 			"site/postgres/assessments",
 			"build/judge",
 			"build/judge/pick",

@@ -180,6 +180,9 @@ func New(d Directory, x Examples) (*Document, error) {
 			return nil, fmt.Errorf("describe file %s: %w", f.Name, err)
 		}
 	}
+	for _, t := range routes.CSVs {
+		a.addTable(t)
+	}
 	if _, err := a.schemas.Of(reflect.TypeFor[site.ErrorBody]()); err != nil {
 		return nil, err
 	}
@@ -283,7 +286,7 @@ func (a *Document) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(content, op.example)
+	op.Responses = responses(jsonType, content, op.example)
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -374,9 +377,9 @@ func (x Examples) parameter(p *routes.Param) parameter {
 const jsonType = "application/json"
 
 // responses returns the possible responses of an operation.
-func responses(content *schema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
+func responses(contentType string, content *schema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
 	ok := &apiResponse{Description: "The requested data.",
-		Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
+		Content: schema.Object[mediaType]{{Name: contentType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
 		if h.Name != headerRequestID && h.Name != headerRetry {
 			ok.Headers = append(ok.Headers, schema.Member[*apiHeader]{Name: h.Name,

@@ -29,6 +29,9 @@ func (i *Index) HasScanKey(key string) bool {
 	return ok && isJSON && site.ColumnByName(name) != nil || hasCatalogueKey(key)
 }
 
+// DaysKey returns the key of the table of a service's days.
+func DaysKey(slug string) string { return "v1/services/" + slug + "/days.csv" }
+
 const termsFolder = "v1/terms/"
 
 // TermShardKey returns the key of the file of terms with this name.

@@ -132,6 +132,29 @@ var Files = []File{
 		"Look-ups of recipients whose hash starts with these two digits."},
 }
 
+// CSV is a table in CSV with figures of the API by UTC day. It is a file, not another form of a response, so that a host
+// that only sends files has it too.
+type CSV struct {
+	Name    string // in the style of the names of routes
+	Pattern string // a name in braces matches a part of a segment
+	About   string
+}
+
+// CSVs lists all of them.
+var CSVs = []CSV{
+	{"days", "/v1/services/{slug}/days.csv",
+		"A service by UTC day, oldest day first: uptime, response time, checks, lowest and highest price, volume, " +
+			"settlements and buyers. The columns are members of the routes uptime, scores, price, volume and buyers, " +
+			"and an empty value is one that they do not have: checks and buyers go back 90 days, the others to the " +
+			"first day. Prices are filled in from the day before."},
+	{"volume-by-facilitator", "/v1/coverage/by-facilitator.csv",
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by facilitator."},
+	{"volume-by-network", "/v1/coverage/by-network.csv",
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by network."},
+	{"volume-by-token", "/v1/coverage/by-token.csv",
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by token."},
+}
+
 // Segment is a variable part of a path.
 type Segment struct {
 	Name      string `json:"name"`
