@@ -62,7 +62,7 @@ func sharedDigest(program string, shown render.SharedInputs) ([]byte, error) {
 }
 
 // digest returns the digest of all inputs of the rendered files of a service.
-func (x *previousInputs) digest(published []file, l *site.Listing, neighbours []render.Peer) (string, error) {
+func (x *previousInputs) digest(published []file, l *site.Listing, neighbours render.Neighbours) (string, error) {
 	if x == nil {
 		return "", nil
 	}

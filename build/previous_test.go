@@ -56,23 +56,24 @@ func TestDigestCoversTheInputs(t *testing.T) {
 	}
 	one := site.ChangeRecord{Type: site.PriceChanged, ObservedAt: site.NewTime(now), Summary: json.RawMessage("{}")}
 	x := &previousInputs{shared: []byte("shown")}
-	seen := map[string]string{}
+	none, seen := render.Neighbours{}, map[string]string{}
 	for _, of := range []struct {
 		about      string
 		x          *previousInputs
 		files      []file
 		listing    *site.Listing
-		neighbours []render.Peer
+		neighbours render.Neighbours
 	}{
-		{"none", x, nil, with(), nil},
-		{"what is shown", &previousInputs{shared: []byte("other")}, nil, with(), nil},
-		{"a file", x, published("a", "1"), with(), nil},
-		{"its contents", x, published("a", "2"), with(), nil},
-		{"its name", x, published("b", "1"), with(), nil},
-		{"a change", x, nil, with(one), nil},
-		{"two changes", x, nil, with(one, one), nil},
-		{"a neighbour", x, nil, with(), []render.Peer{{Slug: "acme", Name: "Acme"}}},
-		{"its name", x, nil, with(), []render.Peer{{Slug: "acme", Name: "Bolt"}}},
+		{"none", x, nil, with(), none},
+		{"what is shown", &previousInputs{shared: []byte("other")}, nil, with(), none},
+		{"a file", x, published("a", "1"), with(), none},
+		{"its contents", x, published("a", "2"), with(), none},
+		{"its name", x, published("b", "1"), with(), none},
+		{"a change", x, nil, with(one), none},
+		{"two changes", x, nil, with(one, one), none},
+		{"a neighbour", x, nil, with(), render.Neighbours{Peers: []render.Peer{{Slug: "acme", Name: "Acme"}}}},
+		{"its name", x, nil, with(), render.Neighbours{Peers: []render.Peer{{Slug: "acme", Name: "Bolt"}}}},
+		{"its prices", x, nil, with(), render.Neighbours{Prices: &site.CategoryPrices{ServiceCount: 2}}},
 	} {
 		digest, err := of.x.digest(of.files, of.listing, of.neighbours)
 		again, _ := of.x.digest(of.files, of.listing, of.neighbours)

@@ -273,7 +273,7 @@ func (s *services) runService(j *job) error {
 	if err := writeJSONFiles(l, s.now.UTC().Truncate(24*time.Hour), put); err != nil {
 		return fmt.Errorf("write files: %w", err)
 	}
-	neighbours := s.renderer.Peers(&l.Item)
+	neighbours := s.renderer.Neighbours(&l.Item)
 	if j.digest, err = s.previous.digest(j.files, l, neighbours); err != nil {
 		return fmt.Errorf("write files: %w", err)
 	}
@@ -319,7 +319,7 @@ func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 
 // writeRenderedFiles writes the files of one service that are rendered from its JSON files. render.ServiceKeys names
 // them.
-func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.ServiceRenderer, put addFunc) error {
+func writeRenderedFiles(l *site.Listing, neighbours render.Neighbours, in *render.ServiceRenderer, put addFunc) error {
 	summary := in.DescribeService(l)
 	page, err := in.ServicePage(summary, neighbours)
 	if err != nil {

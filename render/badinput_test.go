@@ -206,7 +206,7 @@ func TestFirstView(t *testing.T) {
 	for what, l := range map[string]site.Listing{"everything": acme(), "a thousand endpoints": many, "hostile": nasty(),
 		"new": unchecked()} {
 		e := p.NewRenderer(world())
-		page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
+		page, err := e.ServicePage(e.DescribeService(&l), e.Neighbours(&l.Item))
 		if err != nil {
 			t.Fatal(err)
 		}

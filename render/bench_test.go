@@ -22,9 +22,9 @@ func BenchmarkPage(b *testing.B) {
 		name   string
 		render func() ([]byte, error)
 	}{
-		{"service", func() ([]byte, error) { return e.ServicePage(e.DescribeService(&full), e.Peers(&full.Item)) }},
+		{"service", func() ([]byte, error) { return e.ServicePage(e.DescribeService(&full), e.Neighbours(&full.Item)) }},
 		{"ordinary service", func() ([]byte, error) {
-			return e.ServicePage(e.DescribeService(&ordinary), e.Peers(&ordinary.Item))
+			return e.ServicePage(e.DescribeService(&ordinary), e.Neighbours(&ordinary.Item))
 		}},
 		{"services", func() ([]byte, error) { return e.ServicesPage(items, meta, site.OrderNewest) }},
 		{"group", func() ([]byte, error) { return e.GroupPage(e.Groups()[0], 1) }},

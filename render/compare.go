@@ -67,14 +67,24 @@ func (p *Pages) compareURL(slugs ...string) string {
 // Peer is a service that another one is compared with.
 type Peer struct{ Slug, Name string }
 
-// Peers returns the services of the same category with the nearest prices, the nearest first.
-func (e *Renderer) Peers(item *site.ServiceListItem) []Peer {
+// Neighbours is what the page of a service shows of its category.
+type Neighbours struct {
+	Peers  []Peer               // the services with the nearest prices, the nearest first
+	Prices *site.CategoryPrices // nil without a price
+}
+
+// Neighbours returns the neighbours of a service.
+func (e *Renderer) Neighbours(item *site.ServiceListItem) Neighbours {
 	at, ok := e.positions[item.Slug]
 	if !ok {
-		return nil
+		return Neighbours{}
 	}
+	return Neighbours{Peers: at.peers(), Prices: at.group.prices}
+}
+
+// peers returns the services of the category with the nearest prices, the nearest first.
+func (at position) peers() (near []Peer) {
 	services := at.group.services
-	var near []Peer
 	for step := 1; len(near) < comparePeers && (at.index-step >= 0 || at.index+step < len(services)); step++ {
 		for _, i := range []int{at.index + step, at.index - step} {
 			if i >= 0 && i < len(services) && len(near) < comparePeers {

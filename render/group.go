@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/render/chart"
 	"tollbook/render/linkeddata"
 	"tollbook/render/money"
 	"tollbook/render/results"
@@ -36,6 +37,7 @@ type Group struct {
 	network  *site.Network           // nil for a category
 	services []*site.ServiceListItem // cheapest first
 	figures  groupFigures
+	prices   *site.CategoryPrices // nil for a network, and without a price
 	filters  func() (template.HTML, error)
 }
 
@@ -114,6 +116,10 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			delete(byNetwork, code)
 		}
 	}
+	prices := map[string]*site.CategoryPrices{}
+	for _, t := range s.Tags {
+		prices[t.Tag] = t.Prices
+	}
 	groups := func(route string, by map[string][]*site.ServiceListItem) []*Group {
 		var names []string
 		for name := range by {
@@ -130,6 +136,8 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 				if !g.network.IsMainnet { // prices there are of other networks
 					g.figures.From, g.figures.To = nil, nil
 				}
+			} else {
+				g.prices = prices[name]
 			}
 			site.Sort(g.services, site.OrderCheapest)
 			out[i] = g
@@ -234,7 +242,8 @@ type groupBody struct {
 	Up      string // key of the list of groups
 	UpTitle string
 	Network *site.Network
-	Money   *money.Network // on the first page of a main network
+	Money   *money.Network   // on the first page of a main network
+	Spread  *chart.Histogram // on the first page of a category with several prices
 	Filters template.HTML
 }
 
@@ -260,6 +269,9 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 		if n == 1 && g.network.IsMainnet {
 			b.Money = money.NewNetwork(e.snapshot, g.network.ID, g.services, e.calendar)
 		}
+	}
+	if n == 1 && g.prices != nil && g.prices.ServiceCount > 1 {
+		b.Spread = new(chart.NewHistogram(g.prices, nil))
 	}
 	if n > 1 {
 		title = fmt.Sprintf("%s, page %d of %d", title, n, meta.TotalPages)

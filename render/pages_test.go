@@ -44,7 +44,7 @@ func expect(t *testing.T, f func() ([]byte, error), checks ...Checker) {
 }
 
 func servicePage(e *render.Renderer, l site.Listing) func() ([]byte, error) {
-	return func() ([]byte, error) { return e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item)) }
+	return func() ([]byte, error) { return e.ServicePage(e.DescribeService(&l), e.Neighbours(&l.Item)) }
 }
 
 func TestHead(t *testing.T) {
@@ -90,7 +90,7 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 			s := world()
 			s.Now, s.Next = site.NewTime(at), site.NewTime(at.Add(5*time.Minute))
 			e := newRenderer(t, s)
-			page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
+			page, err := e.ServicePage(e.DescribeService(&l), e.Neighbours(&l.Item))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +380,7 @@ func TestConcurrentRendering(t *testing.T) {
 		wait.Go(func() {
 			for i := range s.Services[:6] {
 				if _, err := e.ServicePage(e.DescribeService(&s.Services[i]),
-					e.Peers(&s.Services[i].Item)); err != nil {
+					e.Neighbours(&s.Services[i].Item)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -39,8 +39,9 @@ type service struct {
 	Grades        chart.Grades
 	PricesJSON    string
 	ScoresJSON    string
-	PriceRank     string // "" if unknown
-	Badge         string // address of the image
+	PriceRank     string           // "" if unknown
+	Spread        *chart.Histogram // of the category's prices, with this one; nil without a rank
+	Badge         string           // address of the image
 	BadgeKey      string
 	BadgeJSON     string
 	PageURL       string
@@ -102,12 +103,12 @@ func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
 	return t
 }
 
-// ServicePage returns services/<slug>.html with links to comparisons with peers.
-func (e *ServiceRenderer) ServicePage(t *ServiceText, peers []Peer) ([]byte, error) {
-	return e.render(e.servicePage(t, peers))
+// ServicePage returns services/<slug>.html with links to comparisons with peers, and the prices of its category.
+func (e *ServiceRenderer) ServicePage(t *ServiceText, beside Neighbours) ([]byte, error) {
+	return e.render(e.servicePage(t, beside))
 }
 
-func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
+func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours) page {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, IsAdvised: d.IsAdvised(), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
@@ -129,7 +130,10 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)
-	s.Comparisons, s.CompareAll = e.comparisons(l.Item.Slug, peers)
+	if beside.Prices != nil && s.PriceRank != "" {
+		s.Spread = new(chart.NewHistogram(beside.Prices, d.MinPriceUSD))
+	}
+	s.Comparisons, s.CompareAll = e.comparisons(l.Item.Slug, beside.Peers)
 	s.BadgeMarkdown = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	if len(d.Endpoints) > 0 {

@@ -65,7 +65,7 @@ func TestHostile(t *testing.T) {
 	expect(t, e.Home, NotIn("script:not([type='application/ld+json'], [src])"), NotIn("img"))
 	expect(t, e.StatusPage, NotIn("script:not([type='application/ld+json'], [src])"), NotIn("img"))
 	l := nasty()
-	page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
+	page, err := e.ServicePage(e.DescribeService(&l), e.Neighbours(&l.Item))
 	if err != nil {
 		t.Fatal(err)
 	}

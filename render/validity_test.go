@@ -71,7 +71,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for i := range s.Services {
 		l := &s.Services[i]
 		rows = append(rows, &l.Item)
-		page, err := e.ServicePage(e.DescribeService(l), e.Peers(&l.Item))
+		page, err := e.ServicePage(e.DescribeService(l), e.Neighbours(&l.Item))
 		put("services/"+l.Item.Slug+".html", page, err)
 		files, err := e.ServiceFiles(e.DescribeService(l))
 		if err != nil {
@@ -81,7 +81,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 			tree[f.Key] = f.Bytes
 		}
 		for _, suffix := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/settlements.json",
-			"/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
+			"/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json", "/days.csv"} {
 			tree["v1/services/"+l.Item.Slug+suffix] = nil
 		}
 	}

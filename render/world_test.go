@@ -40,7 +40,9 @@ func world() *site.Snapshot {
 		{ID: "eip155:137", CAIP2: "eip155:137", CAIP2ID: "eip155:137", Name: "Polygon", Abbreviation: "POL",
 			ChainType: "evm", IsMainnet: true, ServiceCount: 3},
 	}
-	s.Tags = []site.Tag{{Tag: "Data", ServiceCount: 21}, {Tag: "AI", ServiceCount: 14},
+	s.Tags = []site.Tag{{Tag: "Data", ServiceCount: 21, Prices: &site.CategoryPrices{ServiceCount: 9, MedianUSD: "0.01",
+		Classes: []site.PriceClass{{BelowUSD: new(site.Decimal("0.0001")), ServiceCount: 4},
+			{FromUSD: new(site.Decimal("0.0001")), ServiceCount: 5}}}}, {Tag: "AI", ServiceCount: 14},
 		{Tag: "Finance", ServiceCount: 6}, {Tag: "Other", ServiceCount: 1}}
 	s.Services = []site.Listing{acme(), unchecked(), nasty()}
 	names := []string{"Quote Ledger", "Weather at a Point", "Chain Trace", "Paper Search", "Sentiment Desk",

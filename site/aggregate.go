@@ -57,6 +57,27 @@ type Tag struct {
 	// beyond the contract; null if no service of the category is good to pay
 	Cheapest *Pick `json:"cheapest"`
 	MostUsed *Pick `json:"most_used"` // null too if no such service has a known buyer in 30 days
+
+	Prices *CategoryPrices `json:"prices"` // null if no service of the category has a price that counts
+}
+
+// CategoryPrices is how the lowest prices of the services of a category are distributed.
+type CategoryPrices struct {
+	ServiceCount int          `json:"service_count"`
+	MedianUSD    Decimal      `json:"median_usd"`
+	Classes      []PriceClass `json:"classes"` // adjoining, from that of the lowest price to that of the highest
+}
+
+// PriceClass is a range of prices. A null is no bound.
+type PriceClass struct {
+	FromUSD      *Decimal `json:"from_usd"`
+	BelowUSD     *Decimal `json:"below_usd"`
+	ServiceCount int      `json:"service_count"`
+}
+
+// Has reports whether a price is in the class.
+func (c *PriceClass) Has(price Decimal) bool {
+	return (c.FromUSD == nil || price.Compare(*c.FromUSD) >= 0) && (c.BelowUSD == nil || price.Compare(*c.BelowUSD) < 0)
 }
 
 // Pick is a service that /v1/best recommends and whose advice is AdviceGood, with its lowest price that can be paid.

@@ -24,8 +24,8 @@ func TestAppend(t *testing.T) {
 			files: site.ServiceFiles{
 				Scores: []site.ScorePoint{{Date: "2026-01-02", UptimePercentage: 99.5, AvgResponseTimeMS: new(120)},
 					{Date: "2026-11-20", UptimePercentage: 0}},
-				Uptime: []site.UptimeDataPoint{{PeriodStart: site.NewTime(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)),
-					TotalChecks: 4}},
+				Uptime: []site.UptimeDataPoint{{TotalChecks: 4,
+					PeriodStart: site.NewTime(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))}},
 				Prices: []site.PricePoint{{Date: "2026-01-02", MinPriceUSD: &cent, MaxPriceUSD: &dime},
 					{Date: "2026-11-21"}},
 				Buyers: []site.BuyersPoint{{Date: "2026-11-20", UniqueBuyers: 2}},

@@ -113,7 +113,7 @@ func (d *Directory) Prepare() {
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	aggregate.Group(s, d.options.Explorers)
+	aggregate.Group(s, d.options.Explorers, d.market.Distributions())
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)

@@ -132,8 +132,8 @@ var Files = []File{
 		"Look-ups of recipients whose hash starts with these two digits."},
 }
 
-// CSV is a table in CSV with figures of the API by UTC day. It is a file, not another form of a response, so that a host
-// that only sends files has it too.
+// CSV is a table in CSV with figures of the API by UTC day. It is a file, not another form of a response, so that a
+// host that only sends files has it too.
 type CSV struct {
 	Name    string // in the style of the names of routes
 	Pattern string // a name in braces matches a part of a segment

@@ -14,9 +14,23 @@ var rankingFields = map[string]Field{
 	"Tag.cheapest": {
 		About: "Service with the lowest price, of those that /v1/best recommends and the advice calls good, or null",
 	},
-	"Tag.most_used":  {About: "The one of them with the most buyers in 30 days; null if no buyer of them is known"},
-	"Pick.price_usd": {About: "Lowest price in US dollars of an endpoint that can be paid; null if not known"},
-	"Pick.network":   {About: "Abbreviation of the network of the price"},
+	"Tag.most_used": {About: "The one of them with the most buyers in 30 days; null if no buyer of them is known"},
+	"Tag.prices": {
+		About: "Distribution of the lowest prices of the services of the category that category_percentile compares; " +
+			"null without a price",
+	},
+	"CategoryPrices.service_count": {About: "Number of services with such a price"},
+	"CategoryPrices.median_usd": {
+		About: "Price in the middle in US dollars; of an even number of prices the upper of the two",
+	},
+	"CategoryPrices.classes": {
+		About: "Adjoining ranges of prices, from that of the lowest price to that of the highest",
+	},
+	"PriceClass.from_usd":      {About: "Lowest price of the class in US dollars; null if it has no lower bound"},
+	"PriceClass.below_usd":     {About: "Prices of the class are below this one; null if it has no upper bound"},
+	"PriceClass.service_count": {About: "Number of services whose lowest price is in the class"},
+	"Pick.price_usd":           {About: "Lowest price in US dollars of an endpoint that can be paid; null if not known"},
+	"Pick.network":             {About: "Abbreviation of the network of the price"},
 	"score": {
 		About: "How well the service suits the request, from measured figures; the methodology page has the formula",
 		Max:   100,

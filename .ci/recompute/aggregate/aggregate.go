@@ -110,7 +110,8 @@ func groupBy(snap *snapshot.Snapshot, r *snapshot.Report, details []snapshot.Nod
 	categories, picks := []string{}, picksOf(snap)
 	for _, g := range Groups(details, CategoryOf) {
 		tags = append(tags, map[string]any{"tag": g.Name, "service_count": g.Count,
-			"cheapest": picks[g.Name].cheapest.value(), "most_used": picks[g.Name].mostUsed.value()})
+			"cheapest": picks[g.Name].cheapest.value(), "most_used": picks[g.Name].mostUsed.value(),
+			"prices": categoryPrices(details, g.Name)})
 		categories = append(categories, g.Name)
 	}
 	slices.Sort(categories)

@@ -11,9 +11,9 @@ import (
 
 // Group fills in the networks, tags and categories of a snapshot. They are counted in the rows of services. explorers
 // contains the operator's URLs of accounts by CAIP-2 id, "" for none.
-func Group(s *site.Snapshot, explorers map[string]string) {
+func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*site.CategoryPrices) {
 	s.Networks = newNetworks(s.Services, explorers)
-	s.Tags = newTags(s.Services)
+	s.Tags = newTags(s.Services, prices)
 	s.Categories = []string{}
 	for _, t := range s.Tags {
 		s.Categories = append(s.Categories, t.Tag)
@@ -61,15 +61,15 @@ func newNetworks(services []site.Listing, explorers map[string]string) []site.Ne
 	return out
 }
 
-// newTags returns the categories with their numbers of services, the largest first.
-func newTags(services []site.Listing) []site.Tag {
+// newTags returns the categories with their numbers of services and their prices, the largest first.
+func newTags(services []site.Listing, prices map[string]*site.CategoryPrices) []site.Tag {
 	count := map[string]int{}
 	for i := range services {
 		count[services[i].Item.Category]++
 	}
 	out := []site.Tag{}
 	for tag, n := range count {
-		out = append(out, site.Tag{Tag: tag, ServiceCount: n})
+		out = append(out, site.Tag{Tag: tag, ServiceCount: n, Prices: prices[tag]})
 	}
 	slices.SortFunc(out, func(a, b site.Tag) int {
 		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.Tag, b.Tag))

@@ -1,0 +1,53 @@
+package price
+
+import (
+	"strconv"
+	"strings"
+
+	"tollbook/site"
+)
+
+// classBounds are the bounds between classes of prices in dollars: 1, 2 and 5 times each power of ten from 0.0001 to
+// 100. All categories have the same, so that they can be compared.
+var classBounds = listClassBounds()
+
+func listClassBounds() (bounds []site.Decimal) {
+	for exponent := -4; exponent <= 2; exponent++ {
+		for _, digit := range []int{1, 2, 5} {
+			d := strconv.Itoa(digit)
+			if exponent < 0 {
+				d = "0." + strings.Repeat("0", -exponent-1) + d
+			} else {
+				d += strings.Repeat("0", exponent)
+			}
+			bounds = append(bounds, site.Decimal(d))
+		}
+	}
+	return bounds
+}
+
+// Distributions returns the distribution of the lowest prices of each category. It needs Sort.
+func (m *Market) Distributions() map[string]*site.CategoryPrices {
+	of := make(map[string]*site.CategoryPrices, len(m.lowest))
+	for category, p := range m.lowest {
+		of[category] = p.distribution()
+	}
+	return of
+}
+
+func (p *priceList) distribution() *site.CategoryPrices {
+	classes := make([]site.PriceClass, len(classBounds)+1)
+	for i := range classBounds {
+		classes[i].BelowUSD, classes[i+1].FromUSD = &classBounds[i], &classBounds[i]
+	}
+	first, last := len(classes), 0
+	for _, price := range p.sorted {
+		at := 0
+		for at < len(classBounds) && price.Compare(classBounds[at]) >= 0 {
+			at++
+		}
+		classes[at].ServiceCount += p.counts[price]
+		first, last = min(first, at), max(last, at)
+	}
+	return &site.CategoryPrices{ServiceCount: p.services, MedianUSD: p.median, Classes: classes[first : last+1]}
+}
