@@ -228,15 +228,23 @@ func TestLinkedData(t *testing.T) {
 // TestMarkdownPages checks that Markdown pages have the facts of their pages, and text of strangers as text.
 func TestMarkdownPages(t *testing.T) {
 	t.Parallel()
-	s := world()
+	s := changedWorld()
 	for i := range s.Status.Services {
 		s.Status.Services[i].Name = hostile
 	}
+	s.Tags[1].Cheapest = &site.Pick{Slug: "plain-01", Name: hostile, PriceUSD: new(site.Decimal("0.001")),
+		Network: "SOL"}
 	_, tree := pagesOf(t, render.Site{Description: "What tolls *cost*."}, s)
 	for key, says := range map[string][]string{
 		"index.md": {"# Tollbook\n", "\nWhat tolls \\*cost\\*.\n",
 			"- Services: 53, with 39 online, 7 degraded, 6 offline and 1 unknown\n",
-			"- [Status](" + alternatesBase + "/status.md)\n"},
+			"- [Status](" + alternatesBase + "/status.md)\n",
+			"\n## Last 24 hours\n\n2 new services, 2 price changes,",
+			"- Price: [acme](" + alternatesBase + "/services/acme/page.md) “Acme Quotes”, 2026-11-20T20:45:01.000Z, " +
+				"“POST /history/{symbol}” on xrpl:0, was “",
+			"| AI | [plain-01](" + alternatesBase + "/services/plain-01/page.md) | $0.001 on Solana | not known | " +
+				"not known |",
+			"\n## Newest services\n"},
 		"status.md":             {"39 of 53 services online", "## offline: 6\n", "failures in a row: 96"},
 		"categories/ai/page.md": {"# “AI”\n", "7 services, "},
 		"networks/bse/page.md":  {"# “Base”\n", "52 services, "},

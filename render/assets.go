@@ -96,7 +96,7 @@ const (
 // scriptFiles are the files of the script of all pages, and of the further script of a kind of page.
 var scriptFiles = map[string][]string{
 	siteScript: {"cells.js", "find.js", "searchfield.js", "call.js"}, kindSubmit: {"submit.js"},
-	kindReference: {"reference.js"}, kindCompare: {"compare.js"}, kindSearch: {"search.js"},
+	kindHome: {"chart.js"}, kindReference: {"reference.js"}, kindCompare: {"compare.js"}, kindSearch: {"search.js"},
 	kindService: {"chart.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"}, kindFacilitator: {"chart.js"},
 }
 

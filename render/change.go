@@ -31,11 +31,8 @@ type changeLine struct {
 	Trend    string // "up", "down", or "" for prices that cannot be compared
 }
 
-// Limits of the lines of a record.
-const (
-	homeChangeLines    = 2
-	serviceChangeLines = 12
-)
+// serviceChangeLines limits the lines of a record.
+const serviceChangeLines = 12
 
 var changeLabels = map[string]string{
 	site.PriceChanged:  "Price",

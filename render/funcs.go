@@ -22,6 +22,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"recipient": chart.Recipient,
 
 		"at":     timeFunc(display.At),
+		"clock":  timeFunc(display.Clock),
 		"day":    timeFunc(display.Day),
 		"second": timeFunc(display.Second),
 		"when":   timeFunc(display.When),

@@ -12,14 +12,10 @@ import (
 
 // writeServiceLine writes a service in a list.
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	fmt.Fprintf(b, "- [%s](%s) %s: %s%s, price from %s, uptime %s over 24 hours\n", item.Slug,
-		e.address(markdown.Key(serviceKey(item.Slug))), markdown.Quote(item.Name, display.MaxName),
-		markdown.Advice(item), display.Status(item.Status),
-		markdown.OrUnknown(display.DollarsOrNull(item.MinPriceUSD)),
-		markdown.OrUnknown(display.Percent(item.Uptime24h)))
+	markdown.WriteService(b, item, e.serviceMarkdownAddress(item.Slug))
 }
 
-// homeMarkdown returns the figures of the directory and links to its pages.
+// homeMarkdown returns the figures of the directory, what changed in a day, picks and links to its pages.
 func (e *Renderer) homeMarkdown() Asset {
 	s := e.snapshot
 	b := e.startMarkdown(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
@@ -36,6 +32,7 @@ func (e *Renderer) homeMarkdown() Asset {
 		markdown.OrUnknown(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
 		markdown.OrUnknown(display.Percent(st.AvgUptime24h)), markdown.OrUnknown(display.Percent(st.AvgUptime7d)),
 		e.address(bareKey("stats", "")))
+	markdown.WriteHome(b, e.homePage(), e.serviceMarkdownAddress)
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")},

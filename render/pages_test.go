@@ -141,43 +141,9 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-func TestHome(t *testing.T) {
-	t.Parallel()
-	s := world()
-	for i := range s.Services {
-		for j := range s.Services[i].Changes {
-			s.Changes.Feed = append(s.Changes.Feed, &s.Services[i].Changes[j])
-		}
-	}
-	expect(t, newRenderer(t, s).Home,
-		In("h1"),
-		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
-		Nth(".figures > div", 1, In("dt", IsText("Online")), In("dd", IsText("39"))),
-		Nth(".figures > div", 2, In("dt", IsText("Median price")), In("dd", IsText("$0.01"))),
-		Nth(".figures > div", 3, In("dt", IsText("Volume, 30 days")),
-			In("dd", IsText("$1,234,568"), HasAttr("title", "$1,234,567.891011"))),
-		Nth(".figures > div", 4, In("dt", IsText("Checks per hour")), In("dd", IsText("214"))),
-		Count("section[aria-labelledby=newest] tbody tr", 6),
-		In("section[aria-labelledby=newest] tbody tr a", IsText("Fresh Listing"),
-			HasAttr("href", "/services/fresh.html")),
-		Nth("section[aria-labelledby=changes] li:has(.kind)", 2, In("a", IsText("Acme Quotes")),
-			In("time", IsText("20 Nov 2026, 20:45 UTC")),
-			In(".moves li", HasText("GET /quote Base $0.002→$0.0025 up"))),
-		Count("section[aria-labelledby=checks] tbody tr", 10),
-		In("section[aria-labelledby=checks] tbody tr", HasText("20 Nov, 23:41:01 Acme Quotes up 650 ms")),
-		In("section[aria-labelledby=categories] tbody tr", HasText("AI 7"),
-			In("a", HasAttr("href", "/categories/ai.html")), In("rect", HasAttr("width", "100"))),
-		In("section[aria-labelledby=networks] tbody tr", HasText("Base 52"),
-			In("a", HasAttr("href", "/networks/bse.html"))),
-		In("section[aria-labelledby=machines] a[href='/v1/services.json']"))
-}
-
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	e := newRenderer(t, &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(now)})
-	expect(t, e.Home, Count(".empty", 3), NotIn("table"),
-		Nth(".figures > div", 0, In("dd", IsText("0"))),
-		Nth(".figures > div", 3, In("dd", IsText("—not known"))))
 	expect(t, e.StatusPage, In(".empty"), NotIn("table"))
 	expect(t, func() ([]byte, error) {
 		return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, render.PageRows), site.OrderNewest)
@@ -403,7 +369,7 @@ func TestAssets(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"assets/site.css", "assets/source-serif-4.woff2", "assets/source-serif-4.txt",
 		"favicon.svg", "apple-touch-icon.png", "favicon.ico",
-		"assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/reference.js",
+		"assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/home.js", "assets/reference.js",
 		"assets/search.js", "assets/service.js", "assets/site.js", "assets/source.js", "assets/submit.js",
 		"assets/local-search.js"}, names); diff != "" {
 		t.Fatalf("assets (-want +got):\n%s", diff)

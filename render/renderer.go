@@ -1,11 +1,9 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -56,73 +54,6 @@ func (e *Renderer) service(slug string) *site.Listing {
 		return nil
 	}
 	return &all[i]
-}
-
-// Limits of the home page.
-const (
-	homeServices = 6
-	homeChanges  = 6
-	homeChecks   = 10
-	homeShares   = 8
-)
-
-type home struct {
-	Stats         site.AggregateStats
-	Status        site.StatusSummary
-	Newest        []template.HTML
-	Changes       []change
-	Checks        []site.GlobalCheckEntry
-	Networks      []groupRow
-	Categories    []groupRow
-	VolumeChanges []volumeChange
-	PriceChanges  []priceChange
-	Settled       *site.Decimal // volume of 30 days; nil if no network is measured
-}
-
-// Home returns index.html: what the directory is, its figures, and the newest services and changes.
-func (e *Renderer) Home() ([]byte, error) {
-	s := e.snapshot
-	h := home{
-		Stats: s.Stats, Status: s.Status,
-		Changes: e.latestChanges(homeChanges),
-		Checks:  s.Checks.Newest[:min(homeChecks, len(s.Checks.Newest))],
-	}
-	items := make([]*site.ServiceListItem, len(s.Services))
-	for i := range s.Services {
-		items[i] = &s.Services[i].Item
-	}
-	site.Sort(items, site.OrderNewest)
-	h.VolumeChanges, h.PriceChanges = e.largestVolumeChanges(), e.largestPriceChanges()
-	if slices.ContainsFunc(s.Coverage.Networks, func(n site.NetworkCoverage) bool { return n.Measured }) {
-		h.Settled = &s.Coverage.Volume30d.Raw.VolumeUSD
-	}
-	var err error
-	if h.Newest, err = e.rows(items[:min(homeServices, len(items))]); err != nil {
-		return nil, err
-	}
-	h.Networks, h.Categories = bySize(e.networks), bySize(e.categories)
-	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))],
-		h.Categories[:min(homeShares, len(h.Categories))]
-	return e.render(page{
-		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile,
-		Title:       e.pages.site.Title,
-		Description: e.pages.site.Description, About: e.aboutHome(), HasMarkdown: true,
-		Body: h,
-	})
-}
-
-// latestChanges returns the newest records of all services.
-func (e *Renderer) latestChanges(limit int) []change {
-	all := slices.Clone(e.snapshot.Changes.Feed)
-	slices.SortStableFunc(all, func(a, b *site.ChangeRecord) int {
-		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Slug, b.Slug), cmp.Compare(a.Type, b.Type))
-	})
-	var changes []change
-	for _, r := range all[:min(limit, len(all))] {
-		u := e.unitsOf(r.Slug)
-		changes = append(changes, e.change(r, u).short(homeChangeLines))
-	}
-	return changes
 }
 
 // row is a service in a list.

@@ -75,6 +75,16 @@ func NewDays(s *site.Snapshot, cal *chart.Calendar, named func(caip2 string) Chi
 	return d
 }
 
+// Total returns the volume of all facilitators on the measured main networks by UTC day, and these networks.
+func Total(s *site.Snapshot) (points []site.VolumePoint, measured []string) {
+	for i := range s.Coverage.Networks {
+		if n := &s.Coverage.Networks[i]; n.Measured && (n.IsMainnet == nil || *n.IsMainnet) {
+			points, measured = sumPoints(points, n.Timeseries), append(measured, n.NetworkCAIP2)
+		}
+	}
+	return points, measured
+}
+
 // Shown returns the charts with a settlement.
 func (d Days) Shown() []*Split {
 	return slices.DeleteFunc(slices.Clone(d.Splits), func(s *Split) bool { return len(s.Parts) == 0 })

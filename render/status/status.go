@@ -84,13 +84,13 @@ func New(s *site.Snapshot) *Page {
 	if more := len(p.Ongoing) - maxOngoing; more > 0 {
 		p.Ongoing, p.MoreOngoing = p.Ongoing[:maxOngoing], more
 	}
-	p.Sentence = describe(&s.Status)
+	p.Sentence = Describe(&s.Status)
 	p.Categories = categoriesOf(s)
 	return p
 }
 
-// describe returns the overall state as a sentence.
-func describe(s *site.StatusSummary) string {
+// Describe returns the overall state as a sentence, "" without a service.
+func Describe(s *site.StatusSummary) string {
 	if s.Total == 0 {
 		return ""
 	}

@@ -136,6 +136,7 @@ type Moment struct{ ISO, Text string }
 const (
 	MinuteLayout = "2 Jan 2006, 15:04"
 	SecondLayout = "2 Jan, 15:04:05"
+	ClockLayout  = "2 Jan, 15:04"
 	DayLayout    = "2 Jan 2006"
 )
 
@@ -148,6 +149,9 @@ func At(v any) (*Moment, error) { return moment(v, MinuteLayout, "") }
 
 // Second returns a time to the second, without year and zone, for recent times in a column whose heading says UTC.
 func Second(v any) (*Moment, error) { return moment(v, SecondLayout, "") }
+
+// Clock returns a time to the minute, without year and zone, for recent times below a heading that says UTC.
+func Clock(v any) (*Moment, error) { return moment(v, ClockLayout, "") }
 
 // Day returns the UTC day of a time.
 func Day(v any) (*Moment, error) { return moment(v, DayLayout, "") }

@@ -109,6 +109,7 @@ func TestMoment(t *testing.T) {
 		{"when", When, "2 Nov 2026, 03:04 UTC"},
 		{"at", At, "2 Nov 2026, 03:04"},
 		{"second", Second, "2 Nov, 03:04:05"},
+		{"clock", Clock, "2 Nov, 03:04"},
 		{"day", Day, "2 Nov 2026"},
 	} {
 		for _, v := range []any{instant, &instant} {

@@ -1,0 +1,44 @@
+package render
+
+import (
+	"tollbook/render/home"
+	"tollbook/render/money"
+	"tollbook/site"
+)
+
+// Home returns index.html: what the directory is, what changed in a day, and the picks of each category.
+func (e *Renderer) Home() ([]byte, error) {
+	return e.render(page{
+		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile,
+		Title:       e.pages.site.Title,
+		Description: e.pages.site.Description, About: e.aboutHome(), HasMarkdown: true,
+		Body: e.homePage(),
+	})
+}
+
+// homePage returns what the start page shows.
+func (e *Renderer) homePage() *home.Page {
+	groups := func(rows []groupRow) []home.Group {
+		list := make([]home.Group, len(rows))
+		for i, r := range rows {
+			list[i] = home.Group{Name: r.Name, Key: r.Key, Services: r.Services}
+		}
+		return list
+	}
+	return home.New(e.snapshot, e.calendar, home.Words{
+		Categories: groups(bySize(e.categories)), Networks: groups(bySize(e.networks)),
+		Network: e.network,
+		Code:    func(abbreviation string) money.Chip { return e.chips([]string{abbreviation})[0] },
+		Change:  e.homeEvent, Since: e.measuredSince,
+	})
+}
+
+// homeEvent words a record by its first line.
+func (e *Renderer) homeEvent(r *site.ChangeRecord) home.Event {
+	c := e.change(r, e.unitsOf(r.Slug))
+	event := home.Event{Kind: c.Kind, Label: c.Label, Slug: c.Slug, Name: c.Name, At: c.ObservedAt}
+	if len(c.Lines) > 0 {
+		event.Line = home.Line(c.Lines[0])
+	}
+	return event
+}
