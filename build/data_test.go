@@ -14,15 +14,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tollbook/build"
 	"tollbook/build/data"
+	"tollbook/build/data/csvfile"
 	"tollbook/build/data/parquetfile"
 	"tollbook/cmd/bench/crowd"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/rail"
 	"tollbook/site/testgate"
 )
 
@@ -34,7 +37,25 @@ var historyTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 		return err
 	}
 	defer db.Close()
-	_, err = crowd.Load(ctx, db, crowd.Options{Services: 150, Seed: 5, Moment: moment, Days: 100, Raw: 2})
+	if _, err := crowd.Load(ctx, db, crowd.Options{Services: 150, Seed: 5, Moment: moment, Days: 100,
+		Raw: 2}); err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, `
+		INSERT INTO offer_sets SELECT id, '2026-11-01', '2026-11-10', '[{"protocol":"mpp","scheme":"tempo/charge",
+			"network":"eip155:4217","network_caip2":"eip155:4217","asset":"0x20c0000000000000000000000000000000000000",
+			"amount":"20000","pay_to":"0x742d35cc6634c0532925a3b844bc454e4438f44e"},
+			{"protocol":"mpp","scheme":"stripe/session","network":"stripe","asset":"usd","amount":"2",
+			"variable":true}, {"protocol":"l402","scheme":"bolt11",
+			"network":"bip122:000000000019d6689c085ae165831e93","network_caip2":
+			"bip122:000000000019d6689c085ae165831e93","asset":"BTC","amount":"5000","max_timeout_seconds":3600}]'::jsonb FROM endpoints WHERE method = 'GET' ORDER BY path, id LIMIT 1;
+		INSERT INTO offer_sets SELECT endpoint_id, '2026-11-10', NULL, '[{"protocol":"crawler-price",
+			"scheme":"crawl","network":"cloudflare:402","asset":"USD","amount":"0.01"}]'::jsonb FROM offer_sets`)
 	return err
 })
 
@@ -129,6 +150,52 @@ func readTable(t *testing.T, path string, table *data.Table) (rows []data.Row) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return rows
+}
+
+// TestPricesOfAllProtocols checks the prices of an endpoint that offered MPP, L402 and crawler-price beside x402.
+func TestPricesOfAllProtocols(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	db, dir := openCopy(t, historyTemplate), tempDir(t)
+	r := run(t, db, dir, dataOptions(moment.Add(time.Minute)))
+	table := &data.Prices.Table
+	rows := readTable(t, filepath.Join(unpackData(t, dir, r.Snapshot), "prices.parquet"), table)
+	text := func(row data.Row, column string) string {
+		at := table.Place(column)
+		return csvfile.Format(&table.Columns[at], row[at])
+	}
+	ofOther := slices.IndexFunc(rows, func(row data.Row) bool { return text(row, "protocol") != rail.X402 })
+	if ofOther < 0 {
+		t.Fatal("all prices are over x402")
+	}
+	var got []string
+	x402 := 0
+	for _, row := range rows {
+		if text(row, "endpoint_id") != text(rows[ofOther], "endpoint_id") {
+			continue
+		}
+		if text(row, "protocol") == rail.X402 {
+			x402++
+			continue
+		}
+		var line []string
+		for _, c := range []string{"since", "protocol", "position", "until", "scheme", "network", "testnet",
+			"asset_name", "pay_to", "amount", "amount_text", "variable", "price_usd", "max_timeout_seconds",
+			"x402_version"} {
+			line = append(line, text(row, c))
+		}
+		got = append(got, strings.Join(line, " "))
+	}
+	want := []string{
+		"2026-11-01T00:00:00.000Z l402 2 2026-11-10T00:00:00.000Z bolt11 BTC false BTC  5000  false  3600 ",
+		"2026-11-01T00:00:00.000Z mpp 0 2026-11-10T00:00:00.000Z tempo/charge TMP false pathUSD " +
+			"0x742d35Cc6634C0532925a3b844Bc454e4438f44e 20000  false 0.02  ",
+		"2026-11-01T00:00:00.000Z mpp 1 2026-11-10T00:00:00.000Z stripe/session stripe false USD  2  true 0.02  ",
+		"2026-11-10T00:00:00.000Z crawler-price 0  crawl cloudflare:402 false USD   0.01 false 0.01  ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || x402 == 0 {
+		t.Errorf("prices (-want +got), and %d over x402:\n%s", x402, diff)
+	}
 }
 
 // tableFiles returns the paths of the Parquet files of a table, by day.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"tollbook/site/postgres/bulk"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
@@ -15,11 +16,12 @@ var (
 		Description: "The amount as text if it does not fit into the column amount; else null."}
 )
 
-// Prices makes the table of all prices over x402, also of former ones.
+// Prices makes the table of all prices, also of former ones.
 var Prices = newMaker(
 	Table{
-		Name: "prices", Description: "Every way to pay over x402 that an endpoint ever asked for, and when.",
-		Key: []string{"endpoint_id", "since", "position"}, Sort: []string{"slug", "endpoint_id", "since", "position"},
+		Name: "prices", Description: "Every way to pay that an endpoint ever asked for, over any protocol, and when.",
+		Key:        []string{"endpoint_id", "since", "protocol", "position"},
+		Sort:       []string{"slug", "endpoint_id", "since", "protocol", "position"},
 		References: []Reference{slugReference},
 	},
 	price(slugColumn(fromOperator), func(p *bulk.Price) Value { return NewText(p.Slug) }),
@@ -28,13 +30,17 @@ var Prices = newMaker(
 	price(Column{Name: "since", Kind: Timestamp, Required: true, Source: fromVisits,
 		Description: "Time of the first visit that got the price."},
 		func(p *bulk.Price) Value { return newTime(p.Since) }),
+	price(Column{Name: "protocol", Required: true, Source: fromVisits,
+		Description: "Protocol of the payment: x402, mpp, l402 or crawler-price."},
+		func(p *bulk.Price) Value { return NewText(p.Protocol) }),
 	price(Column{Name: "position", Kind: Integer, Required: true, Source: fromVisits,
-		Description: "Place among the ways to pay in one response, from 0."},
+		Description: "Place in one response, from 0: among the ways to pay over x402, or among all others."},
 		func(p *bulk.Price) Value { return newInt(p.Position) }),
 	price(Column{Name: "until", Kind: Timestamp, Source: fromVisits,
 		Description: "Time of the first visit that did not get it any more; null while it is current."},
 		func(p *bulk.Price) Value { return instantOrNull(p.Until) }),
-	price(Column{Name: "scheme", Required: true, Source: fromVisits, Description: "Scheme of x402: exact, upto, …"},
+	price(Column{Name: "scheme", Required: true, Source: fromVisits,
+		Description: "Scheme of x402, such as exact or upto; method and intent of MPP; bolt11 of L402; else crawl."},
 		func(p *bulk.Price) Value { return NewText(p.Scheme) }),
 	price(Column{Name: "network", Required: true, Source: fromJudgment,
 		Description: "Short name of the network, its CAIP-2 ID, or what the service wrote."},
@@ -44,35 +50,41 @@ var Prices = newMaker(
 		func(p *bulk.Price) Value { return textOrNull(p.NetworkCAIP2) }),
 	price(Column{Name: "testnet", Kind: Boolean, Required: true, Source: fromJudgment,
 		Description: "Whether it is a test network, whose tokens have no value."},
-		func(p *bulk.Price) Value { return newBool(isTestnet(p.NetworkCAIP2)) }),
+		func(p *bulk.Price) Value { return newBool(valueOf(p).Testnet) }),
 	price(Column{Name: "asset_address", Required: true, Source: fromVisits,
-		Description: "Address of the token, as its chain writes it."},
+		Description: "Address of the token, as its chain writes it, or the currency."},
 		func(p *bulk.Price) Value { return NewText(spell(p.NetworkCAIP2, p.Asset)) }),
 	price(Column{Name: "asset_name", Required: true, Source: fromJudgment,
 		Description: "Symbol of the token, UNKNOWN if it is in no table."},
-		func(p *bulk.Price) Value { return NewText(requirement(p).AssetName) }),
-	price(Column{Name: "pay_to", Required: true, Source: fromVisits,
-		Description: "Account of the recipient, as its chain writes it."},
-		func(p *bulk.Price) Value { return NewText(spell(p.NetworkCAIP2, p.PayTo)) }),
+		func(p *bulk.Price) Value { return NewText(valueOf(p).AssetName) }),
+	price(Column{Name: "pay_to", Source: fromVisits,
+		Description: "Account of the recipient, as its chain writes it; null if an offer names nobody."},
+		payTo),
 	price(Column{Name: "amount", Kind: Decimal, Unit: "atomic units of the token", Source: fromVisits,
-		Description: "Price of a call; null if it has more than 38 digits or a point."},
+		Description: "Price of a call, in millisatoshis over l402; null if it has more than 38 digits or a point."},
 		func(p *bulk.Price) Value { return newDecimal(p.Amount, 0) }),
 	price(amountText, func(p *bulk.Price) Value { return unlessDecimal(p.Amount) }),
+	price(Column{Name: "variable", Kind: Boolean, Required: true, Source: fromJudgment,
+		Description: "Whether the amount is a maximum or the price of a unit, not the price of a call."},
+		func(p *bulk.Price) Value {
+			return newBool(p.Variable || p.Protocol == rail.X402 && requirement(p).Variable())
+		}),
 	price(usdColumn("price_usd", fromJudgment,
-		"Price of a call; null on test networks and for tokens without a known value in dollars."), priceUSD),
+		"The amount in dollars; null on test networks and for assets without a known value in dollars."),
+		func(p *bulk.Price) Value { return newDecimal(valueOf(p).PriceUSD, usdScale) }),
 	price(Column{Name: "max_timeout_seconds", Kind: Integer, Unit: "seconds", Source: fromVisits,
-		Description: "How long a payment may take."},
+		Description: "How long a payment may take, or how long an invoice of l402 is valid."},
 		func(p *bulk.Price) Value { return intOrNull(p.MaxTimeoutSeconds) }),
-	price(Column{Name: "x402_version", Kind: Integer, Required: true, Source: fromVisits,
-		Description: "Version of x402 in the response."},
-		func(p *bulk.Price) Value { return newInt(p.X402Version) }),
+	price(Column{Name: "x402_version", Kind: Integer, Source: fromVisits,
+		Description: "Version of x402 in the response; null over other protocols."},
+		func(p *bulk.Price) Value { return intOrNull(p.X402Version) }),
 )
 
 func price(c Column, of func(*bulk.Price) Value) field[*bulk.Price] { return field[*bulk.Price]{c, of} }
 
-// unlessDecimal returns an amount as text, null if it fits into a Decimal.
+// unlessDecimal returns an amount as text, null if it fits into a Decimal or is missing.
 func unlessDecimal(amount string) Value {
-	if !newDecimal(amount, 0).IsNull() {
+	if amount == "" || !newDecimal(amount, 0).IsNull() {
 		return Value{}
 	}
 	return NewText(amount)
@@ -93,23 +105,35 @@ func requirement(p *bulk.Price) x402.Requirement {
 	return r
 }
 
-func priceUSD(p *bulk.Price) Value {
-	if isTestnet(p.NetworkCAIP2) {
-		return Value{}
+// valueOf returns what a stored price is worth.
+func valueOf(p *bulk.Price) rail.Value {
+	if p.Protocol != rail.X402 {
+		return terms(p).Value()
 	}
-	usd, ok := requirement(p).PriceUSD()
-	if !ok {
-		return Value{}
+	r := requirement(p)
+	v := rail.Value{AssetName: r.AssetName}
+	if n, isKnown := x402.NetworkByID(r.NetworkCAIP2); isKnown && !n.Mainnet {
+		v.Testnet = true
+		return v
 	}
-	return newDecimal(usd, usdScale)
+	v.PriceUSD, _ = r.PriceUSD()
+	return v
 }
 
-func isTestnet(caip2 *string) bool {
-	if caip2 == nil {
-		return false
+// terms returns a price over another protocol as package rail reads it.
+func terms(p *bulk.Price) rail.Terms {
+	t := rail.Terms{Protocol: p.Protocol, Network: p.Network, Asset: p.Asset, Amount: p.Amount}
+	if p.NetworkCAIP2 != nil {
+		t.NetworkCAIP2 = *p.NetworkCAIP2
 	}
-	n, isKnown := x402.NetworkByID(*caip2)
-	return isKnown && !n.Mainnet
+	return t
+}
+
+func payTo(p *bulk.Price) Value {
+	if p.PayTo == "" && p.Protocol != rail.X402 {
+		return Value{}
+	}
+	return NewText(spell(p.NetworkCAIP2, p.PayTo))
 }
 
 // shortNetwork returns the short name of a network, or its CAIP-2 ID, or what the service wrote.

@@ -627,8 +627,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},
 	},
-	"build/data": {ours: []string{"site", "site/invisible", "site/postgres", "site/postgres/bulk", "site/x402",
-		"site/x402/address"}},
+	"build/data": {ours: []string{"site", "site/invisible", "site/postgres", "site/postgres/bulk", "site/rail",
+		"site/x402", "site/x402/address"}},
 	"build/data/datatest":    {ours: []string{"build/data"}},
 	"build/data/parquetfile": {ours: []string{"build/data"}, modules: []string{"github.com/parquet-go/parquet-go"}},
 	"build/data/sqlitefile":  {ours: []string{"build/data"}, modules: []string{"modernc.org/sqlite"}},

@@ -41,31 +41,47 @@ type Price struct {
 	Slug              string
 	Since             time.Time
 	Until             *time.Time // nil while it is current
-	Position          int        // index in accepts
+	Protocol          string
+	Position          int // index in accepts; over other protocols than x402 among all of them
 	Scheme            string
 	Network           string // as received
 	NetworkCAIP2      *string
-	Asset, PayTo      string
-	Amount            string // atomic units
+	Asset             string
+	PayTo             string // "" if nobody is named
+	Amount            string // atomic units; "" if there is none
+	Variable          bool   // over other protocols than x402: the amount is not that of a call
 	MaxTimeoutSeconds *int
 	Extra             *string // only where it names the issuer of the asset
-	X402Version       int
+	X402Version       *int    // nil over other protocols
 }
 
-// Prices reads every price that endpoints of services ever asked over x402, by slug, endpoint, since and position.
+// Prices reads every price that endpoints of services ever asked, by slug, endpoint, since, protocol and position.
 func (r *Reader) Prices(ctx context.Context, do func(*Price) error) error {
 	var p Price
 	return r.each(ctx, "prices", `
-		SELECT t.id::text, s.slug, p.since, p.until, p.position, p.scheme, p.network, p.network_caip2, p.asset,
-p.pay_to,
-			p.amount::text, p.max_timeout_seconds, CASE WHEN p.network_caip2 LIKE 'xrpl:%' THEN p.extra END,
-			p.x402_version
-		FROM prices p JOIN endpoints t ON t.id = p.endpoint_id`+listed+`
+		WITH all_prices AS (
+			SELECT endpoint_id, since, until, 'x402' AS protocol, position::bigint, scheme, network, network_caip2,
+				asset, pay_to, amount::text, false AS variable, max_timeout_seconds,
+				CASE WHEN network_caip2 LIKE 'xrpl:%' THEN extra END AS extra, x402_version
+			FROM prices WHERE amount < 'Infinity'
+			UNION ALL SELECT endpoint_id, since, until, o->>'protocol', n - 1, coalesce(o->>'scheme', ''),
+				coalesce(o->>'network', ''), o->>'network_caip2', coalesce(o->>'asset', ''),
+				coalesce(o->>'pay_to', ''), coalesce(o->>'amount', ''), o->'variable' IS NOT DISTINCT FROM 'true',
+				CASE WHEN o->>'max_timeout_seconds' ~ '^[0-9]{1,9}$' THEN (o->>'max_timeout_seconds')::int END,
+				NULL, NULL
+			FROM offer_sets, jsonb_array_elements(CASE jsonb_typeof(offers) WHEN 'array' THEN offers ELSE '[]' END)
+				WITH ORDINALITY AS list (o, n)
+			WHERE o->>'protocol' <> 'x402'
+		)
+		SELECT t.id::text, s.slug, p.since, p.until, p.protocol, p.position, p.scheme, p.network, p.network_caip2,
+			p.asset, p.pay_to, p.amount, p.variable, p.max_timeout_seconds, p.extra, p.x402_version
+		FROM all_prices p JOIN endpoints t ON t.id = p.endpoint_id`+listed+`
 		WHERE p.since BETWEEN '1970-01-01' AND '9999-12-31' AND coalesce(p.until, p.since) BETWEEN '1970-01-01'
-			AND '9999-12-31' AND p.amount < 'Infinity'
-		ORDER BY s.slug COLLATE "C", t.id, p.since, p.position`,
-		[]any{&p.EndpointID, &p.Slug, &p.Since, &p.Until, &p.Position, &p.Scheme, &p.Network, &p.NetworkCAIP2,
-			&p.Asset, &p.PayTo, &p.Amount, &p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
+			AND '9999-12-31'
+		ORDER BY s.slug COLLATE "C", t.id, p.since, p.protocol COLLATE "C", p.position`,
+		[]any{&p.EndpointID, &p.Slug, &p.Since, &p.Until, &p.Protocol, &p.Position, &p.Scheme, &p.Network,
+			&p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount, &p.Variable, &p.MaxTimeoutSeconds, &p.Extra,
+			&p.X402Version},
 		func() error { return do(&p) })
 }
 
