@@ -38,6 +38,7 @@ type Options struct {
 	Expand    output.Expand
 	Packed    bool  // store a gzip body beside each single file
 	DataRows  int64 // as dataset.Options.DayRows
+	NoData    bool  // leave out the tables, so that a bench can measure what they cost
 	Site      render.Site
 	FreeHosts listing.FreeHosts     // in addition to the shipped ones
 	Progress  func(done, total int) // called with the number of written services; may be nil
@@ -200,20 +201,10 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
-	files, err := newDataSet(ctx, folder, o)
-	if err != nil {
-		return Report{}, err
-	}
-	defer files.Discard()
 	w := &snapshotWriter{
 		facts: facts, baseURL: o.Site.BaseURL, judged: judged, now: o.Now, renderer: renderer, previous: inputs,
 		aside: aside, last: last,
 		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
-		data: func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) },
-		dataset: func() (*site.Dataset, error) {
-			err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b)
-			return files.Published(), err
-		},
 		details: func(from, to int) error {
 			part := facts.Services[from:to]
 			if err := aside.addAll(r.Details(ctx, o.Now, o.LogDelay, part)); err != nil {
@@ -223,6 +214,18 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 				return readStatements(ctx, judged, facts, statements, from+i, from+k)
 			})
 		},
+	}
+	if !o.NoData {
+		files, err := newDataSet(ctx, folder, o)
+		if err != nil {
+			return Report{}, err
+		}
+		defer files.Discard()
+		w.data = func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) }
+		w.dataset = func() (*site.Dataset, error) {
+			err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b)
+			return files.Published(), err
+		}
 	}
 	if err := w.write(ctx); err != nil {
 		return Report{}, err

@@ -531,9 +531,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"cmd/bench/crowd", "cmd/bench/harness", "site/postgres"},
 		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
 	},
+	"cmd/bench/figures": {ours: []string{"build/data", "output/archive", "site", "site/routes"}},
 	"cmd/bench/snapshot": {
 		ours: []string{
+			"build/data",
 			"cmd/bench/crowd",
+			"cmd/bench/figures",
 			"cmd/bench/harness",
 			"cmd/bench/usage",
 			"build",
@@ -542,6 +545,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render",
 			"site/postgres",
 			"site/postgres/private",
+			"site/serve",
 		},
 		modules: []string{"github.com/klauspost/compress", "golang.org/x/sync"},
 	},

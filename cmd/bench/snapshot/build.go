@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -84,7 +85,8 @@ func buildOnce(ctx context.Context, o options) error {
 	b.Report, err = build.Run(ctx, db, folder, build.Options{
 		Now: crowd.Moment.Add(time.Duration(o.minute) * time.Minute), Every: 15 * time.Minute, LogDelay: crowd.LogDelay,
 		Expand: output.ExpandNone,
-		Site:   render.Site{BaseURL: "https://tollbook.example"}, Program: "bench",
+		Site:   render.Site{BaseURL: "https://tollbook.example"}, Program: o.program,
+		NoData: o.noData, DataRows: math.MaxInt64, // one build writes all days
 	})
 	if err != nil {
 		return err

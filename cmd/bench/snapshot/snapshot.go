@@ -14,6 +14,10 @@
 //	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //
 // builds a directory of each size in turn, and reports how time and memory grow, and how the peer grows.
+//
+//	go run ./cmd/bench snapshot -tables -services 20000 -runs 3
+//
+// measures what the tables below /data/ add to a build, and lets DuckDB in a browser recompute figures from them.
 package snapshot
 
 import (
@@ -37,13 +41,17 @@ import (
 // options are the flags.
 type options struct {
 	services, runs, days int
+	raw                  int // days before today whose visits are stored one by one
 	scale                string
+	tables               bool
 	data                 string
 	cpu, heap            string
 
 	role          string // of the processes that the bench starts itself, and the folder that they use
 	database, dir string
 	minute        int
+	program       string
+	noData        bool
 }
 
 // Command is the bench.
@@ -54,6 +62,8 @@ var Command = harness.Command{Name: "snapshot", Short: "measure builds, beside c
 		flags.IntVar(&o.runs, "runs", 5, "`runs` of each")
 		flags.IntVar(&o.days, "days", 90, "UTC `days` of history")
 		flags.StringVar(&o.scale, "scale", "", "`sizes` to build, the smallest first: 20000,200000")
+		flags.BoolVar(&o.tables, "tables", false,
+			"measure what the tables add to a build, and recompute figures from them")
 		flags.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
 		flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last full build")
 		flags.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
@@ -61,6 +71,8 @@ var Command = harness.Command{Name: "snapshot", Short: "measure builds, beside c
 		flags.StringVar(&o.database, "database", "", "of such a process")
 		flags.StringVar(&o.dir, "dir", "", "of such a process")
 		flags.IntVar(&o.minute, "minute", 0, "of such a process")
+		flags.StringVar(&o.program, "program", "bench", "of such a process")
+		flags.BoolVar(&o.noData, "no-data", false, "of such a process")
 		return func(ctx context.Context) error {
 			switch o.role {
 			case "build":
@@ -96,6 +108,9 @@ func run(ctx context.Context, o options) error {
 	defer os.RemoveAll(dir)
 	if o.scale != "" {
 		return scale(ctx, o, dir)
+	}
+	if o.tables {
+		return tables(ctx, o, dir)
 	}
 	return alternate(ctx, o, dir)
 }
@@ -138,7 +153,7 @@ func (d *database) fill(ctx context.Context, o options, services int) error {
 	}
 	defer db.Close()
 	if d.report, err = crowd.Load(ctx, db, crowd.Options{Services: services, Seed: 1, Moment: crowd.Moment,
-		Days: o.days}); err != nil {
+		Days: o.days, Raw: o.raw}); err != nil {
 		return err
 	}
 	d.bytes, err = db.Size(ctx)

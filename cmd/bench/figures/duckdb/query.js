@@ -1,21 +1,22 @@
 // query.js answers queries by DuckDB in a browser. Standard input has JSON: the browser's program, the address of
-// page.html, and the queries. Standard output gets a list of rows for each query.
+// page.html, and the queries. Standard output gets a list of rows for each query, and the seconds of all queries.
 import { createRequire } from "node:module";
 
 const { chromium } = createRequire(process.env.MODULES + "/")("playwright-core");
 let input = "";
 for await (const part of process.stdin) input += part;
 const { program, page: address, queries } = JSON.parse(input);
-const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+const browser = await chromium.launch({ executablePath: program, args });
 try {
 	const page = await browser.newPage();
 	page.setDefaultTimeout(120000);
 	page.on("pageerror", (e) => console.error(e.message));
 	await page.goto(address);
 	await page.waitForFunction(() => globalThis.ready);
-	const answers = [];
-	for (const query of queries) answers.push(await page.evaluate((query) => globalThis.ask(query), query));
-	console.log(JSON.stringify(answers));
+	const rows = [], began = performance.now();
+	for (const query of queries) rows.push(await page.evaluate((query) => globalThis.ask(query), query));
+	console.log(JSON.stringify({ rows, seconds: (performance.now() - began) / 1000 }));
 } finally {
 	await browser.close();
 }
