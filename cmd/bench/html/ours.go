@@ -124,7 +124,7 @@ func writeService(renderer *render.Renderer, line []byte, to string) error {
 		return err
 	}
 	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) {
-		return renderer.ServicePage(renderer.DescribeService(l), renderer.Peers(&l.Item))
+		return renderer.ServicePage(renderer.DescribeService(l), renderer.Neighbours(&l.Item))
 	})
 }
 

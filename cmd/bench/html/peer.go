@@ -63,7 +63,7 @@ func (r *record) complete(renderer *render.Renderer) error {
 	if err != nil {
 		return err
 	}
-	page, err := renderer.ServicePage(renderer.DescribeService(l), renderer.Peers(&l.Item))
+	page, err := renderer.ServicePage(renderer.DescribeService(l), renderer.Neighbours(&l.Item))
 	if err != nil {
 		return err
 	}

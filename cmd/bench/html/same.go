@@ -60,7 +60,7 @@ func (b *bench) same(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		page, err := b.renderer.ServicePage(b.renderer.DescribeService(l), b.renderer.Peers(&l.Item))
+		page, err := b.renderer.ServicePage(b.renderer.DescribeService(l), b.renderer.Neighbours(&l.Item))
 		look("services/"+r.Detail.Slug+"/index.html", page, err, "title", "meta[name=description]", "main", "footer",
 			"script")
 	}
