@@ -45,13 +45,9 @@ func writeSeries(l *site.Listing, put addFunc) error {
 	if err := addSeries("scores", l.Item.Slug, l.Scores, scoreCaveat, put); err != nil {
 		return err
 	}
-	volume := l.Volume
-	if l.OlderVolume != nil {
-		older, err := l.OlderVolume()
-		if err != nil {
-			return err
-		}
-		volume = append(older, volume...)
+	volume, err := l.AllVolume()
+	if err != nil {
+		return err
 	}
 	if err := addSeries("volume", l.Item.Slug, volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestChartsInBrowser checks that a pointer, a finger and the keys read the days of a chart, that a range needs no
-// script of ours to be shown, and that the table is saved as CSV.
+// TestChartsInBrowser checks that a pointer, a finger and the keys read the days and months of a chart, that a range
+// needs no script of ours to be shown, and that the tables are saved as CSV.
 func TestChartsInBrowser(t *testing.T) {
 	t.Parallel()
 	base := serveDirectory(t, world())
@@ -17,6 +17,7 @@ func TestChartsInBrowser(t *testing.T) {
 		Wide                                            []int // widths of the chart in widths of its pane, by range
 		Ticks                                           []int // visible dated ticks, by range
 		CSV                                             string
+		Month, FirstMonth, Shown, MonthCSV              string // of the range "all"
 	}
 	got := browse[result](t, []task{{URL: base + "/services/acme.html", Width: 1000, Script: `
 		const group = document.querySelector("[data-table=uptime-by-day]"), pane = group.querySelector(".pane");
@@ -49,6 +50,15 @@ func TestChartsInBrowser(t *testing.T) {
 		URL.createObjectURL = (blob) => { file = blob; return "#"; };
 		document.querySelector("#uptime-by-day").closest("details").querySelector(".csv").click();
 		said.CSV = (await file.text()).split("\r\n").slice(0, 2).join("|");
+		group.querySelector("input[value=all]").click();
+		const monthly = group.querySelector(".by-month .pane");
+		monthly.focus();
+		said.Month = read.textContent;
+		monthly.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true, cancelable: true }));
+		said.FirstMonth = monthly.getAttribute("aria-valuetext");
+		said.Shown = [...group.querySelectorAll(".plot")].map((e) => e.checkVisibility() ? "shown" : "hidden").join(" ");
+		document.querySelector("#uptime-by-month").closest("section").previousElementSibling.click();
+		said.MonthCSV = (await file.text()).split("\r\n").slice(0, 1).join("|");
 		return said;`}})[0]
 	if !strings.HasPrefix(got.CSV, "Day,Uptime,Checks,Response time|2026-08-23,") {
 		t.Errorf("CSV begins with %q", got.CSV)
@@ -61,7 +71,9 @@ func TestChartsInBrowser(t *testing.T) {
 		return date
 	}
 	want := result{Pointer: "20 Nov 2026", Touch: "20 Nov 2026", Keys: "13 Nov 2026", End: "20 Nov 2026",
-		Bound: "14 Nov 2026", Role: "slider 90 0", Wide: []int{10, 30, 129}, Ticks: []int{6, 4, 7}}
+		Bound: "14 Nov 2026", Role: "slider 90 0", Wide: []int{10, 30, 129}, Ticks: []int{6, 4, 7},
+		Month: "Nov 2026: Mean of days 50%, Lowest day 0%, Days checked 2", FirstMonth: "Dec 2025: no checks",
+		Shown: "hidden shown hidden", MonthCSV: "Month,Mean of days,Lowest day,Days checked"}
 	for _, text := range []*string{&got.Pointer, &got.Touch, &got.Keys, &got.End, &got.Bound} {
 		*text = day(*text)
 	}

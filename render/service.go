@@ -105,15 +105,19 @@ func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
 
 // ServicePage returns services/<slug>.html with links to comparisons with peers, and the prices of its category.
 func (e *ServiceRenderer) ServicePage(t *ServiceText, beside Neighbours) ([]byte, error) {
-	return e.render(e.servicePage(t, beside))
+	volume, err := t.AllVolume()
+	if err != nil {
+		return nil, err
+	}
+	return e.render(e.servicePage(t, beside, volume))
 }
 
-func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours) page {
+func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume []site.VolumePoint) page {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, IsAdvised: d.IsAdvised(), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
 		Strip:         chart.NewStrip(l.Uptime, e.calendar),
-		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing),
+		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing, volume),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
@@ -130,6 +134,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours) page {
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)
+	s.Strip.Months = chart.NewUptimeMonths(l.Scores, e.calendar)
 	if beside.Prices != nil && s.PriceRank != "" {
 		s.Spread = new(chart.NewHistogram(beside.Prices, d.MinPriceUSD))
 	}

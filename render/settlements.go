@@ -37,8 +37,8 @@ type settledBy struct {
 	Key  string // key of its page
 }
 
-// settlements returns the settlements of a service.
-func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
+// settlements returns the settlements of a service, and the volume of all days as months.
+func (e *ServiceRenderer) settlements(l *site.Listing, volume []site.VolumePoint) settlements {
 	t := &l.Detail.Assessment.Traction
 	s := settlements{
 		Traction: t, Measured: t.Status == site.TractionMeasured,
@@ -50,7 +50,9 @@ func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 		return s
 	}
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
-	s.Bars = chart.NewBars(chart.Volume, l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
+	since := e.measuredSince(t.MeasuredNetworks)
+	s.Bars = chart.NewBars(chart.Volume, l.Volume, e.calendar, since)
+	s.Bars.Months = chart.NewVolumeMonths(volume, e.calendar, since)
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = amount.VolumeTrend(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {

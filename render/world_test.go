@@ -158,7 +158,7 @@ func acme() site.Listing {
 		Caveat: "A floor.", AllTimeCaveat: "Since then.",
 	}
 	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
-		ServiceFiles: &site.ServiceFiles{Uptime: history(3), Volume: volumes(80)}}}
+		ServiceFiles: &site.ServiceFiles{Uptime: history(3), Volume: volumes(80), Prices: prices(), Scores: scores()}}}
 	l.Terms = []site.Terms{{Payable: true}, {Payable: true}, {Payable: true}}
 	l.Evidence = site.Evidence{
 		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
@@ -333,4 +333,16 @@ func manyEndpoints() site.Listing {
 		l.Detail.Endpoints, l.Terms = append(l.Detail.Endpoints, e), append(l.Terms, site.Terms{Payable: true})
 	}
 	return l
+}
+
+// scores returns two days of a month.
+func scores() []site.ScorePoint {
+	return []site.ScorePoint{{Date: "2026-11-03", UptimePercentage: 0}, {Date: "2026-11-04", UptimePercentage: 100}}
+}
+
+// prices returns a price that rose.
+func prices() []site.PricePoint {
+	low, high := site.Decimal("0.001"), site.Decimal("0.0025")
+	return []site.PricePoint{{Date: "2026-06-03", MinPriceUSD: &low, MaxPriceUSD: &low},
+		{Date: "2026-11-02", MinPriceUSD: &low, MaxPriceUSD: &high, Changes: 1}}
 }

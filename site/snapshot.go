@@ -79,6 +79,15 @@ type ServiceFiles struct {
 	OlderVolume func() ([]VolumePoint, error)
 }
 
+// AllVolume returns the days of OlderVolume and Volume.
+func (f *ServiceFiles) AllVolume() ([]VolumePoint, error) {
+	if f.OlderVolume == nil {
+		return f.Volume, nil
+	}
+	older, err := f.OlderVolume()
+	return append(older, f.Volume...), err
+}
+
 // Log is the part of a log that the snapshot contains: its index and the blocks that are in no pack.
 type Log[T any] struct {
 	Index  LogIndex

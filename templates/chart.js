@@ -1,5 +1,5 @@
-// Reads charts: a pointer, a finger or the arrow keys choose a day, and its row of the table below is shown. It also
-// writes that table as CSV. Without this script the table has the same numbers.
+// Reads charts: a pointer, a finger or the arrow keys choose a day or a month, and its row of the table below is shown.
+// It also writes that table as CSV. Without this script the table has the same numbers.
 (() => {
 	"use strict";
 	const svgLine = (x) => {
@@ -11,48 +11,51 @@
 	const words = (e) => (e.querySelector(".hidden") || e).textContent.trim().replace(/\s+/g, " ");
 	const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-	for (const group of document.querySelectorAll(".ranged")) {
-		const table = document.getElementById(group.dataset.table), read = group.querySelector(".read");
-		const plots = [...group.querySelectorAll(".plot")];
-		if (!table || !read || plots.length === 0) continue;
-		const heads = [...table.tHead.rows[0].cells].map(words);
+	// read makes charts of days or of months readable. all has the attributes of their table.
+	const read = (group, all, plots, unit) => {
+		const table = document.getElementById(all.dataset.table), out = group.querySelector(".read");
+		if (!table || !out || plots.length === 0) return;
+		const heads = [...table.tHead.rows[0].cells].map(words), isDay = unit === "days";
 		const rows = [...table.tBodies[0].rows]
-			.map((row) => ({ row, day: row.querySelector("time").dateTime.slice(0, 10) }));
-		const last = new Date(plots[0].dataset.last + "T00:00:00Z"), days = Number(plots[0].dataset.days);
-		const date = (i) => new Date(last.getTime() - (days - 1 - i) * 86400000);
-		const shown = () => Math.min(days, Number(group.querySelector(".ranges input:checked")?.value ?? days));
+			.map((row) => ({ row, slot: row.querySelector("time").dateTime.slice(0, isDay ? 10 : 7) }));
+		const last = new Date(plots[0].dataset.last + "T00:00:00Z"), slots = Number(plots[0].dataset[unit]);
+		const date = (i) => new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() - (isDay ? 0 : slots - 1 - i),
+			last.getUTCDate() - (isDay ? slots - 1 - i : 0)));
+		const shown = () => isDay ? Math.min(slots, Number(group.querySelector(".ranges input:checked")?.value ?? slots))
+			: slots;
 		let chosen = -1;
 
-		// about returns what the table says of a day; a table may leave out days that are like the day before.
+		// about returns what the table says of a slot; a table may leave out days that are like the day before.
 		const about = (i, columns) => {
-			const day = date(i).toISOString().slice(0, 10), { empty, since, carry } = group.dataset;
-			const name = date(i).getUTCDate() + " " + months[date(i).getUTCMonth()] + " " + date(i).getUTCFullYear();
-			const at = rows.findLast((r) => carry === undefined ? r.day === day : r.day <= day);
-			if (since && day < since) return name + ": not measured";
-			if (!at) return name + ": " + empty;
-			const cells = [...at.row.cells];
+			const at = date(i), slot = at.toISOString().slice(0, isDay ? 10 : 7), { empty, since } = group.dataset;
+			const carry = isDay ? group.dataset.carry : undefined;
+			const name = (isDay ? at.getUTCDate() + " " : "") + months[at.getUTCMonth()] + " " + at.getUTCFullYear();
+			const found = rows.findLast((r) => carry === undefined ? r.slot === slot : r.slot <= slot);
+			if (since && !found && slot < since.slice(0, slot.length)) return name + ": not measured";
+			if (!found) return name + ": " + empty;
+			const cells = [...found.row.cells];
 			if (cells.length < heads.length) return name + ": " + words(cells[1]);
 			return name + ": " + cells.map((cell, n) => heads[n] + " " + words(cell))
 				.filter((_, n) => n > 0 && (columns === null || columns.includes(n)) && !(carry !== undefined &&
-					at.day !== day && ["Changes", "New", "Dropped"].includes(heads[n]))).join(", ");
+					found.slot !== slot && ["Changes", "New", "Dropped"].includes(heads[n]))).join(", ");
 		};
 		const choose = (i, columns) => {
-			chosen = Math.max(days - shown(), Math.min(days - 1, i));
+			chosen = Math.max(slots - shown(), Math.min(slots - 1, i));
 			const text = about(chosen, columns);
-			read.textContent = text;
-			const x = (100 * (chosen + .5) / days).toFixed(2) + "%";
+			out.textContent = text;
+			const x = (100 * (chosen + .5) / slots).toFixed(2) + "%";
 			for (const plot of plots) {
 				plot.querySelector(".chosen-day")?.remove();
 				plot.querySelector(".x").append(svgLine(x));
 				const pane = plot.querySelector(".pane");
-				pane.setAttribute("aria-valuemin", days - shown() + 1);
+				pane.setAttribute("aria-valuemin", slots - shown() + 1);
 				pane.setAttribute("aria-valuenow", chosen + 1);
 				pane.setAttribute("aria-valuetext", text);
 			}
 		};
 		const clear = () => {
 			chosen = -1;
-			read.textContent = "";
+			out.textContent = "";
 			for (const plot of plots) plot.querySelector(".chosen-day")?.remove();
 		};
 		for (const plot of plots) {
@@ -61,28 +64,33 @@
 			const columns = named && named.dataset.columns.split(" ").map(Number);
 			// Screen readers say the value of a slider when it changes, once and after what they are saying.
 			for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-valuemin": 1,
-				"aria-valuemax": days, "aria-valuenow": days, "aria-valuetext": "no day chosen",
-				"aria-label": plot.previousElementSibling.textContent + ", by day" })) pane.setAttribute(name, value);
+				"aria-valuemax": slots, "aria-valuenow": slots, "aria-valuetext": isDay ? "no day chosen" : "no month chosen",
+				"aria-label": plot.previousElementSibling.textContent + (isDay ? ", by day" : "") }))
+				pane.setAttribute(name, value);
 			const point = (e) => {
 				const box = marks.getBoundingClientRect();
-				choose(Math.floor((e.clientX - box.left) / box.width * days), columns);
+				choose(Math.floor((e.clientX - box.left) / box.width * slots), columns);
 			};
 			pane.addEventListener("pointerdown", point);
 			pane.addEventListener("pointermove", point);
 			pane.addEventListener("pointerleave", (e) => { if (e.pointerType === "mouse") clear(); });
 			pane.addEventListener("keydown", (e) => {
-				const from = chosen < 0 ? days - 1 : chosen;
+				const from = chosen < 0 ? slots - 1 : chosen, page = isDay ? 7 : 12;
 				const to = { ArrowLeft: from - 1, ArrowDown: from - 1, ArrowRight: from + 1, ArrowUp: from + 1,
-					PageDown: from - 7, PageUp: from + 7, Home: 0, End: days - 1 }[e.key];
+					PageDown: from - page, PageUp: from + page, Home: 0, End: slots - 1 }[e.key];
 				if (e.key === "Escape") clear();
 				if (to === undefined || e.ctrlKey || e.altKey || e.metaKey) return;
 				e.preventDefault();
 				choose(chosen < 0 && e.key.startsWith("Arrow") ? from : to, columns);
 			});
-			pane.addEventListener("focus", () => { if (chosen < 0) choose(days - 1, columns); });
+			pane.addEventListener("focus", () => { if (chosen < 0) choose(slots - 1, columns); });
 		}
 		for (const input of group.querySelectorAll(".ranges input")) input.addEventListener("change", clear);
+		addSave(table, heads, rows);
+	};
 
+	// addSave adds a button that saves a table.
+	const addSave = (table, heads, rows) => {
 		const save = document.createElement("button");
 		save.className = "button csv";
 		save.type = "button";
@@ -95,10 +103,16 @@
 			const link = document.createElement("a");
 			link.href = URL.createObjectURL(new Blob([lines.map((l) => l.map(quote).join(",") + "\r\n").join("")],
 				{ type: "text/csv" }));
-			link.download = group.dataset.table + ".csv";
+			link.download = table.id + ".csv";
 			link.click();
 			setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 		});
 		table.closest(".scroll").before(save);
+	};
+
+	for (const group of document.querySelectorAll(".ranged")) {
+		const monthly = group.querySelector(".by-month");
+		read(group, group, [...group.querySelectorAll(".plot")].filter((plot) => !plot.closest(".by-month")), "days");
+		if (monthly) read(group, monthly, [...monthly.querySelectorAll(".plot")], "months");
 	}
 })();

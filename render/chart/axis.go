@@ -125,23 +125,40 @@ type plot struct {
 	marks  *markup
 }
 
-// html returns the plot with its title, axes and gridlines.
+// html returns the plot of a calendar with its title, axes and gridlines.
 func (p *plot) html(cal *Calendar) template.HTML {
-	m := newMarkup(p.marks.b.Len() + cal.ticks.b.Len() + 1000)
-	m.raw(`<p class="title">`).text(p.title)
-	m.raw(`</p><div class="plot" data-days="`).number(StripDays).raw(`" data-last="`)
-	m.text(cal.Days[StripDays-1].Key).raw(`"><p class="y" aria-hidden="true">`)
+	return p.in(frame{slots: StripDays, over: cal.ticks, unit: "days", last: cal.Days[StripDays-1].Key,
+		span: "the last 90 days"})
+}
+
+// frame is the horizontal axis of a plot.
+type frame struct {
+	slots int
+	over  *markup // what is not stretched: ticks and labels
+	unit  literal // of a slot that scripts read, "" for none
+	last  string  // date of the last slot
+	span  string  // all slots in words
+}
+
+// in returns the plot in a frame.
+func (p *plot) in(f frame) template.HTML {
+	m := newMarkup(p.marks.b.Len() + f.over.b.Len() + 1000)
+	m.raw(`<p class="title">`).text(p.title).raw(`</p><div class="plot"`)
+	if f.unit != "" {
+		m.raw(` data-`).raw(f.unit).raw(`="`).number(f.slots).raw(`" data-last="`).text(f.last).raw(`"`)
+	}
+	m.raw(`><p class="y" aria-hidden="true">`)
 	for _, tick := range p.axis.ticks {
 		m.raw("<span>").text(tick).raw("</span>")
 	}
-	m.raw(`</p><div class="pane"><svg class="x" aria-hidden="true">`).join(cal.ticks).raw("</svg>\n")
-	m.raw(`<svg class="`).raw(p.class).raw(` marks" viewBox="0 0 `).number(StripDays * stripStep).raw(" ")
-	m.number(p.height).raw(`" preserveAspectRatio="none" role="img" aria-label="`).text(p.title)
-	m.raw(`, the last 90 days. `).text(p.about).raw(`">`)
+	m.raw(`</p><div class="pane"><svg class="x" aria-hidden="true">`).join(f.over).raw("</svg>\n")
+	m.raw(`<svg class="`).raw(p.class).raw(` marks" viewBox="0 0 `).number(f.slots * stripStep).raw(" ")
+	m.number(p.height).raw(`" preserveAspectRatio="none" role="img" aria-label="`).text(p.title).raw(`, `)
+	m.text(f.span).raw(`. `).text(p.about).raw(`">`)
 	var grid path
 	steps := len(p.axis.ticks) - 1
 	for i := range steps {
-		grid.line(0, p.height*i/steps, StripDays*stripStep)
+		grid.line(0, p.height*i/steps, f.slots*stripStep)
 	}
 	return m.path("grid", &grid).join(p.marks).raw("</svg></div></div>\n").html()
 }

@@ -28,6 +28,7 @@ type Bars struct {
 	Rows    template.HTML // the same as rows of a table
 	Since   string        // the first day that is measured, as "2026-11-20"; "" if all days of the chart are
 	Summary string        // the chart in a sentence
+	Months  Months        // of all history, if it is shown
 }
 
 // BarsDay is a day with a settlement.

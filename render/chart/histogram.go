@@ -60,28 +60,11 @@ func NewHistogram(p *site.CategoryPrices, price *site.Decimal) Histogram {
 	}
 	n := len(p.Classes)
 	over.bound(p.Classes[n-1].BelowUSD, n, slots, n)
-	h.Rows, h.Plot = rows.html(), drawSpread(&scale, slots, h.Summary, &over,
-		new(markup).path("bar", &bars).path("here", &here))
+	h.Rows = rows.html()
+	h.Plot = (&plot{class: "spread volume", title: "Services by lowest price, US dollars", about: h.Summary,
+		height: barsHeight, axis: &scale, marks: new(markup).path("bar", &bars).path("here", &here)}).
+		in(frame{slots: slots, over: &over, span: "by class"})
 	return h
-}
-
-// drawSpread returns a chart of classes of prices. over contains what is not stretched: labels, numbers and the mark.
-func drawSpread(scale *axis, slots int, about string, over, marks *markup) template.HTML {
-	const title = "Services by lowest price, US dollars"
-	m := newMarkup(over.b.Len() + marks.b.Len() + 1000)
-	m.raw(`<p class="title">`).text(title).raw(`</p><div class="plot spread"><p class="y" aria-hidden="true">`)
-	for _, tick := range scale.ticks {
-		m.raw("<span>").text(tick).raw("</span>")
-	}
-	m.raw(`</p><div class="pane"><svg class="x" aria-hidden="true">`).join(over).raw("</svg>\n")
-	m.raw(`<svg class="volume marks" viewBox="0 0 `).number(slots * stripStep).raw(" ").number(barsHeight)
-	m.raw(`" preserveAspectRatio="none" role="img" aria-label="`).text(title).raw(`. `).text(about).raw(`">`)
-	var grid path
-	steps := len(scale.ticks) - 1
-	for i := range steps {
-		grid.line(0, barsHeight*i/steps, slots*stripStep)
-	}
-	return m.path("grid", &grid).join(marks).raw("</svg></div></div>\n").html()
 }
 
 // bound appends the label of a bound between classes at the edge of a column, nothing for nil.

@@ -16,12 +16,13 @@ type Prices struct {
 	Plot    template.HTML // "" without a price
 	Rows    template.HTML // the first day, and days whose prices changed or differ from the day before, oldest first
 	Summary string
+	Months  Months // of all history
 }
 
 // NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
 // lowest is the current lowest price, which may differ from that of the last day.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
-	c := Prices{Summary: "No active endpoint asks for a price in dollars."}
+	c := Prices{Summary: "No active endpoint asks for a price in dollars.", Months: NewPriceMonths(points, cal)}
 	var spans []priceSpan
 	changes := 0
 	var rows markup

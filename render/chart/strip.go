@@ -31,6 +31,7 @@ type Strip struct {
 	Rows          template.HTML // of the table
 	Covered       int           // days with a check
 	Summary       string        // the first chart in a sentence
+	Months        Months        // of all history, if it is shown
 }
 
 // stripPoints contains a point for each day of a calendar, nil for a day without a check.

@@ -35,13 +35,13 @@ func categoryPrices(details []snapshot.Node, category string) any {
 			}
 		}
 		if left -= count; count > 0 || len(classes) > 0 {
-			classes = append(classes, map[string]any{"from_usd": decimalOrNull(from), "below_usd": decimalOrNull(below),
+			classes = append(classes, map[string]any{"from_usd": ratOrNull(from), "below_usd": ratOrNull(below),
 				"service_count": count})
 		}
 		from = below
 	}
 	return map[string]any{"service_count": len(prices), "classes": classes,
-		"median_usd": snapshot.DecimalText(prices[len(prices)/2])}
+		"median_usd": prices[len(prices)/2]}
 }
 
 // nextBound returns the bound of prices after one: each is 1, 2 or 5 times a power of ten.
@@ -59,9 +59,9 @@ func nextBound(bound *big.Rat) *big.Rat {
 	return new(big.Rat).Mul(bound, big.NewRat(2, 1))
 }
 
-func decimalOrNull(r *big.Rat) any {
+func ratOrNull(r *big.Rat) any {
 	if r == nil {
 		return nil
 	}
-	return snapshot.DecimalText(r)
+	return r
 }
