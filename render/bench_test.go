@@ -22,7 +22,9 @@ func BenchmarkPage(b *testing.B) {
 		name   string
 		render func() ([]byte, error)
 	}{
-		{"service", func() ([]byte, error) { return e.ServicePage(e.DescribeService(&full), e.Neighbours(&full.Item)) }},
+		{"service", func() ([]byte, error) {
+			return e.ServicePage(e.DescribeService(&full), e.Neighbours(&full.Item))
+		}},
 		{"ordinary service", func() ([]byte, error) {
 			return e.ServicePage(e.DescribeService(&ordinary), e.Neighbours(&ordinary.Item))
 		}},

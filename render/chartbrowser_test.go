@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestChartsInBrowser checks that a pointer, a finger and the keys read the days and months of a chart, that a range
-// needs no script of ours to be shown, and that the tables are saved as CSV.
+// TestChartsInBrowser checks that a pointer, a finger and the keys read the days and months of a chart. A range needs
+// no script of ours to be shown. The tables are saved as CSV.
 func TestChartsInBrowser(t *testing.T) {
 	t.Parallel()
 	base := serveDirectory(t, world())

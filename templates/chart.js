@@ -21,8 +21,8 @@
 		const last = new Date(plots[0].dataset.last + "T00:00:00Z"), slots = Number(plots[0].dataset[unit]);
 		const date = (i) => new Date(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() - (isDay ? 0 : slots - 1 - i),
 			last.getUTCDate() - (isDay ? slots - 1 - i : 0)));
-		const shown = () => isDay ? Math.min(slots, Number(group.querySelector(".ranges input:checked")?.value ?? slots))
-			: slots;
+		const shown = () => !isDay ? slots
+			: Math.min(slots, Number(group.querySelector(".ranges input:checked")?.value ?? slots));
 		let chosen = -1;
 
 		// about returns what the table says of a slot; a table may leave out days that are like the day before.
@@ -64,7 +64,8 @@
 			const columns = named && named.dataset.columns.split(" ").map(Number);
 			// Screen readers say the value of a slider when it changes, once and after what they are saying.
 			for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-valuemin": 1,
-				"aria-valuemax": slots, "aria-valuenow": slots, "aria-valuetext": isDay ? "no day chosen" : "no month chosen",
+				"aria-valuemax": slots, "aria-valuenow": slots,
+				"aria-valuetext": isDay ? "no day chosen" : "no month chosen",
 				"aria-label": plot.previousElementSibling.textContent + (isDay ? ", by day" : "") }))
 				pane.setAttribute(name, value);
 			const point = (e) => {

@@ -67,7 +67,8 @@ func TestHistogram(t *testing.T) {
 func TestHistogramLabels(t *testing.T) {
 	t.Parallel()
 	p := &site.CategoryPrices{ServiceCount: 2, MedianUSD: "1"}
-	bounds := []string{"", "0.0001", "0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2"}
+	bounds := []string{"", "0.0001", "0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1",
+		"0.2"}
 	for i := range len(bounds) - 1 {
 		p.Classes = append(p.Classes, newClass(bounds[i], bounds[i+1], 1))
 	}

@@ -80,7 +80,7 @@ func (m months) html(p *plot) template.HTML {
 
 // month appends the month of a row of a table; its values follow.
 func (m *markup) month(at time.Time) *markup {
-	return m.raw(`<tr><th scope="row">`).time(at.Format("2006-01"), at.Format("Jan 2006")).raw(`</th>`)
+	return m.raw(`<tr><th scope="row">`).time(site.NewTime(at).String(), at.Format("Jan 2006")).raw(`</th>`)
 }
 
 // NewUptimeMonths returns the mean uptime of the days of each month with a check.
@@ -187,8 +187,8 @@ func NewPriceMonths(points []site.PricePoint, cal *Calendar) Months {
 			height: pricesHeight, axis: &scale, marks: new(markup).path("bar", &bars)})}
 }
 
-// NewVolumeMonths returns the volume of each month. Months that end before since are drawn as gaps, because they are not
-// measured.
+// NewVolumeMonths returns the volume of each month. Months that end before since are drawn as gaps, because they are
+// not measured.
 func NewVolumeMonths(points []site.VolumePoint, cal *Calendar, since *site.Time) Months {
 	if len(points) == 0 {
 		return Months{}

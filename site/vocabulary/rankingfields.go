@@ -16,7 +16,7 @@ var rankingFields = map[string]Field{
 	},
 	"Tag.most_used": {About: "The one of them with the most buyers in 30 days; null if no buyer of them is known"},
 	"Tag.prices": {
-		About: "Distribution of the lowest prices of the services of the category that category_percentile compares; " +
+		About: "Distribution of the lowest prices of the category's services, which category_percentile compares; " +
 			"null without a price",
 	},
 	"CategoryPrices.service_count": {About: "Number of services with such a price"},
@@ -29,8 +29,9 @@ var rankingFields = map[string]Field{
 	"PriceClass.from_usd":      {About: "Lowest price of the class in US dollars; null if it has no lower bound"},
 	"PriceClass.below_usd":     {About: "Prices of the class are below this one; null if it has no upper bound"},
 	"PriceClass.service_count": {About: "Number of services whose lowest price is in the class"},
-	"Pick.price_usd":           {About: "Lowest price in US dollars of an endpoint that can be paid; null if not known"},
-	"Pick.network":             {About: "Abbreviation of the network of the price"},
+
+	"Pick.price_usd": {About: "Lowest price in US dollars of an endpoint that can be paid; null if not known"},
+	"Pick.network":   {About: "Abbreviation of the network of the price"},
 	"score": {
 		About: "How well the service suits the request, from measured figures; the methodology page has the formula",
 		Max:   100,
