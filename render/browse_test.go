@@ -202,15 +202,18 @@ func TestPricesOverTime(t *testing.T) {
 		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
 	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // it changed today
 	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]",
-		In("svg.prices .bar", HasAttr("d", "M0 58h390v2h-390zM800 0h100v59h-100z")),
+		In(".ranged > .plot svg.prices .bar", HasAttr("d", "M0 58h390v2h-390zM800 0h100v59h-100z")),
 		In("figcaption", IsText("Now from $0.75; 3 changes in the last 90 days.")),
 		In(".y", IsText("$1,000,000$500,000$0")),
-		Count("tbody tr", 3), Nth("tbody tr", 0, HasText("23 Aug 2026 $0.0000001 $0.0000001 0")),
-		Nth("tbody tr", 1, HasText("1 Oct 2026 —not known —not known 1")),
-		Nth("tbody tr", 2, HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
+		In("#prices-by-day", Count("tbody tr", 3),
+			Nth("tbody tr", 0, HasText("23 Aug 2026 $0.0000001 $0.0000001 0")),
+			Nth("tbody tr", 1, HasText("1 Oct 2026 —not known —not known 1")),
+			Nth("tbody tr", 2, HasText("11 Nov 2026 $0.50 $1,000,000 2"))),
+		In("#prices-by-month", Count("tbody tr", 10), // October has none
+			Nth("tbody tr", 9, HasText("Nov 2026 $0.50 $1,000,000 2")))))
 	l.Prices, l.Detail.MinPriceUSD = l.Prices[:2], nil
 	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]",
-		Count("svg.prices .bar", 1),
+		Count(".ranged > .plot svg.prices .bar", 1),
 		In("figcaption", IsText("No price in dollars now; 1 change in the last 90 days."))))
 	expect(t, servicePage(newRenderer(t, world()), unchecked()),
 		In("section[aria-labelledby=prices]", NotIn("svg"),

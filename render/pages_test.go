@@ -275,7 +275,7 @@ func TestServicePage(t *testing.T) {
 			HasText("Checked on 87 of the last 90 days; lowest uptime 62.5% on")),
 		Nth(".windows tbody tr", 1, HasText("7 days 99.95% 7 of 7 672")),
 		Nth(".windows tbody tr", 3, HasText("90 days —not known 0 of 90 0")),
-		In(".twin", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no checks"))),
+		In("#uptime-by-day", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no checks"))),
 		In(".facts.tall", HasText("703 ms"), HasText("1,370 ms"), HasText("Check interval 15 "+
 			"minutes"), HasText("8,121")),
 
