@@ -46,6 +46,7 @@ func recomputeConformance(d *directory, r *snapshot.Report) {
 			r.Figure(conformanceRule, published.Get("total"), len(conformance.Checks))
 			compareChecks(r, published.Get("checks"), texts, failed)
 		}
+		conformance.CompareRails(r, s.detail.Get("rails"), all)
 		comparePlaces(r, s.detail.At("assessment", "compliance"), judged)
 		compareStaleness(r, s)
 		sum := sha256.Sum256([]byte(s.evidence.Get("input").Text()))
@@ -80,7 +81,8 @@ func comparePlaces(r *snapshot.Report, c snapshot.Node, judged []*conformance.Pr
 // takeOver leaves what is published about the responses of a service as it is.
 func takeOver(r *snapshot.Report, s *service) {
 	assessment := s.detail.Get("assessment")
-	for _, n := range []snapshot.Node{s.evidence, assessment.Get("compliance"), assessment.Get("input_hash")} {
+	for _, n := range []snapshot.Node{s.evidence, s.detail.Get("rails"), assessment.Get("compliance"),
+		assessment.Get("input_hash")} {
 		n.Leaves(r.Input)
 	}
 }
@@ -173,9 +175,6 @@ func compareProbed(r *snapshot.Report, s *service, p *conformance.Probed) {
 		verdict := "failed"
 		if p.Answer.Status > 0 {
 			verdict, class = conformance.VerdictOf(p.Answer, &t)
-			if class == "other_402" && isPaidOther(p) { // by the checks in rails, which are not repeated
-				verdict, class = "paid", "paid_other"
-			}
 			r.Figure("methodology, How a service is checked", n.Get("class"), class)
 		} else {
 			r.Input(n.Get("class")) // how the request failed

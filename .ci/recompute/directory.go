@@ -82,7 +82,7 @@ func recompute(snap *snapshot.Snapshot) *snapshot.Report {
 
 func newDirectory(snap *snapshot.Snapshot) *directory {
 	d := &directory{snap: snap, now: snap.Now}
-	conformance.LoadTables(snap.JSON("v1/assets.json").Get("data"))
+	conformance.LoadTables(snap.JSON("v1/assets.json").Get("data"), string(snap.Bytes["methodology.md"]))
 	for _, slug := range snap.JSON("v1/index.json").Get("slugs").Texts() {
 		d.services = append(d.services, &service{
 			slug:     slug,

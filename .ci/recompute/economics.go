@@ -196,37 +196,49 @@ func figureEndpoint(d *directory, r *snapshot.Report, s *service, e snapshot.Nod
 	}
 }
 
-// figurePricing compares the prices of an endpoint with the usable rows of the response that asked for them. If its
-// latest terms are not usable, the prices are those of an earlier response and are inputs.
+// figurePricing compares the prices of an endpoint with the usable rows, and the usable offers over other protocols, of
+// the response that asked for them. If its latest terms are not usable, the prices are those of an earlier response and
+// are inputs.
 func figurePricing(d *directory, r *snapshot.Report, s *service, e snapshot.Node, p *conformance.Probed) {
 	pricing := e.Get("pricing")
-	if p.Published.Get("verdict").Text() != "paid" || p.Terms.Envelope == nil {
+	if p.Published.Get("verdict").Text() != "paid" || p.Answer == nil {
 		pricing.Leaves(r.Input)
 		r.Input(e.Get("last_seen_at"))
 		return
 	}
-	r.Figure("How a service is checked", e.Get("last_seen_at"), p.Graded.Received)
-	var rows []any
+	r.Figure("How a service is checked", e.Get("last_seen_at"), p.Answer.Received)
+	rows := []any{}
 	list := pricing.Items()
-	for _, row := range p.Terms.Envelope.Rows {
-		if row.Usable() {
-			rows = append(rows, newPricing(&row))
-			if n := len(rows); n <= len(list) && isVariable(list[n-1]) {
-				rows[n-1].(map[string]any)["settled"] = charge.Of(d.snap, s.detail, e, list[n-1])
+	if p.Terms.Envelope != nil && !isPaidOther(p) {
+		for _, row := range p.Terms.Envelope.Rows {
+			if row.Usable() {
+				rows = append(rows, newPricing(&row))
+				if n := len(rows); n <= len(list) && isVariable(list[n-1]) {
+					rows[n-1].(map[string]any)["settled"] = charge.Of(d.snap, s.detail, e, list[n-1])
+				}
 			}
 		}
 	}
-	if len(list) < len(rows) {
-		r.Figure(economicsRule, pricing, rows)
+	if p.Answer.IsCut() { // offers over other protocols may be missing
+		for i, n := range list {
+			if i < len(rows) {
+				r.Figure(economicsRule, n, rows[i])
+			} else {
+				n.Leaves(r.Input)
+			}
+		}
 		return
 	}
-	for i, p := range list {
-		if i < len(rows) {
-			r.Figure(economicsRule, p, rows[i])
-		} else {
-			p.Leaves(r.Input) // over another protocol
+	for _, o := range p.Offers() {
+		if o.Usable() {
+			row := o.Pricing()
+			if o.Variable && e.Get("variable_amount").Bool() {
+				row["settled"] = charge.Unknown("settlements over this protocol are not measured")
+			}
+			rows = append(rows, row)
 		}
 	}
+	r.Figure(economicsRule, pricing, rows)
 }
 
 // newPricing returns a payment option as it is published.
@@ -244,16 +256,8 @@ func newPricing(row *conformance.Row) map[string]any {
 	}
 	network, _ := conformance.LookupNetwork(row.Network)
 	usd := row.Dollars()
-	switch {
-	case network.ID != "" && !network.Mainnet:
-		p["testnet"], p["price_caveat"] = true, "test network"
-	case usd == nil:
-		p["price_caveat"] = "no known value in dollars"
-	case usd.Sign() == 0:
-		p["price_caveat"] = "the amount is 0"
-	case usd.Cmp(big.NewRat(1000, 1)) > 0:
-		p["price_caveat"] = "more than $1000 a call"
-	}
+	isTest := network.ID != "" && !network.Mainnet
+	p["testnet"], p["price_caveat"] = isTest, conformance.PriceCaveat(isTest, usd)
 	if usd != nil && p["testnet"] == false {
 		p["price_usd"] = snapshot.DecimalText(usd)
 	}

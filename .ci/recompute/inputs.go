@@ -10,7 +10,8 @@ func init() {
 	addInputs(detail, "the time of an event", "data.endpoints[].first_seen_at data.endpoints")
 	addInputs(detail, "terms of use", "data.provenance.*")
 	addInputs("v1/index.json", "terms of use", "provenance.*")
-	addInputs(detail, "the checks of other protocols", "data.rails*")
+	addInputs(detail, "remarks about the checks of other protocols", `data.rails[].checks[].label
+		data.rails[].checks[].reason data.rails[].checks[].mend`)
 	addInputs(detail, "the answer of a model", `data.assessment.model_id data.assessment.prompt_version
 		data.assessment.synthesis*`)
 	for _, file := range []string{"v1/services/{slug}/checks", "v1/checks"} {

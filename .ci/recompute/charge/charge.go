@@ -20,7 +20,7 @@ const (
 // day the window begins is read from the price, unless that cannot be: former prices are not in the snapshot.
 func Of(snap *snapshot.Snapshot, detail, endpoint, price snapshot.Node) map[string]any {
 	if price.Get("scheme").Text() == "batch-settlement" {
-		return unknown("one settlement pays for several calls")
+		return Unknown("one settlement pays for several calls")
 	}
 	account, slug := accountOf(price), detail.Get("slug").Text()
 	list := snap.JSON("v1/services/"+slug+"/settlements.json").At("data", "recipients").Items()
@@ -30,15 +30,15 @@ func Of(snap *snapshot.Snapshot, detail, endpoint, price snapshot.Node) map[stri
 	})
 	switch {
 	case at < 0 || !price.Get("price_usd").HasValue():
-		return unknown("settlements to this recipient are not measured")
+		return Unknown("settlements to this recipient are not measured")
 	case namesOther(detail, endpoint, price):
-		return unknown("another price names the same recipient")
+		return Unknown("another price names the same recipient")
 	}
 	since := snapshot.Midnight(snap.Now).Add((1 - days) * snapshot.Day).Format(time.DateOnly)
 	since = max(since, list[at].Get("rows_from").Text())
 	shares := list[at].Get("shares").Items()
 	if shares[len(shares)-1].Get("service_count").Int() > 1 || list[at].Get("rows_in").Text() != slug {
-		return unknown("another service names the same recipient, or did")
+		return Unknown("another service names the same recipient, or did")
 	}
 	for _, share := range shares[:len(shares)-1] {
 		if until, err := time.Parse(time.DateOnly, share.Get("until").Text()); err == nil {
@@ -95,9 +95,9 @@ func figures(recipient snapshot.Node, asset string, maximum *big.Rat, since stri
 	slices.SortFunc(paid, (*big.Rat).Cmp)
 	n := len(paid)
 	if n > 0 && maximum != nil && paid[n-1].Cmp(maximum) > 0 {
-		return unknown("the recipient receives more than the maximum, so other things are paid there")
+		return Unknown("the recipient receives more than the maximum, so other things are paid there")
 	}
-	out := unknown("fewer than 20 settlements")
+	out := Unknown("fewer than 20 settlements")
 	out["calls"], out["since"] = n, since
 	if n >= minCalls {
 		dollars := func(percent int) string {
@@ -108,7 +108,8 @@ func figures(recipient snapshot.Node, asset string, maximum *big.Rat, since stri
 	return out
 }
 
-func unknown(reason string) map[string]any {
+// Unknown returns why it is not known what calls cost.
+func Unknown(reason string) map[string]any {
 	return map[string]any{"median_usd": nil, "p95_usd": nil, "calls": nil, "window_days": days, "since": nil,
 		"reason": reason}
 }

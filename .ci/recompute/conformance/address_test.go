@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	assets "tollbook/build/tables"
@@ -17,7 +18,11 @@ func loadPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	LoadTables(snapshot.Node{Value: snapshot.ParseJSON(data)})
+	page, err := os.ReadFile("../../../templates/pages/methodology.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	LoadTables(snapshot.Node{Value: snapshot.ParseJSON(data)}, string(page))
 }
 
 // TestCheckAccount checks published addresses and spoilt copies of them.

@@ -65,20 +65,40 @@ func Judge(endpoints []*Probed) (failed []string) {
 	return failed
 }
 
-// Graded returns the endpoints that the checks are applied to: the active ones, or all if none is active, without those
-// that never yielded terms if another one did.
-func Graded(endpoints []*Probed) []*Probed {
+// activeOf returns the active endpoints, or all if none is active.
+func activeOf(endpoints []*Probed) []*Probed {
 	active := slices.DeleteFunc(slices.Clone(endpoints), func(p *Probed) bool {
 		return !p.Published.Get("is_active").Bool()
 	})
 	if len(active) == 0 {
-		active = endpoints
+		return endpoints
 	}
+	return active
+}
+
+// Graded returns the endpoints that the checks are applied to: the active ones, or all if none is active, without those
+// that never yielded terms if another one did.
+func Graded(endpoints []*Probed) []*Probed {
+	active := activeOf(endpoints)
 	captured := slices.DeleteFunc(slices.Clone(active), func(p *Probed) bool { return p.Terms.Envelope == nil })
 	if len(captured) > 0 {
 		return captured
 	}
 	return active
+}
+
+// letterOf returns the grade for a percentage of passed checks.
+func letterOf(share int) (letter string) {
+	letter = "F"
+	for _, step := range []struct {
+		percent int
+		letter  string
+	}{{40, "D"}, {60, "C"}, {75, "B"}, {90, "A"}} {
+		if share >= step.percent {
+			letter = step.letter
+		}
+	}
+	return letter
 }
 
 // The checks without which nobody can pay, and those whose failure costs buyers money.
@@ -98,15 +118,7 @@ func GradeOf(failed []string) (letter, limit string) {
 		}
 		return ""
 	}
-	letter = "F"
-	for _, step := range []struct {
-		percent int
-		letter  string
-	}{{40, "D"}, {60, "C"}, {75, "B"}, {90, "A"}} {
-		if share >= step.percent {
-			letter = step.letter
-		}
-	}
+	letter = letterOf(share)
 	if limit = first(fatalChecks); limit != "" {
 		return "F", limit
 	}

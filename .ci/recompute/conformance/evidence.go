@@ -84,8 +84,11 @@ func (p *Probed) IsCut() bool {
 	if p.Graded == nil {
 		return p.Published.Get("captured").HasValue()
 	}
-	return p.Graded.truncated || len(p.Graded.clipped) > 0
+	return p.Graded.IsCut()
 }
+
+// IsCut reports whether a response is not published whole.
+func (a *answer) IsCut() bool { return a.truncated || len(a.clipped) > 0 }
 
 // declaredDollars returns the amount or the highest amount of a declared price. Offers are in base units.
 func declaredDollars(n snapshot.Node) *big.Rat {

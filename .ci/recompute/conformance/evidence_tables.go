@@ -33,10 +33,13 @@ var Tables struct {
 	assets    map[Account]listedAsset
 	addresses map[string]addressForm // by namespace; * stands for all others
 	FreeHosts map[string]bool
+
+	railChecks map[string][]railCheck // by protocol
 }
 
-// LoadTables reads the data of /v1/assets.
-func LoadTables(data snapshot.Node) {
+// LoadTables reads the data of /v1/assets and the tables of the methodology.
+func LoadTables(data snapshot.Node, methodology string) {
+	Tables.railChecks = readRailChecks(methodology)
 	Tables.networks, Tables.aliases = map[string]network{}, map[string]string{}
 	for _, n := range data.Get("networks").Items() {
 		row := network{n.Get("caip2").Text(), n.Get("name").Text(), n.Get("abbreviation").Text(),

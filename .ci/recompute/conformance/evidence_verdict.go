@@ -48,6 +48,8 @@ var statusClasses = []struct {
 func paymentVerdict(a *answer, t *terms) (verdict, class string) {
 	e := t.Envelope
 	switch {
+	case e == nil && slices.ContainsFunc(readOffers(a), func(o Offer) bool { return o.Usable() }):
+		return "paid", "paid_other"
 	case e == nil && len(t.others) == 0 && len(t.Protocols) == 0 && isPlatformPage(a):
 		return "failed", "host_disabled"
 	case e == nil && len(t.Protocols) > 0:

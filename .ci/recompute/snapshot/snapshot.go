@@ -139,9 +139,6 @@ func (s *Snapshot) Files(prefix, suffix string) []string {
 	return names
 }
 
-// has reports whether the snapshot contains a file.
-func (s *Snapshot) has(name string) bool { return s.Bytes[name] != nil }
-
 // JSON returns the root of a JSON file; the root of a file that is missing or no JSON is missing.
 func (s *Snapshot) JSON(name string) Node {
 	if n, ok := s.Trees[name]; ok {
