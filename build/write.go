@@ -98,6 +98,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}
+	if err := writeTables(s, add); err != nil {
+		return fmt.Errorf("write tables: %w", err)
+	}
 	if err := writeHTML(s, renderer, add); err != nil {
 		return fmt.Errorf("write pages: %w", err)
 	}

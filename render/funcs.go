@@ -82,6 +82,9 @@ func (p *Pages) funcs() template.FuncMap {
 
 		"add":  func(a, b int) int { return a + b },
 		"dict": dict,
+		"table": func(route, id, name string) string {
+			return strings.TrimSuffix(bareKey(route, id), ".json") + "/" + name + ".csv"
+		},
 	}
 	for name, route := range map[string]string{
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,

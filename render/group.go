@@ -210,11 +210,13 @@ type groupsBody struct {
 	Rows        []groupRow
 	Title, Noun string
 	Intro       string
+	CSV         string // key of the table as a file
 }
 
 // CategoriesPage returns categories.html.
 func (e *Renderer) CategoriesPage() ([]byte, error) {
 	return e.groupsPage(categoriesRoute, "tags", e.categories, groupsBody{Title: "Categories", Noun: "Category",
+		CSV:   "v1/tags.csv",
 		Intro: "The categories of listed services, with starting prices and the uptime of the last 24 hours."})
 }
 
@@ -222,6 +224,7 @@ func (e *Renderer) CategoriesPage() ([]byte, error) {
 func (e *Renderer) NetworksPage() ([]byte, error) {
 	st := &e.snapshot.Stats
 	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
+		CSV: "v1/networks.csv",
 		Intro: "Listed services accept payment on " +
 			display.Plural(int64(st.TotalNetworks), "main network", "main networks") + " and " +
 			display.Plural(int64(st.TotalTestnets), "test network", "test networks") +

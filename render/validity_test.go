@@ -150,7 +150,10 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for i := range s.Facilitators {
 		page, err = e.FacilitatorPage(&s.Facilitators[i])
 		put("facilitators/"+s.Facilitators[i].FacilitatorID+".html", page, err)
-		tree["v1/facilitators/"+s.Facilitators[i].FacilitatorID+".json"] = nil
+		for _, suffix := range []string{".json", "/timeseries.csv", "/chains.csv", "/services.csv", "/kinds.csv",
+			"/signers.csv"} {
+			tree["v1/facilitators/"+s.Facilitators[i].FacilitatorID+suffix] = nil
+		}
 	}
 	page, err = e.MatrixPage()
 	put("facilitators/matrix.html", page, err)
@@ -163,7 +166,14 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	page, err = e.DataPage()
 	put("data.html", page, err)
 	tree["v1/data.json"] = nil
-	for _, table := range []string{"services", "prices", "facilitators", "sources"} {
+	for _, list := range []string{"networks", "tags", "tags/prices",
+		"incidents", "coverage/networks", "coverage/tokens",
+		"coverage/candidate_settlers", "coverage/facilitators", "facilitators/matrix/facilitators",
+		"facilitators/matrix/kinds",
+		"facilitators/matrix/settled", "flow/links", "flow/nodes"} {
+		tree["v1/"+list+".csv"] = nil
+	}
+	for _, table := range []string{"services", "prices", "facilitators", "settlers", "sources"} {
 		tree["data/"+table+".csv.gz"], tree["data/"+table+".parquet"] = nil, nil
 	}
 	page, err = e.SourcesPage()
@@ -172,7 +182,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for i := range s.Sources {
 		page, err = e.SourcePage(&s.Sources[i])
 		put("sources/"+s.Sources[i].Source.Source+".html", page, err)
-		tree["v1/sources/"+s.Sources[i].Source.Source+".json"] = nil
+		for _, suffix := range []string{".json", "/days.csv", "/pulls.csv", "/dropped.csv", "/services.csv"} {
+			tree["v1/sources/"+s.Sources[i].Source.Source+suffix] = nil
+		}
 	}
 	guides, err := e.GuidePages()
 	if err != nil {

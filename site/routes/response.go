@@ -132,8 +132,8 @@ var Files = []File{
 		"Look-ups of recipients whose hash starts with these two digits."},
 }
 
-// CSV is a table in CSV with figures of the API by UTC day. It is a file, not another form of a response, so that a
-// host that only sends files has it too.
+// CSV is a table in CSV with figures of the API. It is a file, not another form of a response, so that a host that only
+// sends files has it too.
 type CSV struct {
 	Name    string // in the style of the names of routes
 	Pattern string // a name in braces matches a part of a segment
@@ -153,6 +153,37 @@ var CSVs = []CSV{
 		"Measured volume in US dollars by UTC day of the last 90 days, in all and by network."},
 	{"volume-by-token", "/v1/coverage/by-token.csv",
 		"Measured volume in US dollars by UTC day of the last 90 days, in all and by token."},
+	{"networks", "/v1/networks.csv", "The networks of /v1/networks."},
+	{"tags", "/v1/tags.csv", "The categories of /v1/tags."},
+	{"tag-prices", "/v1/tags/prices.csv", "How many services of each category of /v1/tags have which lowest prices."},
+	{"incidents", "/v1/incidents.csv", "All incidents of /v1/incidents, newest first."},
+	{"coverage-networks", "/v1/coverage/networks.csv", "The networks of /v1/coverage: how far each is read."},
+	{"coverage-tokens", "/v1/coverage/tokens.csv",
+		"The tokens of /v1/coverage: authorisations by network and token."},
+	{"coverage-facilitators", "/v1/coverage/facilitators.csv",
+		"The facilitators of /v1/coverage: what each settles on each network in 30 days, and in the 30 before."},
+	{"candidate-settlers", "/v1/coverage/candidate_settlers.csv",
+		"The possible settlement accounts of /v1/coverage."},
+	{"flow-links", "/v1/flow/links.csv", "The links of /v1/flow: what flows from one node to another."},
+	{"flow-nodes", "/v1/flow/nodes.csv", "The nodes of /v1/flow."},
+	{"matrix-facilitators", "/v1/facilitators/matrix/facilitators.csv",
+		"The facilitators that are asked what they settle."},
+	{"matrix-kinds", "/v1/facilitators/matrix/kinds.csv", "The kinds of payment that facilitators announce."},
+	{"matrix-settled", "/v1/facilitators/matrix/settled.csv", "The tokens in which facilitators settled payments."},
+	{"facilitator-days", "/v1/facilitators/{facilitator}/timeseries.csv",
+		"Volume and settlements of a facilitator by UTC day."},
+	{"facilitator-chains", "/v1/facilitators/{facilitator}/chains.csv", "A facilitator by network and token."},
+	{"facilitator-services", "/v1/facilitators/{facilitator}/services.csv",
+		"The listed services that a facilitator settles for."},
+	{"facilitator-kinds", "/v1/facilitators/{facilitator}/kinds.csv",
+		"The kinds of payment that a facilitator announces."},
+	{"facilitator-signers", "/v1/facilitators/{facilitator}/signers.csv",
+		"The accounts that a facilitator announces as its own."},
+	{"source-days", "/v1/sources/{source}/days.csv", "Resources of a public source by UTC day."},
+	{"source-pulls", "/v1/sources/{source}/pulls.csv", "The newest answers of a public source."},
+	{"source-dropped", "/v1/sources/{source}/dropped.csv",
+		"Resources of listed services that a public source dropped."},
+	{"source-services", "/v1/sources/{source}/services.csv", "The listed services that a public source lists."},
 }
 
 // Segment is a variable part of a path.

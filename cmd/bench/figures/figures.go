@@ -1,8 +1,10 @@
 // Package figures recomputes what a snapshot publishes from its Parquet files: most statistics, the uptime of every
-// service and the volume of every facilitator. DuckDB runs the queries; in a browser it reads files by ranges over HTTP.
+// service and the volume of every facilitator. DuckDB runs the queries; in a browser it reads files by ranges over
+// HTTP.
 //
-// Some statistics follow from no table: checks_per_hour counts visits of today, opted_out hosts that are listed nowhere,
-// and measured_since is when networks began to be read. The package must never know how a build computes a figure.
+// Some statistics follow from no table: checks_per_hour counts visits of today, opted_out hosts that are listed
+// nowhere, and measured_since is when networks began to be read. The package must never know how a build computes a
+// figure.
 package figures
 
 import (

@@ -139,8 +139,8 @@ func reportSizes(r *harness.Report, z *archive.ZipFile) (parquet int64, err erro
 	return parquet, nil
 }
 
-// recompute serves a folder on loopback, lets DuckDB in a browser recompute figures of its snapshot by ranges over HTTP,
-// and fails if any differs.
+// recompute serves a folder on loopback, lets DuckDB in a browser recompute figures of its snapshot by ranges over
+// HTTP, and fails if any differs.
 func recompute(ctx context.Context, r *harness.Report, z *archive.ZipFile, public string, minute int,
 	whole int64) error {
 	modules, err := os.MkdirTemp("", "tollbook-bench-modules-")
