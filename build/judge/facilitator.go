@@ -127,7 +127,7 @@ func unitsPerUSD(network, token string, configured *ledger.Token) (*big.Int, boo
 	}
 	n, isKnown := x402.NetworkByID(network)
 	a, ok := x402.LookupAsset(network, token)
-	if !isKnown || !n.Mainnet || !ok || a.Symbol != "USDC" {
+	if !isKnown || !n.Mainnet || !ok || !a.CountsAsUSD() {
 		return nil, false
 	}
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
@@ -152,10 +152,12 @@ func lookupAsset(network, token string, configured *ledger.Token) (tokenAddress,
 }
 
 // isMeasured reports whether a facilitator's volume counts. It needs settlers that are known to be its own: the list of
-// facilitators has accepted them, or the operator vouches for them. A claim in a pull request does not count, because
+// facilitators has accepted them, a protocol's public library writes them as marks into payments, or the operator
+// vouches for them. A claim in a pull request does not count, because
 // it could rank a facilitator by the settlements of another.
 func isMeasured(f *ledger.FacilitatorFacts) bool {
-	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
+	return len(f.Settlers) > 0 && (f.Trusted || f.UpstreamStatus == "protocol" ||
+		strings.HasPrefix(f.UpstreamStatus, "merged"))
 }
 
 // newFacilitators judges every facilitator, with every embed, sorted by ID.

@@ -1,8 +1,9 @@
 // Package chain contains what the readers of all chains share: the accounts that settle payments, the options, reports
 // and metrics of readers. Its subpackages evm and solana read the chains; jsonrpc calls their nodes.
 //
-// A settlement is recognised by its sender, so the results are as good as the list of settlers. Shipped is the list
-// that is part of Tollbook, collected from public repositories. ReadFacilitators reads a list in the same form.
+// A settlement is recognised by its sender, or by a mark in the payment where payers send their payments themselves.
+// So the results are as good as the list of settlers. Shipped is the list that is part of Tollbook, collected from
+// public repositories. ReadFacilitators reads a list in the same form.
 //
 // The package must never know what a service is, nor what a volume means for anyone.
 package chain
@@ -82,11 +83,12 @@ type Token struct {
 	Decimals int
 }
 
-// DefaultTokens returns the tokens of a network without configured ones: USDC of the asset table.
+// DefaultTokens returns the tokens of a network without configured ones: those of the asset table that count as
+// dollars.
 func DefaultTokens(network string) []Token {
 	var list []Token
 	for _, a := range x402.Assets() {
-		if a.Network == network && a.Symbol == "USDC" {
+		if a.Network == network && a.CountsAsUSD() {
 			list = append(list, Token{address.Normalize(network, a.Address), a.Symbol, a.Decimals})
 		}
 	}

@@ -26,14 +26,14 @@ type Facilitator struct {
 	WebsiteURL     string // the origin of FacilitatorURL if the list has none
 	DocsURL        string // "" when unknown
 	FacilitatorURL string // "" when unknown
-	UpstreamStatus string // state in the list's source: merged, merged_after_snapshot, pull_request, …
+	UpstreamStatus string // state in the list's source: merged, merged_after_snapshot, pull_request, protocol, …
 	Settlers       []Settler
 }
 
-// Settler is an account from which a facilitator sends settlements.
+// Settler is an account from which a facilitator sends settlements, or a mark of payments that payers send themselves.
 type Settler struct {
 	Network    string   // CAIP-2; from the network table if it has the network
-	Address    string   // in normal form
+	Address    string   // in normal form; for a mark the form of address.IsMark
 	Tokens     []string // tokens that it settles, in normal form, in the list's order
 	Since      *time.Time
 	Deprecated bool // whether the facilitator now uses other accounts; past settlements still count
@@ -280,7 +280,7 @@ func (a account) settler() (Settler, []string) {
 		fault("network %.60q is not a CAIP-2 id", a.Network)
 		return s, faults
 	}
-	if err := address.Check(s.Network, s.Address); err != nil {
+	if err := address.CheckSettler(s.Network, s.Address); err != nil {
 		fault("%v", err)
 	} else if _, token := x402.LookupAsset(s.Network, s.Address); token {
 		fault("is a token, which can't settle")

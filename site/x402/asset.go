@@ -51,6 +51,13 @@ func LookupAsset(networkCAIP2, token string) (Asset, bool) {
 	return assetAt(networkCAIP2, address.Normalize(networkCAIP2, token))
 }
 
+// CountsAsUSD reports whether settlements in the token count as dollars, one to one: USDC, and on Tempo, where MPP
+// charges are paid in either, its bridged USDC and pathUSD. Test networks' tokens are worth nothing, which the caller
+// must know.
+func (a Asset) CountsAsUSD() bool {
+	return a.Symbol == "USDC" || a.Network == "eip155:4217" && a.Peg == "USD"
+}
+
 // assetAt returns the row of a token whose address is normalised.
 func assetAt(networkCAIP2, normal string) (Asset, bool) {
 	t := assets()

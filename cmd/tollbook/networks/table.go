@@ -89,7 +89,7 @@ func (t TokenTable) token(network string) (ledger.Token, error) {
 	if ok {
 		n, _ := x402.NetworkByID(network)
 		token.Symbol, token.Decimals = asset.Symbol, asset.Decimals
-		token.USD = asset.Symbol == "USDC" && n.Mainnet
+		token.USD = asset.CountsAsUSD() && n.Mainnet
 	}
 	if t.Symbol != nil {
 		token.Symbol = *t.Symbol

@@ -31,7 +31,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	if len(blocks) == 0 || r.first == r.last {
 		return nil
 	}
-	filters := []filter{{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}}, contractEvents}
+	filters := []filter{{contracts: r.x.contracts, topics: r.ownTopics()}, contractEvents}
 	q := jsonrpc.Question{}
 	for _, number := range blocks {
 		for i := range filters {
@@ -87,8 +87,9 @@ func (m *eventBlooms) mayBeIn(bloom *[256]byte) bool {
 }
 
 // mayContainEvents reports whether a block may contain an event that settles.
-func (x *Reader) mayContainEvents(h *header) bool {
-	return x.tokenBlooms.mayBeIn(&h.bloom) || x.contractBlooms.mayBeIn(&h.bloom)
+func (r *rangeReader) mayContainEvents(h *header) bool {
+	return r.x.tokenBlooms.mayBeIn(&h.bloom) || r.x.contractBlooms.mayBeIn(&h.bloom) ||
+		len(r.plan.marks) > 0 && r.x.memoBlooms.mayBeIn(&h.bloom)
 }
 
 func bloomOf(item []byte) (b bloomBits) {

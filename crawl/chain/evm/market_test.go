@@ -187,6 +187,15 @@ func (m *market) trade() {
 	a = m.authorize(settler.address, seller, amount()) // the settler's own money
 	m.send(settler, m.token[:], a.input(m.chainID, m.token, settler), nil)
 
+	// Payers charge themselves with a mark, and without one. A look-alike token has marks, too.
+	value := amount()
+	charge := func(memo []byte) []byte {
+		return abi("transferWithMemo(address,uint256,bytes32)", seller[:], number(value), memo)
+	}
+	m.send(buyer, m.token[:], charge(mppMemo[:]), []livePayment{{1, "memo", [20]byte{}, buyer.address, seller, value}})
+	m.send(buyer, m.token[:], charge([]byte("order 7")), nil)
+	m.send(buyer, m.other[:], charge(mppMemo[:]), nil)
+
 	a = m.authorize(buyer.address, seller, amount()) // a look-alike token
 	m.send(settler, m.other[:], a.input(m.chainID, m.other, buyer), nil)
 
@@ -228,7 +237,7 @@ func (m *market) listed() (list []ledger.ScanSettler) {
 		list = append(list, ledger.ScanSettler{Address: hexOf(s.address[:]),
 			Facilitator: fmt.Sprintf("facilitator-%d", i)})
 	}
-	return list
+	return append(list, ledger.ScanSettler{Address: mppMark, Facilitator: "mpp"})
 }
 
 // settled returns the settlements of the transactions that are in the chain, up to a block.
@@ -251,6 +260,9 @@ func (m *market) settled(last int64) (list []ledger.Settlement) {
 		if at := parse(block.Number); at <= last {
 			for _, p := range s.paid {
 				i := slices.IndexFunc(m.settlers, func(k key) bool { return k.address == p.settler })
+				if i < 0 {
+					i = len(m.settlers) // the mark
+				}
 				list = append(list, ledger.Settlement{
 					Network: fmt.Sprintf("eip155:%d", m.chainID), Block: at, BlockHash: block.Hash,
 					Time:        time.Unix(parse(block.Timestamp), 0).UTC(),

@@ -39,6 +39,7 @@ type rangeResult struct {
 type scanPlan struct {
 	scan       ledger.Scan
 	settlers   map[address]*settler
+	marks      map[mark]*settler
 	recipients []hash // of a counting scan, as topics
 	width      *rangeWidth
 }
@@ -159,10 +160,19 @@ func (f *filter) matches(e *event, first, last int64) bool {
 		(len(f.third) == 0 || e.topicCount > 2 && slices.Contains(f.third, e.topics[2]))
 }
 
+// ownTopics returns the topics of the events of tokens that settle.
+func (r *rangeReader) ownTopics() []hash {
+	topics := []hash{topicAuthorizationUsed}
+	if len(r.plan.marks) > 0 {
+		topics = append(topics, topicTransferWithMemo)
+	}
+	return topics
+}
+
 // filters returns the filters for a range.
 func (r *rangeReader) filters() []filter {
 	tokens := r.x.contracts
-	own := filter{contracts: tokens, topics: []hash{topicAuthorizationUsed}}
+	own := filter{contracts: tokens, topics: r.ownTopics()}
 	if r.transfers {
 		own.topics = append(own.topics, topicTransfer)
 	}

@@ -9,6 +9,9 @@
 //   - the Settled of x402's batch-settlement contract with the Transfer from it that comes before it (batch). This is a
 //     redemption: it pays a recipient for the calls of any number of payers, whom it does not name.
 //
+// A settler may also be a mark: then a transfer of a measured token whose memo begins with it is a settlement, whoever
+// sent the transaction (memo; mark.go). So charges of MPP are found on Tempo, where payers send them.
+//
 // Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, no deposit for batch
 // settlement, and no payment to a known recipient without authorisation. Nor is a payment of nothing, of the settler's
 // own money, or from before the settler's first day. A payment to oneself is a settlement; the row shows it, and the
@@ -69,6 +72,7 @@ type Reader struct {
 	tokens         map[address]*token
 	contracts      []address // of the network's tokens, in order
 	tokenBlooms    eventBlooms
+	memoBlooms     eventBlooms
 	contractBlooms eventBlooms
 	costs          costs
 	topics         topicLimit
@@ -117,6 +121,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 		x.contracts = append(x.contracts, a)
 	}
 	x.tokenBlooms = newEventBlooms(filter{contracts: x.contracts, topics: []hash{topicAuthorizationUsed}})
+	x.memoBlooms = newEventBlooms(filter{contracts: x.contracts, topics: []hash{topicTransferWithMemo}})
 	x.client, err = jsonrpc.New(n, identity(), x.options)
 	return x, err
 }
@@ -321,14 +326,11 @@ func lastBlock(s ledger.Scan, head int64) int64 {
 
 // planScan prepares a scan for one round.
 func (x *Reader) planScan(ctx context.Context, s ledger.Scan) (*scanPlan, error) {
-	p := &scanPlan{scan: s, settlers: map[address]*settler{}}
+	p := &scanPlan{scan: s, settlers: map[address]*settler{}, marks: map[mark]*settler{}}
 	for _, one := range s.Settlers {
-		a, err := parseAddress(one.Address)
-		if err != nil {
+		if err := p.addSettler(x.network.ID, one); err != nil {
 			return nil, fmt.Errorf("settler of %s: %w", one.Facilitator, err)
 		}
-		one.Address = a.String()
-		p.settlers[a] = &settler{one, a}
 	}
 	if !s.Counts {
 		return p, nil

@@ -68,10 +68,10 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 			}
 		}
 		run.senders = senders[before:]
-		if len(run.senders) == 0 {
+		if len(run.senders) == 0 && !r.hasMark(run) {
 			continue
 		}
-		whole := r.x.costs.blockIsLighter(len(run.senders))
+		whole := len(run.senders) > 0 && r.x.costs.blockIsLighter(len(run.senders))
 		q.Calls = append(q.Calls, blockCall(first.block, whole))
 		readers = append(readers, func(result []byte) error { return r.readBlock(run, result, whole) })
 		if whole {
@@ -90,7 +90,7 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 		q.Calls = append(q.Calls, blockCall(number, false))
 		readers = append(readers, func(result []byte) error {
 			h, err := readNumbered(result, number)
-			if err == nil && r.x.mayContainEvents(&h) {
+			if err == nil && r.mayContainEvents(&h) {
 				doubtful = append(doubtful, number)
 			}
 			return err

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,6 +62,7 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 	if err := r.settleByReceipt(ctx, &f, open); err != nil {
 		return rangeResult{}, err
 	}
+	r.addMarked(&f)
 	if r.plan.scan.Counts {
 		f.Authorizations, f.Senders = sums.rows(r.x.tokens)
 	}
@@ -149,13 +151,15 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 		payments, _ := settle(receipts[i], r.x.tokens)
 		r.keep(f, &open[i], payments)
 	}
-	slices.SortStableFunc(f.Settlements, func(a, b ledger.Settlement) int {
-		if a.Block != b.Block {
-			return int(a.Block - b.Block)
-		}
-		return a.LogIndex - b.LogIndex
-	})
+	sortSettlements(f.Settlements)
 	return nil
+}
+
+// sortSettlements sorts by block and log.
+func sortSettlements(list []ledger.Settlement) {
+	slices.SortStableFunc(list, func(a, b ledger.Settlement) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.LogIndex, b.LogIndex))
+	})
 }
 
 // readSample measures the ratio of transfers in the block of the last transaction.

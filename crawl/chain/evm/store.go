@@ -41,4 +41,5 @@ const (
 	methodEIP3009 = "eip3009" // an authorisation of the token itself
 	methodPermit2 = "permit2" // one of the two proxies of Permit2
 	methodBatch   = ledger.MethodBatch
+	methodMemo    = "memo" // a memo that begins with a mark
 )

@@ -36,6 +36,7 @@ var (
 	settledTopic       = topic("97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6")
 	withPermitTopic    = topic("de5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8")
 	redeemedTopic      = topic("7337b4386b690fdb8ba66905b92b9d45d33bc6626ee2620c905fb150ec0cc47d")
+	memoTopic          = topic("57bc7354aa85aed339e000bccffabbc529466af35f0772c8f8ee1145927de7f0")
 	approvalTopic      = topic("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")
 )
 
@@ -74,6 +75,17 @@ func transfer(token, from, to chaintest.Address, amount int64) chaintest.Log {
 		Data: data(big.NewInt(amount))}
 }
 
+// mppMark is the mark of MPP's client library, and mppMemo a memo that has it.
+const mppMark = "memo:0xef1ed71201"
+
+var mppMemo = topic("ef1ed712011ece072f76bd8b82350e7521d1cadbcfa91eec657c1b16802b3047")
+
+// transferredWithMemo returns the two events of a transferWithMemo.
+func transferredWithMemo(token, from, to chaintest.Address, amount int64, memo chaintest.Hash) []chaintest.Log {
+	return []chaintest.Log{transfer(token, from, to, amount), {Contract: token,
+		Topics: []chaintest.Hash{memoTopic, word(from), word(to), memo}, Data: data(big.NewInt(amount))}}
+}
+
 // authorized returns the two events of a transferWithAuthorization.
 func authorized(token, from, to chaintest.Address, amount int64) []chaintest.Log {
 	used := chaintest.Log{Contract: token,
@@ -100,9 +112,17 @@ type world struct {
 type payment struct {
 	log          int
 	method       string
-	settler      chaintest.Address
+	settler      chaintest.Address // none if the payer sends the payment, with a mark
 	payer, payee chaintest.Address
 	amount       int64
+}
+
+// settlerText returns the settler of a payment as lists name it.
+func (p payment) settlerText() string {
+	if p.method == "memo" {
+		return mppMark
+	}
+	return text(p.settler)
 }
 
 func newWorld(seed uint64) *world {
@@ -110,13 +130,13 @@ func newWorld(seed uint64) *world {
 	return &world{Chain: c, r: rand.New(rand.NewPCG(seed, 7)), paid: map[chaintest.Hash][]payment{}}
 }
 
-// worldSettlers returns the world's settlers: the first three are on the lists.
+// worldSettlers returns some of the world's settlers and a mark: the first three are on the lists.
 func worldSettlers(n int) (list []ledger.ScanSettler) {
 	for i := range n {
 		list = append(list, ledger.ScanSettler{Address: text(person('s', i)),
 			Facilitator: fmt.Sprintf("facilitator-%d", i%2), Tokens: []string{text(usdc)}, Deprecated: i == 2})
 	}
-	return list
+	return append(list, ledger.ScanSettler{Address: mppMark, Facilitator: "mpp", Tokens: []string{text(usdc)}})
 }
 
 // random returns a transaction of a random kind, and its payments if a settler sends it.
@@ -127,7 +147,8 @@ func (w *world) random() (chaintest.Tx, []payment) {
 	w.nonce++
 	tx := chaintest.Tx{From: settler, To: usdc, Nonce: w.nonce}
 	one := payment{1, "eip3009", settler, buyer, seller, amount}
-	switch w.r.IntN(18) {
+	none := chaintest.Address{}
+	switch w.r.IntN(20) {
 	default:
 		tx.Logs = authorized(usdc, buyer, seller, amount)
 		return tx, []payment{one}
@@ -187,6 +208,24 @@ func (w *world) random() (chaintest.Tx, []payment) {
 	case 13: // a deposit, which the collector passes on
 		tx.Logs = append(authorized(usdc, buyer, collector, amount), transfer(usdc, collector, escrow, amount))
 		return tx, nil
+	case 14: // payers charge themselves, with a mark; a split has another memo
+		tx.From = buyer
+		tx.Logs = append(transferredWithMemo(usdc, buyer, seller, amount, mppMemo),
+			transferredWithMemo(usdc, buyer, person('r', 1), 3, chaintest.Hash{1})...)
+		return tx, []payment{{1, "memo", none, buyer, seller, amount}}
+	case 15: // a settler sends both kinds; a payment to oneself is stored
+		tx.Logs = append(authorized(usdc, buyer, seller, amount),
+			transferredWithMemo(usdc, buyer, buyer, amount, mppMemo)...)
+		return tx, []payment{one, {3, "memo", none, buyer, buyer, amount}}
+	case 16: // marks on what is no payment: a look-alike token, a mint, a burn, nothing
+		tx.From = buyer
+		for _, logs := range [][]chaintest.Log{transferredWithMemo(lookAlike, buyer, seller, amount, mppMemo),
+			transferredWithMemo(usdc, none, seller, amount, mppMemo)[1:],
+			transferredWithMemo(usdc, buyer, none, amount, mppMemo)[1:],
+			transferredWithMemo(usdc, buyer, seller, 0, mppMemo)} {
+			tx.Logs = append(tx.Logs, logs...)
+		}
+		return tx, nil
 	case 11: // strangers
 		tx.From = person('x', w.r.IntN(9))
 		tx.Logs = []chaintest.Log{transfer(usdc, tx.From, buyer, amount), transfer(lookAlike, buyer, seller, amount)}
@@ -218,7 +257,7 @@ func (w *world) settled(last int64, settlers []ledger.ScanSettler) (list []ledge
 		for _, t := range b.Txs {
 			for _, p := range w.paid[t.Hash] {
 				i := slices.IndexFunc(settlers,
-					func(s ledger.ScanSettler) bool { return s.Address == text(p.settler) })
+					func(s ledger.ScanSettler) bool { return s.Address == p.settlerText() })
 				if i < 0 || settlers[i].Since != nil && b.Time.Before(*settlers[i].Since) {
 					continue
 				}

@@ -8,7 +8,8 @@ interface IERC1271 {
     function isValidSignature(bytes32 digest, bytes calldata signature) external view returns (bytes4);
 }
 
-// A token with EIP-3009 in both forms, and EIP-1271 for payers that are contracts.
+// A token with EIP-3009 in both forms, and EIP-1271 for payers that are contracts. It also has the transfer with a memo of
+// Tempo's TIP-20, with that standard's two events.
 contract Token {
     bytes32 constant TRANSFER = keccak256("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)");
     bytes32 constant DOMAIN = keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
@@ -20,6 +21,7 @@ contract Token {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event Approval(address indexed owner, address indexed spender, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event TransferWithMemo(address indexed from, address indexed to, uint256 amount, bytes32 indexed memo);
 
     constructor() {
         balanceOf[msg.sender] = 1e18;
@@ -33,6 +35,11 @@ contract Token {
     function transfer(address to, uint256 value) external returns (bool) {
         move(msg.sender, to, value);
         return true;
+    }
+
+    function transferWithMemo(address to, uint256 amount, bytes32 memo) external {
+        move(msg.sender, to, amount);
+        emit TransferWithMemo(msg.sender, to, amount, memo);
     }
 
     function approve(address spender, uint256 value) external returns (bool) {
