@@ -119,6 +119,7 @@ type facilitatorBody struct {
 	*site.FacilitatorDetail
 	Measured     bool // settlements are measured
 	Unread       bool // its accounts are confirmed, but none of their networks is read
+	Marked       bool // payers send its payments themselves, with a mark
 	Bars         chart.Bars
 	Rows         []facilitatorChain
 	Accounts     []facilitatorSettler
@@ -157,6 +158,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	body.Bars = chart.NewBars(chart.Volume, f.Timeseries, e.calendar, e.measuredSince(networks))
 	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
+		body.Marked = body.Marked || s.Kind != site.SettlerAccount
 	}
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
 	body.Announced = facilitator.NewSupported(f.Supported, e.facilitatorNetwork)

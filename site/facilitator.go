@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Timeframes of a facilitator's volume, in the order of the API. 24h is the last 24 complete UTC hours and the current
@@ -55,7 +56,7 @@ type FacilitatorListItem struct {
 	TxCount30d     int64   `json:"tx_count_30d"`
 	TxCountAll     int64   `json:"tx_count_all"`
 	LastActivityAt *Time   `json:"last_activity_at"` // null if no settlement was observed
-	SettlerCount   int     `json:"settler_count"`    // number of accounts; an account on several networks counts once
+	SettlerCount   int     `json:"settler_count"`    // accounts and marks; an account on several networks counts once
 	Verification   string  `json:"verification"`     // on-chain, listed
 	// beyond the contract: start of the UTC day of the first settlement; null without one
 	FirstActivityAt *Time `json:"first_activity_at"`
@@ -183,23 +184,38 @@ type FacilitatorTopService struct {
 // FacilitatorServices is the maximum number of services in a FacilitatorDetail.
 const FacilitatorServices = 100
 
-// FacilitatorSettler is an account that sends a facilitator's settlements.
+// ConfirmsSettlers reports whether the settlers of a facilitator with this status are known to be its own. Either the
+// list's source has accepted them, or they are marks that a protocol's public library writes.
+func ConfirmsSettlers(upstreamStatus string) bool {
+	return strings.HasPrefix(upstreamStatus, "merged") || upstreamStatus == "protocol"
+}
+
+// FacilitatorSettler is an account that sends a facilitator's settlements, or a mark of payments that payers send
+// themselves.
 type FacilitatorSettler struct {
 	Network      string   `json:"network"`
 	NetworkCAIP2 string   `json:"network_caip2"`
-	Address      string   `json:"address"`
+	Address      string   `json:"address"` // or the mark, such as memo:0xef1ed71201
 	Tokens       []string `json:"tokens"`
 	Since        *Time    `json:"since"` // settlements before this time are not counted; null if unknown
 	Deprecated   bool     `json:"deprecated"`
 
 	// beyond the contract
-	Enabled    bool  `json:"enabled"`      // the opposite of Deprecated
-	LastSeenAt *Time `json:"last_seen_at"` // its last settlement; null if none is measured
+	Kind       string `json:"kind"`         // account, memo, source_tag
+	Enabled    bool   `json:"enabled"`      // the opposite of Deprecated
+	LastSeenAt *Time  `json:"last_seen_at"` // its last settlement; null if none is measured
 	// list if a list of facilitators names the account, operator if only the operator of the directory accepted it
 	Source        string  `json:"source"`
 	TokenName     *string `json:"token_name"`     // of the only token; null with several, or if it is not known
 	TokenDecimals *int    `json:"token_decimals"` // likewise
 }
+
+// SettlerKinds are the values of FacilitatorSettler.Kind. All but the first are marks: fields of a payment that the
+// payer's software fills in.
+var SettlerKinds = []string{SettlerAccount, "memo", "source_tag"}
+
+// SettlerAccount is the kind of a settler that is an account.
+const SettlerAccount = "account"
 
 // Values of FacilitatorSettler.Source.
 const (

@@ -75,7 +75,7 @@ func SettlersOf(list []site.FacilitatorDetail) []Settler {
 // Settlers makes the table of accounts that facilitators settle from.
 var Settlers = newMaker(
 	Table{
-		Name: "settlers", Description: "Accounts that facilitators settle payments from.",
+		Name: "settlers", Description: "Accounts that facilitators settle payments from, and marks of payments.",
 		Key:        []string{"network_caip2", "address"},
 		References: []Reference{{"facilitator_id", "facilitators", "facilitator_id"}},
 	},
@@ -87,7 +87,7 @@ var Settlers = newMaker(
 	settler(Column{Name: "network", Required: true, Source: fromJudgment, Description: "Short name of the network."},
 		func(s Settler) Value { return NewText(s.Network) }),
 	settler(Column{Name: "address", Required: true, Source: fromFetches,
-		Description: "Account, as its chain writes it."},
+		Description: "Account, as its chain writes it, or a mark such as memo:0xef1ed71201."},
 		func(s Settler) Value { return NewText(s.Address) }),
 	settler(Column{Name: "tokens", Kind: JSON, Required: true, Source: fromFetches,
 		Description: "Addresses of the tokens that it settles."}, func(s Settler) Value { return newJSON(s.Tokens) }),

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
-	"strings"
 	"time"
 
 	"tollbook/build/judge/observatory"
@@ -156,8 +155,7 @@ func lookupAsset(network, token string, configured *ledger.Token) (tokenAddress,
 // vouches for them. A claim in a pull request does not count, because
 // it could rank a facilitator by the settlements of another.
 func isMeasured(f *ledger.FacilitatorFacts) bool {
-	return len(f.Settlers) > 0 && (f.Trusted || f.UpstreamStatus == "protocol" ||
-		strings.HasPrefix(f.UpstreamStatus, "merged"))
+	return len(f.Settlers) > 0 && (f.Trusted || site.ConfirmsSettlers(f.UpstreamStatus))
 }
 
 // newFacilitators judges every facilitator, with every embed, sorted by ID.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tollbook/build/judge/facilitator"
@@ -58,6 +59,10 @@ func newSettler(f *ledger.FacilitatorFacts, s *ledger.Settler) site.FacilitatorS
 		Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: address.Spell(s.Network, s.Address),
 		Tokens: append([]string{}, s.Tokens...),
 		Since:  timeOrNull(s.Since), Deprecated: s.Deprecated, Enabled: !s.Deprecated, Source: site.SettlerListed,
+		Kind: site.SettlerAccount,
+	}
+	if address.IsMark(s.Network, s.Address) {
+		row.Kind, _, _ = strings.Cut(s.Address, ":")
 	}
 	if isMeasured(f) {
 		row.LastSeenAt = site.TimeOrNull(f.LastAt[[2]string{s.Network, s.Address}])

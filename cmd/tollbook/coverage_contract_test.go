@@ -140,7 +140,8 @@ func init() {
 			last_seen_at date-time|null
 			source string
 			token_name string|null
-			token_decimals integer|null`,
+			token_decimals integer|null
+			kind string`,
 		"FacilitatorBuyers": `
 			network string
 			network_caip2 string

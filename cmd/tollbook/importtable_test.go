@@ -413,7 +413,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/chain":         {ours: []string{"site/x402", "site/x402/address"}},
 	"crawl/chain/jsonrpc": {ours: []string{"crawl/chain"}},
 	"crawl/chain/evm": {
-		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger"},
+		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger",
+			"site/x402/address"},
 		modules: []string{"golang.org/x/crypto"},
 	},
 	"crawl/chain/walk": {

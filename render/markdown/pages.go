@@ -106,6 +106,9 @@ func WriteFacilitator(b *bytes.Buffer, f *site.FacilitatorDetail, measured bool,
 		for _, s := range f.Settlers[:min(maxAccounts, len(f.Settlers))] {
 			fmt.Fprintf(b, "- %s on %s", display.Markdown(s.Address, display.MaxLine),
 				display.Markdown(links.Network(s.NetworkCAIP2), display.MaxLine))
+			if s.Kind != site.SettlerAccount {
+				b.WriteString("; a mark in payments that payers send themselves")
+			}
 			if s.LastSeenAt != nil {
 				fmt.Fprintf(b, "; last settlement %s", ISO(s.LastSeenAt))
 			}

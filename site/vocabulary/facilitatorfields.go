@@ -46,6 +46,11 @@ var facilitatorFields = map[string]Field{
 	"FacilitatorPoint.network":       {About: "Abbreviation of the network; null for all networks together"},
 	"FacilitatorPoint.network_caip2": {About: "CAIP-2 id of the network; null for all networks together"},
 	"enabled":                        {About: "Whether the facilitator still uses the account"},
+	"FacilitatorSettler.kind": {
+		About: "What recognises a settlement: the account that sent it, or a mark that the payer's software writes " +
+			"into it: the first five bytes of its memo, or its source tag. Any payer can write a mark",
+		Values: site.SettlerKinds,
+	},
 	"FacilitatorSettler.last_seen_at": {
 		About: "When it sent its last settlement; null if it sent none, or if settlements are not measured",
 	},
@@ -56,7 +61,7 @@ var facilitatorFields = map[string]Field{
 	},
 	"token_name":     {About: "Name of the account's only token; null with several, or if it is not known"},
 	"token_decimals": {About: "Its token has 10^token_decimals atomic units; null like token_name"},
-	"settler_count":  {About: "Number of accounts that settle for the facilitator"},
+	"settler_count":  {About: "Number of accounts that settle for the facilitator; a mark counts as one"},
 	"verification": {
 		About:  "How its settlements are known: on-chain if they are measured, listed if they are not",
 		Values: []string{site.VerificationOnChain, site.VerificationListed},

@@ -222,9 +222,11 @@ var logFields = map[string]Field{
 		About: "One point for each of the last 90 UTC days, oldest first, today last",
 	},
 	"FacilitatorDetail.chains": {About: "Volume and settlements by network and token, largest volume first"},
-	"settlers":                 {About: "Accounts that send the facilitator's settlements, by network, then address"},
-	"buyers":                   {About: "Payers through the facilitator; in v0.1.0 it was the list that by_chain is"},
-	"by_chain":                 {About: "Payers by network and token, in the order of chains"},
+	"settlers": {
+		About: "Accounts that send the facilitator's settlements, and marks of its payments, by network, then address",
+	},
+	"buyers":   {About: "Payers through the facilitator; in v0.1.0 it was the list that by_chain is"},
+	"by_chain": {About: "Payers by network and token, in the order of chains"},
 	"total_upper_bound_30d": {
 		About: "Sum of unique_buyers_30d over main networks: an account that pays on several networks, or in several " +
 			"tokens, counts for each; null if no settlement is measured",
@@ -234,8 +236,9 @@ var logFields = map[string]Field{
 	},
 	"FacilitatorDetail.services": {About: "The first hundred of them, largest volume first"},
 	"FacilitatorSettler.network": {About: "Abbreviation of the network, or its CAIP-2 id if it has none"},
-	"FacilitatorSettler.address": {About: "Address of the account, in normal form"},
-	"tokens":                     {About: "Tokens that the account is listed to settle, in normal form"},
+	"FacilitatorSettler.address": {About: "Address of the account, in normal form; for a mark its kind, a colon and " +
+		"the value, such as memo:0xef1ed71201 or source_tag:804681468"},
+	"tokens": {About: "Tokens that the account is listed to settle, in normal form"},
 	"set_aside": {
 		About: "Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups " +
 			"and the catalogue leave them out",

@@ -176,7 +176,7 @@ var types = map[string]string{
 	"FacilitatorTopService": "A listed service whose payments a facilitator settled, with its status.",
 	"ListedServices": "Listed services whose payments a facilitator settled. Counts are null if its settlements are " +
 		"not measured.",
-	"FacilitatorSettler": "An account that sends a facilitator's settlements.",
+	"FacilitatorSettler": "An account that sends a facilitator's settlements, or a mark of its payments.",
 	"FacilitatorBuyers":  "Number of payers through a facilitator on one network in one token.",
 	"FacilitatorService": "A listed service's share of a facilitator's last 30 days.",
 	"CoverageReport":     "What is measured on chain and up to when, and what is not known.",

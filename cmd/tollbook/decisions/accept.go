@@ -16,6 +16,7 @@ import (
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/crawl/chain"
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402/address"
@@ -132,7 +133,7 @@ func runFacilitatorsAccept(ctx context.Context, o cli.DataOptions, id string, ad
 			return fmt.Errorf("there is no facilitator %s; tollbook facilitators list prints all", id)
 		}
 		f := d.facilitators[i]
-		r.Counts = f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged")
+		r.Counts = f.Trusted || site.ConfirmsSettlers(f.UpstreamStatus)
 		if withdraw {
 			if r.Settlers, err = findAccepted(&f, addresses); err != nil {
 				return err
