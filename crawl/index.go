@@ -12,6 +12,7 @@ import (
 	"tollbook/crawl/chain/evm"
 	"tollbook/crawl/chain/solana"
 	"tollbook/crawl/chain/stellar"
+	"tollbook/crawl/chain/xrpl"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -29,42 +30,38 @@ type network struct {
 	reader chain.Reader
 }
 
-// chainKinds maps the namespace of a CAIP-2 id to the functions that read chains of that kind.
-var chainKinds = map[string]struct {
-	open    func(chain.Network, *postgres.DB, chain.Options) (chain.Reader, error)
-	inspect func(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error)
-}{
-	"eip155": {
-		func(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
-			return evm.New(n, db, o)
-		},
-		evm.Inspect,
-	},
-	"solana": {
-		func(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
-			return solana.New(n, db, o)
-		},
-		solana.Inspect,
-	},
-	"stellar": {
-		func(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
-			return stellar.New(n, db, o)
-		},
-		stellar.Inspect,
-	},
+// inspectors ask a node of a chain for its newest block, by the namespace of the chain's CAIP-2 id.
+var inspectors = map[string]func(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error){
+	"eip155": evm.Inspect, "solana": solana.Inspect, "stellar": stellar.Inspect, "xrpl": xrpl.Inspect,
+}
+
+// openReader returns the reader of a network.
+func openReader(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
+	switch namespace, _, _ := strings.Cut(n.ID, ":"); namespace {
+	case "eip155":
+		return evm.New(n, db, o)
+	case "solana":
+		return solana.New(n, db, o)
+	case "stellar":
+		return stellar.New(n, db, o)
+	case "xrpl":
+		return xrpl.New(n, db, o)
+	}
+	return nil, fmt.Errorf("network %s: want an EVM chain (eip155:…), Solana (solana:…), Stellar (stellar:…) or the "+
+		"XRP Ledger (xrpl:…); settlements of other chains can't be read", n.ID)
 }
 
 // InspectNode asks one node of a network, at the URL address, for its newest block (on Solana its newest finalised
-// slot, on Stellar its newest ledger). It fails if the node serves another chain. Errors name the node by scheme and
-// host alone, since paths and queries of node URLs contain keys.
+// slot, on Stellar and the XRP Ledger its newest ledger). It fails if the node serves another chain. Errors name the
+// node by scheme and host alone, since paths and queries of node URLs contain keys.
 func InspectNode(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	namespace, _, _ := strings.Cut(network, ":")
-	kind, ok := chainKinds[namespace]
+	inspect, ok := inspectors[namespace]
 	if !ok {
-		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155, solana or stellar",
-			network)
+		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155, solana, "+
+			"stellar or xrpl", network)
 	}
-	return kind.inspect(ctx, network, address, o)
+	return inspect(ctx, network, address, o)
 }
 
 // NewIndexer returns an indexer of networks that stores settlements in db.
@@ -76,13 +73,7 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 			return nil, fmt.Errorf("network %s is configured twice; remove one entry", n.ID)
 		}
 		seen[n.ID] = true
-		namespace, _, _ := strings.Cut(n.ID, ":")
-		kind, ok := chainKinds[namespace]
-		if !ok {
-			return nil, fmt.Errorf("network %s: want an EVM chain (eip155:…), Solana (solana:…) or Stellar "+
-				"(stellar:…); settlements of other chains can't be read", n.ID)
-		}
-		reader, err := kind.open(n, db, o)
+		reader, err := openReader(n, db, o)
 		if err != nil {
 			return nil, err
 		}

@@ -57,7 +57,7 @@ type NetworkFacilitator struct {
 
 // ChainCursor is how far a network has been read.
 type ChainCursor struct {
-	Block      *int64 `json:"block"` // null on Solana and Stellar, which are read by account
+	Block      *int64 `json:"block"` // null on networks that are read by account: Solana, Stellar, XRPL
 	Time       *Time  `json:"time"`
 	AgeSeconds *int64 `json:"age_seconds"` // at as_of
 }

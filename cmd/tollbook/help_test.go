@@ -121,7 +121,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"index --rpc https://node.example/key", "--rpc: give a CAIP-2 id and a value"},
 		{"index --rpc eip155:8453=node.example/key",
 			"--rpc eip155:8453, number 1: give a URL that begins with https:// or http://"},
-		{"index --rpc xrpl:0=https://node.example", "settlements can be read only from EVM chains"},
+		{"index --rpc hedera:mainnet=https://node.example", "settlements can be read only from EVM chains"},
 		{"index --rpc eip155:31337=https://node.example", "network eip155:31337 has no token to measure"},
 		{"index --network base", "network eip155:8453 has no node to read it from"},
 		{"index --confirmations base=-1", "--confirmations eip155:8453=\"-1\": give a number of blocks"},

@@ -387,6 +387,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/chain/evm",
 			"crawl/chain/solana",
 			"crawl/chain/stellar",
+			"crawl/chain/xrpl",
 			"crawl/facts",
 			"crawl/model",
 			"crawl/offer",
@@ -429,6 +430,10 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/chain/stellar": {
 		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "crawl/chain/walk", "site/postgres/ledger",
 			"site/x402/address"},
+	},
+	"crawl/chain/xrpl": {
+		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "crawl/chain/walk", "site/postgres",
+			"site/postgres/ledger", "site/x402/address"},
 	},
 	"crawl/chain/chaintest": {modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/servicelist": {

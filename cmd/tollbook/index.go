@@ -64,7 +64,8 @@ func newIndexCommand(c *settings.Configuration) *cobra.Command {
 Index does not change what is published; build does.
 
 A network is read from JSON-RPC nodes, Stellar from Horizon servers: --rpc, or rpc of its [[network]] in the
-configuration file. The file may also name the tokens to measure; the default is USDC.
+configuration file. The file may also name the tokens to measure; the default is USDC, on Tempo USDC.e
+and pathUSD, on the XRP Ledger RLUSD and XRP.
 
     [[network]]
     caip2         = "eip155:8453"

@@ -58,8 +58,8 @@ func addCharges(c *chaintest.Chain, n int) {
 	}
 }
 
-// TestIndexTempo reads MPP charges with the shipped list: from empty, again, and after a reorganisation. The figures are
-// then in the snapshot. A mark is published as a mark, and linked nowhere.
+// TestIndexTempo reads MPP charges with the shipped list: from empty, again, and after a reorganisation. The figures
+// are then in the snapshot. A mark is published as a mark, and linked nowhere.
 func TestIndexTempo(t *testing.T) {
 	t.Parallel()
 	c := chaintest.New(4217, tempoStart)

@@ -83,12 +83,13 @@ type Token struct {
 	Decimals int
 }
 
-// DefaultTokens returns the tokens of a network without configured ones: those of the asset table that count as
-// dollars.
+// DefaultTokens returns the tokens of a network without configured ones: those that the asset table says are
+// measured.
 func DefaultTokens(network string) []Token {
 	var list []Token
 	for _, a := range x402.Assets() {
-		if a.Network == network && a.CountsAsUSD() {
+		if a.Network == network && a.IsMeasured() {
+			a = a.Token()
 			list = append(list, Token{address.Normalize(network, a.Address), a.Symbol, a.Decimals})
 		}
 	}

@@ -291,7 +291,7 @@ func (a account) settler() (Settler, []string) {
 	}
 	for _, t := range a.Tokens {
 		token := address.Normalize(s.Network, t)
-		switch err := address.CheckAsset(s.Network, token); {
+		switch err := address.CheckToken(s.Network, token); {
 		case err != nil:
 			fault("token %.80q: %v", t, err)
 		case token == s.Address:

@@ -291,10 +291,12 @@ var logFields = map[string]Field{
 	"TokenPoint.volume_usd": {
 		About: "Volume settled on that day, in US dollars; null if the token has no known value",
 	},
-	"head_block":         {About: "Newest confirmed block of the chain when it was last polled"},
-	"head_polled_at":     {About: "When the chain was last polled"},
-	"filling":            {About: "Number of past blocks (on Solana and Stellar, accounts) that still have to be read"},
-	"ChainCursor.block":  {About: "Newest block that was read; null on Solana and Stellar, which are read by account"},
+	"head_block":     {About: "Newest confirmed block of the chain when it was last polled"},
+	"head_polled_at": {About: "When the chain was last polled"},
+	"filling": {About: "Number of past blocks that still have to be read; on networks that are read by account, " +
+		"of accounts"},
+	"ChainCursor.block": {About: "Newest block that was read; null on Solana, Stellar and the XRP Ledger, " +
+		"which are read by account"},
 	"ChainCursor.time":   {About: "Time of that block"},
 	"age_seconds":        {About: "Age of that block at as_of, in seconds"},
 	"authorizations_30d": {About: "Payments by authorisation in 30 days, from any sender and for any purpose"},

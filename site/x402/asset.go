@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"tollbook/site/x402/address"
@@ -30,15 +31,21 @@ var assetsJSON []byte
 type assetTable struct {
 	list  []Asset
 	byKey map[[2]string]int // network and normalised address
+
+	issued map[[2]string]Asset // issued currencies of the XRP Ledger as tokens, by network and currency.issuer
 }
 
 var assets = sync.OnceValue(func() assetTable {
-	t := assetTable{byKey: map[[2]string]int{}}
+	t := assetTable{byKey: map[[2]string]int{}, issued: map[[2]string]Asset{}}
 	if err := json.Unmarshal(assetsJSON, &t.list); err != nil {
 		panic(fmt.Errorf("read embedded assets.json: %w", err)) // a broken build, not a broken input
 	}
 	for i, a := range t.list {
 		t.byKey[[2]string{a.Network, address.Normalize(a.Network, a.Address)}] = i
+		if a.Issuer != "" {
+			a.Address, a.Decimals = a.Address+"."+a.Issuer, issuedDecimals
+			t.issued[[2]string{a.Network, a.Address}] = a
+		}
 	}
 	return t
 })
@@ -46,17 +53,36 @@ var assets = sync.OnceValue(func() assetTable {
 // Assets returns the table in the order of network, symbol and address.
 func Assets() []Asset { return append([]Asset(nil), assets().list...) }
 
-// LookupAsset returns the row of a token. The address may have any form that its chain accepts.
+// issuedDecimals is how many decimals settled amounts of issued currencies have. The ledger has 16 significant digits,
+// so that every amount from 10^-8 on is exact.
+const issuedDecimals = 24
+
+// Token returns the asset as a token of settlements. An issued currency has its issuer in the address, and decimals.
+func (a Asset) Token() Asset {
+	if a.Issuer == "" || strings.HasSuffix(a.Address, "."+a.Issuer) {
+		return a
+	}
+	return assets().issued[[2]string{a.Network, a.Address + "." + a.Issuer}]
+}
+
+// LookupAsset returns the row of a token. The address may have any form that its chain accepts, and that of Token.
 func LookupAsset(networkCAIP2, token string) (Asset, bool) {
+	if a, ok := assets().issued[[2]string{networkCAIP2, token}]; ok {
+		return a, true
+	}
 	return assetAt(networkCAIP2, address.Normalize(networkCAIP2, token))
 }
 
-// CountsAsUSD reports whether settlements in the token count as dollars, one to one: USDC, and on Tempo, where MPP
-// charges are paid in either, its bridged USDC and pathUSD. Test networks' tokens are worth nothing, which the caller
-// must know.
+// CountsAsUSD reports whether settlements in the token count as dollars, one to one: USDC, and what payers use in its
+// place on Tempo (USDC.e, pathUSD) and the XRP Ledger (RLUSD). The caller must know that tokens of test networks are
+// worth nothing.
 func (a Asset) CountsAsUSD() bool {
-	return a.Symbol == "USDC" || a.Network == "eip155:4217" && a.Peg == "USD"
+	return a.Symbol == "USDC" || (a.Network == "eip155:4217" || a.Network == "xrpl:0") && a.Peg == "USD"
 }
+
+// IsMeasured reports whether settlements in the token are read unless the operator names other tokens: dollars, and
+// XRP, whose settlements are counted without a volume.
+func (a Asset) IsMeasured() bool { return a.CountsAsUSD() || a.Symbol == "XRP" }
 
 // assetAt returns the row of a token whose address is normalised.
 func assetAt(networkCAIP2, normal string) (Asset, bool) {

@@ -57,3 +57,35 @@ func TestLookupAsset(t *testing.T) {
 		}
 	}
 }
+
+// TestToken checks that an issued currency of the XRP Ledger is a token only with its issuer and decimals, and which
+// tokens are measured and count as dollars.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	const code, issued = "524C555344000000000000000000000000000000",
+		"524C555344000000000000000000000000000000.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"
+	for _, c := range []struct {
+		network, address, token string
+		decimals                int
+		dollars, measured       bool
+	}{
+		{"xrpl:0", code, issued, 24, true, true},
+		{"xrpl:0", issued, issued, 24, true, true},
+		{"xrpl:0", "XRP", "XRP", 6, false, true},
+		{"eip155:4217", "0x20c0000000000000000000000000000000000000", "0x20c0000000000000000000000000000000000000", 6,
+			true, true},
+		{"eip155:42220", "0x48065fbBE25f71C9282ddf5e1cD6D6A887483D5e", "0x48065fbBE25f71C9282ddf5e1cD6D6A887483D5e", 6,
+			false, false},
+	} {
+		a, ok := LookupAsset(c.network, c.address)
+		got := a.Token()
+		if !ok || got.Address != c.token || got.Decimals != c.decimals || a.CountsAsUSD() != c.dollars ||
+			a.IsMeasured() != c.measured {
+			t.Errorf("%s on %s: %+v, counts as dollars %t, measured %t; want %+v", c.address, c.network, got,
+				a.CountsAsUSD(), a.IsMeasured(), c)
+		}
+	}
+	if _, ok := LookupAsset("xrpl:0", code+".rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh"); ok {
+		t.Error("a currency of another issuer is in the table")
+	}
+}

@@ -111,7 +111,7 @@ func (o *Options) applyFlags(byID map[string]*Network) error {
 }
 
 // namespaces are those of the networks that can be read.
-var namespaces = []string{"eip155", "solana", "stellar"}
+var namespaces = []string{"eip155", "solana", "stellar", "xrpl"}
 
 // choose returns the networks that --network names, else all. Each needs a node and a token.
 func (o *Options) choose(byID map[string]*Network) ([]Network, error) {
@@ -138,7 +138,7 @@ func (o *Options) choose(byID map[string]*Network) ([]Network, error) {
 		}
 		if namespace, _, _ := strings.Cut(id, ":"); !slices.Contains(namespaces, namespace) {
 			return nil, usage.Errorf("network %s: settlements can be read only from EVM chains (eip155:…), "+
-				"Solana (solana:…) and Stellar (stellar:…)", id)
+				"Solana (solana:…), Stellar (stellar:…) and the XRP Ledger (xrpl:…)", id)
 		}
 		if len(n.Tokens) == 0 && len(chain.DefaultTokens(id)) == 0 {
 			return nil, usage.Errorf("network %s has no token to measure: add a [[network.token]] to the "+

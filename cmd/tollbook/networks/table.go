@@ -82,7 +82,7 @@ func (t TokenTable) token(network string) (ledger.Token, error) {
 		return ledger.Token{}, usage.Errorf("address is missing")
 	}
 	token := ledger.Token{Network: network, Address: address.Normalize(network, *t.Address)}
-	if err := address.CheckAsset(network, token.Address); err != nil {
+	if err := address.CheckToken(network, token.Address); err != nil {
 		return token, err
 	}
 	asset, ok := x402.LookupAsset(network, token.Address)

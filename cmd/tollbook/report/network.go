@@ -12,7 +12,7 @@ import (
 // Network is what was read of one network.
 type Network struct {
 	Network     string  `json:"network"`
-	Blocks      int64   `json:"blocks"` // on Solana signatures, on Stellar transactions
+	Blocks      int64   `json:"blocks"` // on Solana signatures, on Stellar and the XRP Ledger transactions
 	Settlements int64   `json:"settlements"`
 	RolledBack  int64   `json:"rolled_back"`
 	Calls       int64   `json:"calls"`
@@ -48,12 +48,12 @@ func Networks(w io.Writer, list []chain.Report, asJSON bool) error {
 }
 
 // unit returns what is read of a network: blocks of EVM chains, signatures of settlers on Solana, transactions of
-// settlers on Stellar.
+// settlers on Stellar, and of recipients on the XRP Ledger.
 func unit(network string) string {
 	switch namespace, _, _ := strings.Cut(network, ":"); namespace {
 	case "solana":
 		return "signatures"
-	case "stellar":
+	case "stellar", "xrpl":
 		return "transactions"
 	}
 	return "blocks"

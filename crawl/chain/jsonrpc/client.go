@@ -53,6 +53,7 @@ type Call struct {
 	Method string
 	Params string // a JSON array
 	Path   string // instead of the two: the path and query of a GET at the node, whose answer is a JSON object
+	NoID   bool   // the node's answers repeat no id, so each call needs a body of its own
 	Result []byte
 }
 

@@ -22,7 +22,7 @@ func FuzzAnswers(f *testing.F) {
 		for i := range results {
 			results[i] = new([]byte)
 		}
-		refused, err := readAnswers(body, results)
+		refused, err := readAnswers(body, results, false)
 		if refused != nil {
 			_ = refused.kindOf()
 		}

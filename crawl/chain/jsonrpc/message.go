@@ -59,7 +59,7 @@ func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]
 	case calls[0].Path != "":
 		*results[0], err = n.readDocument(resp, body.Bytes())
 	default:
-		err = n.readBody(resp, body.Bytes(), results)
+		err = n.readBody(resp, body.Bytes(), results, calls[0].NoID)
 	}
 	if err != nil {
 		releaseBuffer(body)
@@ -151,10 +151,10 @@ func (n *Node) transportFault(err error) *Fault {
 	return &Fault{k, n.host, err.Error(), 0}
 }
 
-// readBody reads a body. An error in the body counts more than the status.
-func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte) error {
+// readBody reads a body, whose only answer may lack its id. An error in the body counts more than the status.
+func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte, noID bool) error {
 	wait := retryAfter(resp.Header.Get("Retry-After"))
-	refused, err := readAnswers(body, results)
+	refused, err := readAnswers(body, results, noID)
 	switch {
 	case refused != nil:
 		f := &Fault{refused.kindOf(), n.host,
@@ -181,7 +181,8 @@ func retryAfter(header string) time.Duration {
 }
 
 // readAnswers sets the results of calls 1 to len(results), which a body may have in any order, or returns an error.
-func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
+// With noID an answer without id is that of call 1.
+func readAnswers(body []byte, results []*[]byte, noID bool) (*rpcError, error) {
 	s := NewScanner(body)
 	for _, r := range results {
 		*r = nil
@@ -189,6 +190,9 @@ func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
 	var refused *rpcError
 	one := func() {
 		id, result, e := readAnswer(s)
+		if noID && id == 0 {
+			id = 1
+		}
 		switch {
 		case s.Err != nil:
 		case e != nil:

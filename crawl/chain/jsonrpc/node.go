@@ -111,7 +111,7 @@ func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count i
 	}
 	batch := n.batchSize()
 	calls := append([]Call(nil), q.Calls[from:from+count]...)
-	if calls[0].Path != "" {
+	if calls[0].Path != "" || calls[0].NoID {
 		batch = 1
 	}
 	var bodies []*bytes.Buffer

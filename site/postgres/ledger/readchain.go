@@ -14,12 +14,12 @@ import (
 type ChainFacts struct {
 	Network       string     // CAIP-2
 	MeasuredSince *time.Time // all settlements since then are stored; nil before the first complete scan
-	Block         int64      // newest indexed block; 0 on Solana and Stellar
-	// time of that block; on Solana and Stellar the time up to which the transactions of all settlers are read
+	Block         int64      // newest indexed block; 0 on networks that walks read
+	// time of that block; on networks that walks read the time up to which the transactions of all settlers are read
 	At       *time.Time
 	Head     int64      // the chain's confirmed head at the last poll, 0 before the first
 	PolledAt *time.Time // time of the last poll
-	// blocks that backfills have to read; on Solana and Stellar the number of unfinished walks
+	// blocks that backfills have to read; on networks that walks read the number of unfinished walks
 	BackfillBlocks int64
 	Authorizations []AuthorizationFacts // of the last 30 UTC days, by token
 	Candidates     []CandidateFacts     // of the same days, at most 20, by payments, then sender and token

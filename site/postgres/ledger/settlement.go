@@ -30,7 +30,7 @@ type Settlement struct {
 	// of the transfer within its block (EVM) or transaction (Solana). Network, block, transaction and index identify a
 	// settlement.
 	LogIndex    int
-	Method      string // eip3009, permit2, transfer, batch, spl, sep41
+	Method      string // eip3009, permit2, memo, transfer, batch, spl, sep41, source_tag
 	Facilitator string // id
 	Settler     string
 	Token       string

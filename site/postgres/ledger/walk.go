@@ -9,13 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Walk is how far the transactions of a settler have been read: from new to old by signatures on Solana, from old to
-// new by paging tokens on Stellar.
+// Walk is how far the transactions of a settler have been read. They are read from new to old by signatures on Solana,
+// and from old to new by paging tokens on Stellar and by ledgers on the XRP Ledger.
 type Walk struct {
-	Settler    ScanSettler
-	Until      string     // newest transaction of the last finished walk, "" before the first
-	Newest     string     // newest transaction of the walk in progress, "" without one
-	Before     string     // oldest transaction that the walk in progress has read; "" on Stellar
+	Settler ScanSettler
+	Until   string // newest transaction of the last finished walk, "" before the first
+	Newest  string // newest transaction of the walk in progress, "" without one
+	// oldest transaction that the walk in progress has read; "" on Stellar; on the XRP Ledger the recipients that are
+	// read up to ledger Until, with spaces between them
+	Before     string
 	NewestSlot int64      // the chain's head when the newest walk started
 	NewestTime *time.Time // of that slot
 	// start of the nodes' history when the first walk ended; nil if that walk reached the settler's first day

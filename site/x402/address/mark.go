@@ -31,6 +31,23 @@ func IsMark(networkCAIP2, text string) bool {
 	return false
 }
 
+// issuedForm is an issued currency of the XRP Ledger: its code, a point and the issuer.
+var issuedForm = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9A-F]{40})\.(r[1-9A-HJ-NP-Za-km-z]{24,34})$`)
+
+// CheckToken checks a token whose settlements are measured: an asset, as CheckAsset does. On the XRP Ledger, where
+// anyone may issue a currency of any code, it is XRP or the code, a point and the issuer.
+func CheckToken(networkCAIP2, text string) error {
+	if Namespace(networkCAIP2) != "xrpl" || text == "XRP" {
+		return CheckAsset(networkCAIP2, text)
+	}
+	m := issuedForm.FindStringSubmatch(text)
+	if m == nil || m[1] == "XRP" {
+		return fmt.Errorf("check token %.80q on %s: want XRP, or a currency's code, a point and its issuer: %w", text,
+			networkCAIP2, ErrShape)
+	}
+	return Check(networkCAIP2, m[2])
+}
+
 // CheckSettler checks what recognises the settlements of a facilitator: an address, as Check does, or a mark.
 func CheckSettler(networkCAIP2, text string) error {
 	if IsMark(networkCAIP2, text) {

@@ -48,3 +48,29 @@ func TestCheckSettler(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckToken checks which tokens can be measured: on the XRP Ledger a currency needs its issuer.
+func TestCheckToken(t *testing.T) {
+	t.Parallel()
+	const issuer = "rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"
+	for _, c := range []struct {
+		network, text string
+		ok            bool
+	}{
+		{"eip155:8453", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", true},
+		{"xrpl:0", "XRP", true},
+		{"xrpl:0", "USD." + issuer, true},
+		{"xrpl:0", "524C555344000000000000000000000000000000." + issuer, true},
+		{"xrpl:0", "524c555344000000000000000000000000000000." + issuer, false}, // the ledger writes capitals
+		{"xrpl:0", "524C555344000000000000000000000000000000", false},
+		{"xrpl:0", "XRP." + issuer, false},
+		{"xrpl:0", "USD." + issuer + "x", false},
+		{"xrpl:0", "USD.rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5Df", false}, // its checksum is wrong
+		{"xrpl:0", "USD:" + issuer, false},
+		{"eip155:8453", "USD." + issuer, false},
+	} {
+		if err := address.CheckToken(c.network, c.text); (err == nil) != c.ok {
+			t.Errorf("CheckToken(%s, %q): %v, want it accepted: %v", c.network, c.text, err, c.ok)
+		}
+	}
+}
