@@ -13,7 +13,8 @@ type Body struct {
 	Bytes     int64 // of all files
 	DayFiles  int
 	JSON      string // address of the same as JSON
-	Python    string // a program that reads the tables
+	Python    string // a program that reads tables as CSV
+	SQLite3   string // a program in Python that asks the downloaded SQLite file
 	Pull      string // the command that copies them
 }
 
@@ -26,7 +27,7 @@ type Question struct {
 
 // New returns what the page shows. json is the address of the same as JSON, base the URL of the directory.
 func New(d *site.Dataset, json, base string) Body {
-	b := Body{Dataset: d, JSON: json, Bytes: d.SQLite.Bytes, Python: python(base + "/data"),
+	b := Body{Dataset: d, JSON: json, Bytes: d.SQLite.Bytes, Python: python(base + "/data"), SQLite3: sqlite3,
 		Pull: "tollbook data pull " + base}
 	for i := range d.Tables {
 		t := &d.Tables[i]
@@ -57,3 +58,10 @@ now = prices[prices.until.isna()].merge(services, on="slug")
 print(now.groupby("category").price_usd.describe())
 `
 }
+
+const sqlite3 = `import sqlite3
+import pandas as pd
+db = sqlite3.connect("tollbook.sqlite")
+paid = pd.read_sql("SELECT payee, network_caip2, settlements, usd FROM payees_30d", db)
+print(paid.sort_values("usd", ascending=False).head(10))
+`
