@@ -15,6 +15,7 @@ const (
 	ErrorInternal         = "internal"
 	ErrorValidation       = "validation_failed" // of a submission; fields contains every error
 	ErrorDuplicate        = "duplicate"         // the service is listed or waits for review
+	ErrorUnvisited        = "unvisited"         // checks of the service are paused or have ended
 	ErrorTooLarge         = "payload_too_large"
 	ErrorMediaType        = "unsupported_media_type"
 	ErrorUnavailable      = "unavailable" // no snapshot is published yet, or a store or the database does not answer
@@ -23,8 +24,7 @@ const (
 // ErrorTypes are the types of all errors in responses.
 var ErrorTypes = []string{
 	ErrorInvalidParameter, ErrorBadRequest, ErrorValidation, ErrorDuplicate, ErrorNotFound, ErrorMethodNotAllowed,
-	ErrorTooLarge,
-	ErrorMediaType, ErrorRateLimited, ErrorInternal, ErrorUnavailable,
+	ErrorUnvisited, ErrorTooLarge, ErrorMediaType, ErrorRateLimited, ErrorInternal, ErrorUnavailable,
 }
 
 // ErrorBody is the body of every error response.

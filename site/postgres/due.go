@@ -49,8 +49,9 @@ func (db *DB) DueDomains(ctx context.Context, now time.Time, limit int) ([]strin
 func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
 		WITH leased AS (
-			UPDATE service_states SET next_check_at = $2::timestamptz + $3::interval WHERE service_id = $1
-				AND next_check_at <= $2
+			UPDATE service_states SET next_check_at = $2::timestamptz + $3::interval,
+				lease_ends = $2::timestamptz + $3::interval
+			WHERE service_id = $1 AND next_check_at <= $2
 			RETURNING *
 		)
 		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease)

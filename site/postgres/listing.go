@@ -144,7 +144,8 @@ func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Durati
 			LIMIT $2
 			FOR NO KEY UPDATE SKIP LOCKED
 		)
-		UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval
+		UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval,
+			lease_ends = $1::timestamptz + $3::interval
 		FROM due WHERE s.service_id = due.service_id
 		RETURNING s.service_id`, now, limit, lease)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, ledger, polls, sources and suggestions do not own.
-// It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
-// DATABASE_URL names one.
+// It owns the tables that its rooms assessments, checks, consent, ledger, polls, rechecks, sources and suggestions do
+// not own. It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server
+// if no DATABASE_URL names one.
 package postgres
 
 import (
@@ -21,6 +21,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/polls"
+	"tollbook/site/postgres/rechecks"
 	"tollbook/site/postgres/sources"
 	"tollbook/site/postgres/suggestions"
 )
@@ -37,6 +38,7 @@ type DB struct {
 	Sources     *sources.Store
 	Assessments *assessments.Store
 	Suggestions *suggestions.Store
+	Rechecks    *rechecks.Store
 	pool        *pgxpool.Pool
 }
 
@@ -61,7 +63,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		return nil, err
 	}
 	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool),
-		assessments.New(pool), suggestions.New(pool), pool}, nil
+		assessments.New(pool), suggestions.New(pool), rechecks.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

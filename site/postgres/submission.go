@@ -26,7 +26,7 @@ const (
 	lockSubmitter = 402_001
 	lockDomain    = 402_002
 	lockPending   = 402_003 // one for all submissions; the last, because the others wait for it
-	// 402_004 is the lock of package suggestions
+	// 402_004 is the lock of package suggestions, 402_005 that of package rechecks
 )
 
 // probeLease is how long a submission is leased to a process that probes it.
@@ -103,6 +103,17 @@ func (db *DB) ReceiveSuggestion(ctx context.Context, r site.IncomingSuggestion) 
 		return site.SuggestionResult{}, err
 	}
 	result, err := db.Suggestions.Receive(ctx, client, r)
+	return result, markUnreachable(err)
+}
+
+// RequestRecheck makes a service due at once. Besides errors of the database it returns site.ErrNoDatabase,
+// site.ErrNotFound, *site.UnvisitedError and *site.SubmissionLimitError.
+func (db *DB) RequestRecheck(ctx context.Context, r site.IncomingRecheck) (site.RecheckResult, error) {
+	client, err := db.hashClient(ctx, r.Client)
+	if err != nil {
+		return site.RecheckResult{}, err
+	}
+	result, err := db.Rechecks.Request(ctx, client, r)
 	return result, markUnreachable(err)
 }
 
