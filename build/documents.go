@@ -94,6 +94,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 		{bare("types-page", "").Key(), api.Types},
 		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},
+		{bare("suggest-page", "").Key(), renderer.SuggestPage},
 	} {
 		data, err := document.render()
 		if err != nil {

@@ -81,7 +81,8 @@ func TestAlternates(t *testing.T) {
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=") || strings.Contains(key, "/sort=")
-				without := key == "compare.html" || key == "submit.html" || key == "search.html" ||
+				without := slices.Contains([]string{"compare.html", "submit.html", "suggest.html", "search.html"},
+					key) ||
 					key == "reference/types.html" && kind == "text/markdown" ||
 					kind == "application/json" &&
 						(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
@@ -365,8 +366,8 @@ func TestOperatorTemplates(t *testing.T) {
 		t.Error("a template that takes nothing's place was taken")
 	}
 	for _, name := range render.TemplateNames() {
-		if name == "submitform.html" {
-			t.Error("serve fills in the form of the submit page and has no templates: it can't be replaced")
+		if name == "form.html" {
+			t.Error("serve fills in the forms of pages and has no templates: it can't be replaced")
 		}
 	}
 }

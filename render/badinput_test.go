@@ -149,7 +149,7 @@ func findInjections(doc *goquery.Document) (list []string) {
 	var walk func(n *html.Node, isolated bool)
 	walk = func(n *html.Node, isolated bool) {
 		switch n.Data {
-		case "bdi", "pre", "option", "script", "title": // a block, a control, or of no direction
+		case "bdi", "pre", "option", "textarea", "script", "title": // a block, a control, or of no direction
 			isolated = true
 		}
 		if n.Type == html.TextNode && !isolated && strings.ContainsAny(n.Data, "שםر") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/render/chart"
+	"tollbook/render/form"
 	"tollbook/render/openapi"
 	"tollbook/render/status"
 	"tollbook/site/display"
@@ -80,6 +81,9 @@ func (p *Pages) funcs() template.FuncMap {
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"source":      func(name string) string { return p.href(sourceKey(name)) },
 
+		"recheckForm": func(slug, at string) (template.HTML, error) { return form.Recheck(p.prefix, slug, at) },
+		"suggestForm": func(text string) (template.HTML, error) { return form.Suggestion(p.prefix, text) },
+
 		"add":  func(a, b int) int { return a + b },
 		"dict": dict,
 		"table": func(route, id, name string) string {
@@ -90,8 +94,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
 		"facilitators": facilitatorsRoute, "flow": flowRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
-		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "data": dataRoute,
-		"verify": "verify-page", "types": typesRoute,
+		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "suggest": suggestRoute,
+		"data": dataRoute, "verify": "verify-page", "types": typesRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

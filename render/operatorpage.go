@@ -26,7 +26,7 @@ const (
 )
 
 // fixedTemplates are the parts of pages that serve renders without the settings of a build.
-var fixedTemplates = []string{"searchresults.html", "submitform.html"}
+var fixedTemplates = []string{"form.html", "searchresults.html"}
 
 // TemplateNames returns the names of the files that an operator may replace, sorted. They are the names in package
 // templates.

@@ -106,7 +106,7 @@ func NewPages(s Site) (*Pages, error) {
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindTypes, kindGuide,
 		kindFacilitators, kindFacilitator, kindMatrix, kindFlow, kindCoverage, kindSources, kindSource, kindData,
-		kindSubmit,
+		kindSubmit, kindSuggest,
 		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {

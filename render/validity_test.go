@@ -195,6 +195,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	}
 	page, err = e.SubmitPage()
 	put("submit.html", page, err)
+	page, err = e.SuggestPage()
+	put("suggest.html", page, err)
 	page, err = e.SearchPage()
 	put("search.html", page, err)
 	page, err = e.NotFound()

@@ -120,12 +120,3 @@ var ErrNoDatabase = errors.New("the database does not answer")
 
 // ErrKeyReused reports an Idempotency-Key that was used for a different submission.
 var ErrKeyReused = errors.New("was already used for a different submission")
-
-// SubmitForm is the content of the form on the submit page: empty at first, then the values sent and the result.
-type SubmitForm struct {
-	Values     map[string]string // by name of field
-	Faults     []ErrorField      // errors of fields and of the whole submission
-	Problem    string            // error of the whole submission; "" for none
-	Result     *SubmissionResult
-	Categories []string
-}

@@ -6,8 +6,8 @@ import "embed"
 
 // FS contains the files by name:
 //   - layout.html and parts.html are part of every page;
-//   - each other .html file is a page and defines "main"; submitform.html is the part of submit.html that a response to
-//     a submission replaces, and searchresults.html the part of search.html that serve fills;
+//   - each other .html file is a page and defines "main"; form.html has the parts of pages that the response to a form
+//     replaces, and searchresults.html the part of search.html that serve fills;
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
 //     and call.js are one script of all pages, submit.js, compare.js, search.js and chart.js those of some pages;
 //   - pages/ has the guides in Markdown;

@@ -139,7 +139,7 @@ func TestOperatorFaults(t *testing.T) {
 		"an unknown template": {map[string]string{"own/templates/hom.html": "x"}, 2,
 			filepath.Join("own", "templates", "hom.html") +
 				`: no template of Tollbook has this name; did you mean "home.html"?`},
-		"the form, which serve fills in": {map[string]string{"own/templates/submitform.html": "x"}, 2,
+		"the form, which serve fills in": {map[string]string{"own/templates/form.html": "x"}, 2,
 			"no template of Tollbook has this name"},
 		"a template that does not parse": {
 			map[string]string{"own/templates/404.html": "{{define \"main\"}}\n\n{{if}}x{{end}}{{end}}"}, 1,

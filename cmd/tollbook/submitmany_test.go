@@ -21,7 +21,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
-	"tollbook/render/submitform"
+	"tollbook/render/form"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -138,7 +138,7 @@ func TestManySubmissions(t *testing.T) {
 		Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 		Submit: &serve.SubmitOptions{
 			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
-			FillForm: submitform.Fill,
+			FillForm: form.Fill,
 		},
 	})
 	const each = 400

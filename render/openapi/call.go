@@ -40,7 +40,8 @@ func (a *Document) addCall(c *routes.Call) error {
 	op.Parameters = a.pathParameters(c.Pattern)
 	ok := &apiResponse{Description: "The requested data."}
 	failed := failures[1:] // a call never returns 304
-	if c.Body != nil {
+	switch {
+	case c.Body != nil:
 		content, err := a.schemas.Of(reflect.TypeOf(c.Body))
 		if err != nil {
 			return err
@@ -57,6 +58,9 @@ func (a *Document) addCall(c *routes.Call) error {
 				"same key is accepted once."})
 		ok.Description = "What was sent is stored."
 		failed = append(failed[:len(failed):len(failed)], submitFailures...)
+	case c.IsPost():
+		ok.Description = "The request is stored."
+		failed = append(failed[:len(failed):len(failed)], unvisitedFailure)
 	}
 	if _, isSubmission := c.Body.(site.Submission); isSubmission {
 		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
@@ -78,10 +82,10 @@ func (a *Document) addCall(c *routes.Call) error {
 			Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
 	item := &pathItem{}
-	if c.Body == nil {
-		item.Get = op
-	} else {
+	if c.IsPost() {
 		item.Post = op
+	} else {
+		item.Get = op
 	}
 	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: strings.TrimPrefix(c.Pattern, apiPrefix),
 		Value: item})
@@ -90,6 +94,9 @@ func (a *Document) addCall(c *routes.Call) error {
 
 // callCommand returns a request as a command for a shell, or "" for one that needs values that only its caller knows.
 func (a *Document) callCommand(c *routes.Call) string {
+	if path, ok := a.examples.path(c.Pattern); ok && c.IsPost() && c.Body == nil {
+		return "curl -X POST '" + display.EndpointURL(a.directory.BaseURL, path) + "'"
+	}
 	example, err := exampleBody(c)
 	if c.Body == nil || err != nil {
 		return ""

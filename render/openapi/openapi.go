@@ -158,8 +158,8 @@ func New(d Directory, x Examples) (*Document, error) {
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
 			{tagSubmit,
-				"Submissions of services, and suggestions, if this server accepts them. No snapshot contains these " +
-					"responses."},
+				"Submissions of services, suggestions and re-checks, if this server accepts them. No snapshot " +
+					"contains these responses."},
 			{tagFiles, "Other files of a snapshot: the inputs of the rules, and the descriptions of the API."},
 		},
 	}

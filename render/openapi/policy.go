@@ -50,8 +50,8 @@ func httpPolicy() []policyRule {
 			"if requests are limited, `RateLimit-Policy` contains the limit and `RateLimit` the number of requests " +
 				"left. Requests above the limit are answered with 429 and `Retry-After`."},
 		{"Methods",
-			"are GET, HEAD and OPTIONS; for /v1/submit and /v1/suggestions they are POST and OPTIONS. A request with " +
-				"the current `ETag` in `If-None-Match` is answered with 304."},
+			"are GET, HEAD and OPTIONS; for /v1/submit, /v1/suggestions and /v1/services/{slug}/recheck they are " +
+				"POST and OPTIONS. A request with the current `ETag` in `If-None-Match` is answered with 304."},
 		{"A path that ends in .json",
 			"is a file of the snapshot: `/v1/services.json` is the file of `/v1/services`. Its only parameters are " +
 				"`snapshot` and `strict`."},
@@ -120,6 +120,11 @@ var submitFailures = []failure{
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
 }
 
+// unvisitedFailure is one that only re-checks get.
+var unvisitedFailure = failure{http.StatusConflict, "Unvisited",
+	"The directory does not visit the service: its checks are paused or have ended.", nil,
+	said(http.StatusConflict, site.ErrorUnvisited, "checks of this service are paused")}
+
 // exampleBadRequest returns the error of the parser for a page that is too large.
 func exampleBadRequest() site.Error {
 	_, err := routes.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d", site.MaxPageSize+1))
@@ -134,7 +139,7 @@ func exampleBadRequest() site.Error {
 // errorResponses returns the components that operations refer to.
 func errorResponses() (schema.Object[*apiResponse], error) {
 	var out schema.Object[*apiResponse]
-	for _, f := range slices.Concat(failures, submitFailures) {
+	for _, f := range slices.Concat(failures, submitFailures, []failure{unvisitedFailure}) {
 		r := &apiResponse{Description: f.text}
 		for _, h := range f.headers {
 			r.Headers = append(r.Headers, schema.Member[*apiHeader]{Name: h,

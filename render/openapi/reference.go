@@ -108,7 +108,7 @@ func (a *Document) PageData() (Reference, error) {
 		}
 		body.Groups = append(body.Groups, g)
 	}
-	for _, f := range slices.Concat(failures, submitFailures) {
+	for _, f := range slices.Concat(failures, submitFailures, []failure{unvisitedFailure}) {
 		if f.example == nil {
 			continue
 		}

@@ -306,6 +306,8 @@ var All = []Route{
 		About: "How to test and extend Tollbook."},
 	{Name: "submit-page", Pattern: "/submit", Rule: RuleLiteral, Ext: ".html",
 		About: "Form that submits a service for listing."},
+	{Name: "suggest-page", Pattern: "/suggest", Rule: RuleLiteral, Ext: ".html",
+		About: "Form that suggests a correction, a feature or a service."},
 	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html",
 		About: "The status of every service, as an HTML page."},
 }

@@ -105,7 +105,8 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		header.Set("Cache-Control", "no-store")
 		header.Set("Retry-After", "5")
 		if errors.Is(err, site.ErrNoDatabase) {
-			h.logger.Warn("submission not handled", "method", r.Method, "url", r.URL.RequestURI(), "err", err)
+			h.logger.Warn("the database does not answer; request not handled",
+				"method", r.Method, "url", r.URL.RequestURI(), "err", err)
 		}
 	}
 	if e.Code == http.StatusInternalServerError && h.sendFailurePage(w, r) {

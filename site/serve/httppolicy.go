@@ -19,7 +19,7 @@ type HTTPPolicy struct {
 	License   string // value of Link in responses with JSON, after the link to the next page
 	ExposeZip string // replaces Expose for downloads
 	Errors    map[string]site.Error
-	Calls     map[string]string // patterns of paths that are not files, by name: submissions
+	Calls     map[string]string // methods and patterns of paths that are not files, by name: submissions
 }
 
 // NewHTTPPolicy returns the policy of this package. The message of "invalid" is empty, because it depends on the
@@ -27,7 +27,7 @@ type HTTPPolicy struct {
 func NewHTTPPolicy() HTTPPolicy {
 	calls := map[string]string{}
 	for _, c := range routes.Calls {
-		calls[c.Name] = c.Pattern
+		calls[c.Name] = c.Method + " " + c.Pattern
 	}
 	return HTTPPolicy{
 		Calls:   calls,

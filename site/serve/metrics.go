@@ -45,7 +45,7 @@ type routeMetrics struct {
 }
 
 // codes are the status codes that are counted separately.
-var codes = [...]int{200, 201, 204, 304, 400, 404, 405, 429, 500, 503}
+var codes = [...]int{200, 201, 202, 204, 304, 400, 404, 405, 429, 500, 503}
 
 // buckets are upper bounds of durations in seconds: a response from memory takes microseconds, one from disk
 // milliseconds.
@@ -64,8 +64,10 @@ func NewMetrics() *Metrics {
 	for _, r := range routes.All {
 		m.labels = append(m.labels, r.Name)
 	}
-	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone, callSubmit, callSuggest,
-		callSubmission)
+	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone)
+	for _, c := range routes.Calls {
+		m.labels = append(m.labels, c.Name)
+	}
 	slices.Sort(m.labels)
 	for _, label := range m.labels {
 		m.routes[label] = &routeMetrics{}

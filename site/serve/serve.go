@@ -4,8 +4,8 @@
 //
 // The package implements the HTTP rules: status codes, caching, validators, encodings and error bodies. For GET it
 // reads only the files of a snapshot and its packs. It does not know what a row means, does not import render and does
-// not query a database. Submissions (submit.go) and suggestions (suggest.go) use two small interfaces, which store and
-// probe them.
+// not query a database. Submissions (submit.go), suggestions (suggest.go) and re-checks (recheck.go) use two small
+// interfaces, which store and probe.
 package serve
 
 import (
@@ -141,9 +141,9 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	header["X-Content-Type-Options"] = headerNosniff
 	header["Access-Control-Allow-Origin"] = headerAny
 	header["Access-Control-Expose-Headers"] = headerExpose
-	call, id := parseCall(r.URL.Path)
+	call, segment := routes.FindCall(r.URL.Path)
 	methods := allowed
-	if isPost(call) && h.submitter != nil {
+	if call.IsPost() && h.submitter != nil {
 		methods = submitAllowed
 	}
 	if r.Method == http.MethodOptions {
@@ -159,27 +159,18 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
-	case isPost(call) && h.submitter == nil && !reads:
+	case call.IsPost() && h.submitter == nil && !reads:
 		header.Set("Allow", methods)
 		h.fail(w, r, errNoSubmissions)
-	case isPost(call) && h.submitter != nil:
-		w.route = call
-		if r.Method != http.MethodPost {
-			header.Set("Allow", methods)
-			h.fail(w, r, &methodError{allowed: methods})
-			return
-		}
-		if call == callSuggest {
-			h.suggest(w, r)
-		} else {
-			h.submit(w, r)
-		}
+	case call.IsPost() && h.submitter != nil && r.Method != http.MethodPost:
+		w.route = call.Name
+		header.Set("Allow", methods)
+		h.fail(w, r, &methodError{allowed: methods})
+	case call != nil && h.submitter != nil && call.IsPost() != reads:
+		h.call(w, r, call.Name, segment)
 	case !reads:
 		header.Set("Allow", methods)
 		h.fail(w, r, errMethod)
-	case call == callSubmission && h.submitter != nil:
-		w.route = call
-		h.sendSubmission(w, r, id)
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		w.route = routeHealth
 		h.sendHealth(w, r)

@@ -17,7 +17,8 @@ import (
 	"tollbook/site/submission"
 )
 
-// Submissions stores submissions and suggestions. postgres.DB implements it; its errors are those of package site.
+// Submissions stores what is sent: submissions, suggestions and requests for re-checks. postgres.DB implements it; its
+// errors are those of package site.
 type Submissions interface {
 	// SubmissionCategories returns the categories that a submission may have, sorted.
 	SubmissionCategories(ctx context.Context) ([]string, error)
@@ -25,6 +26,8 @@ type Submissions interface {
 	ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error)
 	// ReceiveSuggestion stores a suggestion durably, or returns the equal one that arrived before.
 	ReceiveSuggestion(ctx context.Context, r site.IncomingSuggestion) (site.SuggestionResult, error)
+	// RequestRecheck makes a service due for a visit at once.
+	RequestRecheck(ctx context.Context, r site.IncomingRecheck) (site.RecheckResult, error)
 	StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
 	// SubmissionState returns site.ErrNotFound if no submission has this id.
 	SubmissionState(ctx context.Context, id string) (site.SubmissionState, error)
@@ -35,9 +38,9 @@ type SubmissionProber interface {
 	Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult
 }
 
-// FillForm fills the form in the submit page of a snapshot with the submitted values and their errors, or replaces it
-// by the result. It fails if the bytes are not such a page. render.FillSubmit implements it.
-type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
+// FillForm fills the form of a call in a page of a snapshot with the values that were sent and their errors, or
+// replaces it by the result. It fails if the bytes are not such a page. form.Fill implements it.
+type FillForm func(page []byte, call string, f site.Form) ([]byte, error)
 
 // SubmitOptions configure how submissions are accepted.
 type SubmitOptions struct {
@@ -87,43 +90,30 @@ func newSubmitter(o *SubmitOptions) *submitter {
 const (
 	callSubmit     = "submit"
 	callSuggest    = "suggestions"
+	callRecheck    = "recheck"
 	callSubmission = "submission"
 )
 
-// Paths of calls. They are not routes of the table, because no file contains the responses.
-var (
-	submitPath      = routes.CallByName(callSubmit).Pattern
-	suggestPath     = routes.CallByName(callSuggest).Pattern
-	submissionsPath = strings.TrimSuffix(routes.CallByName(callSubmission).Pattern, "{id}")
-)
+var submissionsPath = strings.TrimSuffix(routes.CallByName(callSubmission).Pattern, "{id}")
 
 const submitAllowed = "POST, OPTIONS"
 
 var errNoSubmissions = &methodError{allowed: allowed, note: "; this server does not accept submissions"}
 
-var aliases = routes.Table().Aliases
-
-// parseCall returns the call that a path names, or "", and the id of the submission in it.
-func parseCall(path string) (call, id string) {
-	for _, alias := range aliases {
-		if rest, ok := strings.CutPrefix(path, alias.From); ok {
-			path = alias.To + rest
-		}
+// call responds to a call of the table. No file contains the responses of calls.
+func (h *handler) call(w *responseWriter, r *http.Request, name, segment string) {
+	w.route = name
+	switch name {
+	case callSubmission:
+		h.sendSubmission(w, r, segment)
+	case callRecheck:
+		h.recheck(w, r, segment)
+	case callSuggest:
+		h.suggest(w, r)
+	default:
+		h.submit(w, r)
 	}
-	switch path {
-	case submitPath:
-		return callSubmit, ""
-	case suggestPath:
-		return callSuggest, ""
-	}
-	if id, ok := strings.CutPrefix(path, submissionsPath); ok {
-		return callSubmission, id
-	}
-	return "", ""
 }
-
-// isPost reports whether a call only accepts POST.
-func isPost(call string) bool { return call == callSubmit || call == callSuggest }
 
 // sendSubmission responds to GET /v1/submissions/{id}.
 func (h *handler) sendSubmission(w *responseWriter, r *http.Request, id string) {
@@ -156,15 +146,10 @@ func (h *handler) submit(w *responseWriter, r *http.Request) {
 	if err == nil {
 		result, err = h.process(r, p)
 	}
-	if p.media == mediaForm && h.sendForm(w, r, p.form, result, err) {
-		return
+	if err == nil && p.media == mediaJSON {
+		w.Header().Set("Location", submissionsPath+result.SubmissionID)
 	}
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Location", submissionsPath+result.SubmissionID)
-	h.sendJSON(w, r, http.StatusCreated, result)
+	h.sendResult(w, r, p, submitForm, result, err)
 }
 
 // process reads, stores and probes a submission.

@@ -54,6 +54,10 @@ func (s *fakeStore) ReceiveSuggestion(context.Context, site.IncomingSuggestion) 
 	return site.SuggestionResult{SuggestionID: "1"}, s.fault
 }
 
+func (s *fakeStore) RequestRecheck(_ context.Context, r site.IncomingRecheck) (site.RecheckResult, error) {
+	return site.RecheckResult{Slug: r.Slug, NextCheckAt: site.NewTime(r.At)}, s.fault
+}
+
 func (s *fakeStore) StoreSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

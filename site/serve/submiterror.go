@@ -9,11 +9,12 @@ import (
 	"tollbook/site/fields"
 )
 
-// submitError returns the response to an invalid submission or suggestion, and false for any other error.
+// submitError returns the response to what is sent and refused, and false for any other error.
 func submitError(err error) (site.Error, bool) {
 	var wrong *fields.Error
 	var twice *site.DuplicateError
 	var over *site.SubmissionLimitError
+	var unvisited *site.UnvisitedError
 	var key *keyError
 	e := site.Error{Code: http.StatusBadRequest}
 	switch {
@@ -33,6 +34,8 @@ func submitError(err error) (site.Error, bool) {
 			[]site.ErrorField{{Field: "body", Message: "ended early"}}
 	case errors.As(err, &over):
 		e.Code, e.Type, e.Message = http.StatusTooManyRequests, site.ErrorRateLimited, over.Message
+	case errors.As(err, &unvisited):
+		e.Code, e.Type, e.Message = http.StatusConflict, site.ErrorUnvisited, unvisited.Message
 	case errors.Is(err, errMedia):
 		e.Code, e.Type, e.Message = http.StatusUnsupportedMediaType, site.ErrorMediaType,
 			"send application/json in UTF-8 without Content-Encoding"
@@ -46,7 +49,7 @@ func submitError(err error) (site.Error, bool) {
 			"too many submissions at once; try again"
 	case errors.Is(err, site.ErrNoDatabase):
 		e.Code, e.Type, e.Message = http.StatusServiceUnavailable, site.ErrorUnavailable,
-			"submissions can't be stored or read at the moment; try again later"
+			"the database does not answer, so nothing can be stored or read; try again later"
 	default:
 		return e, false
 	}

@@ -8,18 +8,14 @@ import (
 	"tollbook/site/suggestion"
 )
 
-// suggest responds to POST /v1/suggestions with JSON, also to a form.
+// suggest responds to POST /v1/suggestions: with JSON to JSON, with a page to a form.
 func (h *handler) suggest(w *responseWriter, r *http.Request) {
 	var result *site.SuggestionResult
 	p, err := h.readPost(w, r)
 	if err == nil {
 		result, err = h.storeSuggestion(r.Context(), p)
 	}
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	h.sendJSON(w, r, http.StatusCreated, result)
+	h.sendResult(w, r, p, suggestForm, result, err)
 }
 
 // storeSuggestion reads and stores a suggestion. The log never gets its text or the sender's e-mail address.

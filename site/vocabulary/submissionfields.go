@@ -2,7 +2,7 @@ package vocabulary
 
 import "tollbook/site"
 
-// submissionFields describes the fields of submissions and suggestions. Its keys are those of serviceFields.
+// submissionFields describes the fields of submissions, suggestions and re-checks. Its keys are those of serviceFields.
 var submissionFields = map[string]Field{
 	"Submission.url": {
 		About:  "Base URL of the service; free hosts, tunnels and private addresses are refused",
@@ -30,6 +30,14 @@ var submissionFields = map[string]Field{
 	"SuggestionResult.received_at": {
 		About: "When the suggestion was received, for the first time if it was sent twice",
 	},
+	"RecheckResult.last_checked_at": {About: "When the service was checked last; null if it never was"},
+	"next_check_at": {
+		About: "When the service is due for its next visit; a visit waits until its host may be asked",
+	},
+	"next_build_at": {
+		About: "When the next snapshot is due, which contains the result; null if that is not known",
+	},
+	"checks_url": {About: "Path of the service's checks, which contain the result after the next build"},
 	"submission_id": {
 		About:  "Id of the submission; keep it, since only the submitter receives it",
 		Format: uuid,

@@ -250,6 +250,7 @@ var types = map[string]string{
 	"SubmissionState":      "The current state of a submission. It contains nothing that the submitter wrote.",
 	"Suggestion":           "What a reader suggests to the operator of the directory. Other fields are refused.",
 	"SuggestionResult":     "The receipt of a suggestion.",
+	"RecheckResult":        "When a service is visited again, and where the result is then.",
 	"ProbeResult":          "The result of requesting a submission's endpoints without paying.",
 	"RuleText":             "A rule, in words.",
 	"Route":                "A path pattern, its parameters in the order that they have in a key, and its rule.",

@@ -16,8 +16,8 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
+	"tollbook/render/form"
 	"tollbook/render/results"
-	"tollbook/render/submitform"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
@@ -95,6 +95,6 @@ func Follow(ctx context.Context, source *output.Source) {
 func SubmitOptions(db *postgres.DB, submissions *crawl.Submissions, free listing.FreeHosts) *serve.SubmitOptions {
 	return &serve.SubmitOptions{
 		Store: db, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
-		FillForm: submitform.Fill, MaxPending: site.MaxPending,
+		FillForm: form.Fill, MaxPending: site.MaxPending,
 	}
 }

@@ -100,7 +100,7 @@ var Table = []Setting{
 	{Key: "serve.metrics", Default: "", OldFlag: "metrics",
 		Meaning: "`address` for /metrics (Prometheus), /healthz and /readyz; none by default"},
 	{Key: "serve.submissions", Default: false, OldFlag: "submissions",
-		Meaning: "receive submissions of services, and suggestions; needs the database"},
+		Meaning: "receive submissions of services, suggestions and requests for re-checks; needs the database"},
 	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
 		Meaning: "`number` of submissions that may wait for review, and of open suggestions, before more are " +
 			"refused; 0 for no limit"},

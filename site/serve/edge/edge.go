@@ -86,7 +86,7 @@ type contract struct {
 	Services       string                `json:"catalogueServices"` // key of the column with the rows' services
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
-	Calls          map[string]string     `json:"calls"` // names of the calls that are not files, with their patterns
+	Calls          map[string]string     `json:"calls"` // names of the calls that are not files: "POST /v1/submit"
 }
 
 // tableExtensions returns the extensions of tables, without dots.

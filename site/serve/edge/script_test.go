@@ -427,7 +427,8 @@ func (w *world) odd() (list []call) {
 		}
 	}
 	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x",
-		"/v1/stats", "/v1/submit", "/api/v1/submit", "/v1/submissions/x", "/v1/suggestions", "/api/v1/suggestions"} {
+		"/v1/stats", "/v1/submit", "/api/v1/submit", "/v1/submissions/x", "/v1/suggestions", "/api/v1/suggestions",
+		"/v1/services/x/recheck", "/api/v1/services/x/recheck", "/v1/services/x/y/recheck", "/v1/services//recheck"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"} {
 			list = append(list, call{method, target, ""})
 		}

@@ -103,7 +103,7 @@ async function handle(r, env) {
   }
   if (method !== "GET" && method !== "HEAD") {
     r.headers.set("Allow", CONTRACT.allowed);
-    const isSent = call && !CONTRACT.calls[call].includes("{");
+    const isSent = call && CONTRACT.calls[call].startsWith("POST ");
     throw new ReaderError(isSent ? CONTRACT.errors.no_submissions : CONTRACT.errors.method);
   }
   if (r.path === "/healthz") return newResponse(r, 200, TABLE_JSON, encode('{"status":"ok"}\n'), "no-store");
@@ -111,8 +111,8 @@ async function handle(r, env) {
   return (await download(r)) ?? get(r);
 }
 
-// callOf returns the name of the call that a path is for: to send a submission or a suggestion, or to read the state of
-// a submission. It returns "" for any other path.
+// callOf returns the name of the call that a path is for: to send a submission or a suggestion, to have a service
+// checked again, or to read the state of a submission. It returns "" for any other path.
 function callOf(path) {
   if (typeof path !== "string") return "";
   for (const { from, to } of TABLE.aliases) {
@@ -120,8 +120,10 @@ function callOf(path) {
   }
   return (
     Object.keys(CONTRACT.calls).find((name) => {
-      const head = CONTRACT.calls[name].split("{", 1)[0];
-      return CONTRACT.calls[name] === head ? path === head : path.startsWith(head);
+      const [head, tail] = CONTRACT.calls[name].split(" ")[1].split(/\{.*\}/);
+      if (tail === undefined) return path === head;
+      const segment = path.slice(head.length, path.length - tail.length);
+      return path === head + segment + tail && segment !== "" && !segment.includes("/");
     }) ?? ""
   );
 }
