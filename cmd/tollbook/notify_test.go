@@ -42,7 +42,7 @@ func TestNotify(t *testing.T) {
 			break // its run is a minute after the first
 		}
 		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-			if strings.Contains(server.said(), "notified of new submissions") {
+			if strings.Contains(server.said(), "notified of what is new") {
 				break
 			}
 			if time.Now().After(deadline) {

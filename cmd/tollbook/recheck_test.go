@@ -38,7 +38,8 @@ func TestRecheckContract(t *testing.T) {
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)))
 	ran(t, env, "services", "pause", "other")
 	crawl := func() int64 {
-		ran(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms")
+		ran(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap",
+			"1ms")
 		return visits.Load()
 	}
 	first := crawl()
@@ -78,8 +79,8 @@ func TestRecheckContract(t *testing.T) {
 		t.Error("a re-check led to two visits")
 	}
 	metric := until(t, metrics, "metrics", func(a answer) bool { return a.status == 200 })
-	if want := "\n" + `tollbook_http_requests_total{route="recheck",code="202"} 1` + "\n"; !strings.Contains(metric.body,
-		want) {
+	want := "\n" + `tollbook_http_requests_total{route="recheck",code="202"} 1` + "\n"
+	if !strings.Contains(metric.body, want) {
 		t.Errorf("no %s in\n%s", want, metric.body)
 	}
 	server.interrupt(t, os.Interrupt)

@@ -75,13 +75,13 @@ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN give access to it
 can be read. While the bucket does not answer, serve continues with the snapshot that is open, and warns with
 X-Snapshot-Warning: stale and in /readyz.
 
-With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. Suggestions and
-requests for re-checks are received, too, at paths that /reference describes. It stores each submission in
+With --serve-submissions it receives submissions at POST /v1/submit and from the form of /submit. It stores each in
 the database (DATABASE_URL, or the private one of --data), then probes the service's endpoints for their prices. No
 service is listed before "tollbook submissions approve". While --serve-max-pending submissions wait, further ones
-get a 429. --submissions-notify is run when submissions arrive, at most once a minute. Without --crawl-contact
-they are stored, but hosts of others are not probed. If the database stops, submitters get a 503 until it runs again,
-and readers notice nothing.
+get a 429. It also receives suggestions of readers, and requests to check a service again. --submissions-notify is run
+when submissions or suggestions arrive, at most once a minute. Without --crawl-contact submissions are stored, but
+hosts of others are not probed. If the database stops, submitters get a 503 until it runs again, and readers notice
+nothing.
 
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 

@@ -31,12 +31,13 @@ func TestFill(t *testing.T) {
 		form       site.Form
 		want       map[string]string // text by selector
 	}{
-		{"a suggestion with faults", "suggestions", site.Form{Values: map[string]string{"text": hostile,
-			"category": "feature", "email": hostile},
+		{"a suggestion with faults", "suggestions", site.Form{
+			Values: map[string]string{"text": hostile, "category": "feature", "email": hostile},
 			Faults: []site.ErrorField{{Field: "email", Message: hostile}, {Field: "x", Message: "is unknown"}}},
 			map[string]string{"#suggestion-email-fault": hostile, "#suggestion-fault": "x is unknown",
 				"#suggestion-text": hostile, "option[selected]": "A feature", ".taken": ""}},
-		{"a suggestion that is stored", "suggestions", site.Form{Result: &site.SuggestionResult{SuggestionID: "4f2c"}},
+		{"a suggestion that is stored", "suggestions",
+			site.Form{Result: &site.SuggestionResult{SuggestionID: "4f2c"}},
 			map[string]string{".taken code": "4f2c", "form[action='/dir/v1/suggestions'][hidden] button": "Send",
 				"#recheck-fault[hidden]": ""}},
 		{"a re-check that is refused", "recheck", site.Form{Problem: hostile},
@@ -45,8 +46,8 @@ func TestFill(t *testing.T) {
 		{"a re-check that is stored", "recheck", site.Form{Result: &site.RecheckResult{Slug: "acme",
 			LastCheckedAt: &checked, NextBuildAt: &build}},
 			map[string]string{".taken h4": "Requested", ".taken a[href='/dir/services/acme.html']": "this page",
-				".taken p:nth-of-type(1)": "The crawler visits this service as soon as its host may be asked, usually " +
-					"within seconds. The last check before that was at 12:01:02 UTC on 2026-11-20.",
+				".taken p:nth-of-type(1)": "The crawler visits this service as soon as its host may be asked, " +
+					"usually within seconds. The last check before that was at 12:01:02 UTC on 2026-11-20.",
 				".taken p:nth-of-type(2)": "The result is on this page after the next build, due at 12:15 UTC."}},
 		{"a re-check of a service that was never checked", "recheck", site.Form{Result: &site.RecheckResult{}},
 			map[string]string{".taken p:nth-of-type(1)": "The crawler visits this service as soon as its host may be " +

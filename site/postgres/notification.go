@@ -10,37 +10,39 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/suggestions"
 )
 
-// Notification is a set of new submissions that the operator is to hear of.
+// Notification is a set of new submissions and suggestions that the operator is to hear of.
 type Notification struct {
-	Submissions []ReviewedSubmission // that wait for review, oldest first
-	Waiting     int                  // all submissions that wait for review
-	Failures    int                  // runs of the command that failed since the last success
+	Submissions []ReviewedSubmission     // that wait for review, oldest first
+	Waiting     int                      // all submissions that wait for review
+	Suggestions []suggestions.Suggestion // that are open, oldest first
+	Open        int                      // all suggestions that are open
+	Failures    int                      // runs of the command that failed since the last success
 
 	leasedUntil time.Time
 }
 
-// NotificationRules say which submissions a notification contains.
+// NotificationRules say what a notification contains.
 type NotificationRules struct {
 	Lease time.Duration // longer than the operator's command may run
 	Probe time.Duration // for which a submission may wait for its probe, which the notification then contains
-	Most  int           // submissions in one notification
+	Most  int           // submissions, and suggestions, in one notification
 }
 
 // clockError is how far in the future no notification is due. A later time was written by a clock that ran ahead.
 const clockError = 24 * time.Hour
 
-// TakeNotification leases the new submissions, or returns nil if there are none, a process is notifying already, or
-// the pause after the last notification has not ended. If the process dies, the same submissions are due again when
-// the lease ends.
+// TakeNotification leases what is new, or returns nil if that is nothing, a process is notifying already, or the pause
+// after the last notification has not ended. If the process dies, the same is due again when the lease ends.
 func (db *DB) TakeNotification(ctx context.Context, r NotificationRules, now time.Time) (*Notification, error) {
 	var n *Notification
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken := Notification{leasedUntil: now.Add(r.Lease).Truncate(time.Microsecond)} // as Postgres stores it
 		err := tx.QueryRow(ctx, `
-			SELECT failures FROM submission_notifier WHERE (due_at <= $1 OR due_at > $2) AND EXISTS (
-				SELECT FROM submissions WHERE state = 'pending' AND notified_at IS NULL)
+			SELECT failures FROM submission_notifier WHERE (due_at <= $1 OR due_at > $2) AND (EXISTS (
+				SELECT FROM submissions WHERE state = 'pending' AND notified_at IS NULL) OR `+suggestions.HasNew+`)
 			FOR UPDATE SKIP LOCKED`, now, now.Add(clockError)).Scan(&taken.Failures)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -54,7 +56,10 @@ func (db *DB) TakeNotification(ctx context.Context, r NotificationRules, now tim
 		if err == nil {
 			taken.Submissions, err = pgx.CollectRows(list, scanReviewed)
 		}
-		if err != nil || len(taken.Submissions) == 0 {
+		if err == nil {
+			taken.Suggestions, taken.Open, err = suggestions.ReadNew(ctx, tx, r.Most)
+		}
+		if err != nil || len(taken.Submissions)+len(taken.Suggestions) == 0 {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE submission_notifier SET due_at = $1`, taken.leasedUntil); err != nil {
@@ -64,7 +69,7 @@ func (db *DB) TakeNotification(ctx context.Context, r NotificationRules, now tim
 		return tx.QueryRow(ctx, `SELECT count(*) FROM submissions WHERE state = 'pending'`).Scan(&n.Waiting)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take new submissions: %w", err)
+		return nil, fmt.Errorf("take new submissions and suggestions: %w", err)
 	}
 	return n, nil
 }
@@ -84,13 +89,16 @@ func (db *DB) FinishNotification(ctx context.Context, n *Notification, succeeded
 				now); err != nil {
 				return err
 			}
+			if err := suggestions.MarkNotified(ctx, tx, n.Suggestions, now); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, `UPDATE submission_notifier SET due_at = $1, failures = $2 WHERE due_at = $3`, next,
 			failures, n.leasedUntil)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("store that new submissions were notified: %w", err)
+		return fmt.Errorf("store that the operator was notified: %w", err)
 	}
 	return nil
 }

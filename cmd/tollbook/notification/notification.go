@@ -1,5 +1,5 @@
-// Package notification runs the operator's command when submissions arrive. It must never pass text of a stranger as
-// an argument or a variable, or know how the command reports to people.
+// Package notification runs the operator's command when submissions and suggestions arrive. It must never pass text of
+// a stranger as an argument or a variable, or know how the command reports to people.
 package notification
 
 import (
@@ -30,7 +30,7 @@ const (
 	pause        = time.Minute     // from one run to the next, and after a first failure
 	maxPause     = time.Hour       // after many failures
 	probeTime    = time.Minute     // for which a submission may wait for its probe
-	mostAtOnce   = 100             // submissions in one run
+	mostAtOnce   = 100             // submissions, and suggestions, in one run
 	storeTimeout = 5 * time.Second // to store the result of a run while the program stops
 )
 
@@ -39,12 +39,12 @@ type Options struct {
 	Command []string // program and arguments
 	Logger  *slog.Logger
 	Now     func() time.Time // the clock; time.Now when nil
-	Poll    time.Duration    // between two queries for new submissions; 10 s when zero
+	Poll    time.Duration    // between two queries for what is new; 10 s when zero
 	Limit   time.Duration    // for one run of the command; 30 s when zero
 }
 
-// Notifier tells the operator of new submissions. Several processes may have one; each submission is in one run of the
-// command, or in two if a process dies while the command runs.
+// Notifier tells the operator of new submissions and suggestions. Several processes may have one; each submission and
+// suggestion is in one run of the command, or in two if a process dies while the command runs.
 type Notifier struct {
 	db           *postgres.DB
 	o            Options
@@ -79,7 +79,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := n.Once(ctx); err != nil && ctx.Err() == nil {
-			n.o.Logger.Warn("notify of submissions; trying again after a pause", "error", err)
+			n.o.Logger.Warn("look for submissions and suggestions; trying again after a pause", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -89,32 +89,33 @@ func (n *Notifier) Run(ctx context.Context) {
 	}
 }
 
-// Once runs the command if submissions are new and no pause lasts. An error is one of the database; a failure of the
-// command is logged, and the same submissions are due again after a pause that doubles.
+// Once runs the command if something is new and no pause lasts. An error is one of the database; a failure of the
+// command is logged, and the same is due again after a pause that doubles.
 func (n *Notifier) Once(ctx context.Context) error {
 	rules := postgres.NotificationRules{Lease: lease, Probe: probeTime, Most: mostAtOnce}
 	taken, err := n.db.TakeNotification(ctx, rules, n.o.Now())
 	if err != nil || taken == nil {
 		return err
 	}
-	log := n.o.Logger.With("command", n.o.Command[0], "submissions", len(taken.Submissions))
+	log := n.o.Logger.With("command", n.o.Command[0], "submissions", len(taken.Submissions), "suggestions",
+		len(taken.Suggestions))
 	failure := n.run(ctx, taken)
 	now := n.o.Now()
 	next := now.Add(pause)
 	switch {
 	case failure == nil:
 		n.done.Add(1)
-		log.Info("notified of new submissions", "waiting", taken.Waiting)
+		log.Info("notified of what is new", "waiting", taken.Waiting, "open", taken.Open)
 	case ctx.Err() != nil:
 		next = now // stopped: the next start tries again at once
-		log.Warn("notification of new submissions interrupted; the next start repeats it")
+		log.Warn("notification interrupted; the next start repeats it")
 	default:
 		n.failed.Add(1)
 		next = now.Add(pauseAfter(taken.Failures))
-		log.Error("notify of new submissions; trying again after a pause", "err", failure.err, "output", failure.output,
+		log.Error("notify of what is new; trying again after a pause", "err", failure.err, "output", failure.output,
 			"pause", next.Sub(now).String())
 	}
-	// A crash before this leaves the lease, and the command gets the same submissions again.
+	// A crash before this leaves the lease, and the command gets the same again.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	return n.db.FinishNotification(storing, taken, failure == nil, now, next)
@@ -129,6 +130,8 @@ func pauseAfter(failures int) time.Duration {
 type document struct {
 	Waiting     int          `json:"waiting"`
 	Submissions []submission `json:"submissions"`
+	Open        int          `json:"open"`
+	Suggestions []suggestion `json:"suggestions"`
 }
 
 type submission struct {
@@ -143,9 +146,17 @@ type submission struct {
 	ProbeResult *site.ProbeResult `json:"probe_result"`
 }
 
+type suggestion struct {
+	ID         string    `json:"id"`
+	ReceivedAt site.Time `json:"received_at"`
+	Category   string    `json:"category"`
+	Text       string    `json:"text"`
+}
+
 // encode returns the document of a notification: one JSON object on one line.
 func encode(n *postgres.Notification) ([]byte, error) {
-	d := document{Waiting: n.Waiting, Submissions: make([]submission, len(n.Submissions))}
+	d := document{Waiting: n.Waiting, Submissions: make([]submission, len(n.Submissions)),
+		Open: n.Open, Suggestions: make([]suggestion, len(n.Suggestions))}
 	for i, s := range n.Submissions {
 		d.Submissions[i] = submission{
 			ID: s.ID.String(), ReceivedAt: site.NewTime(s.ReceivedAt), ServiceName: s.ServiceName, URL: s.URL,
@@ -153,9 +164,12 @@ func encode(n *postgres.Notification) ([]byte, error) {
 			ProbeResult: s.ProbeResult,
 		}
 	}
+	for i, s := range n.Suggestions {
+		d.Suggestions[i] = suggestion{s.ID.String(), site.NewTime(s.ReceivedAt), s.Category, s.Text}
+	}
 	data, err := json.Marshal(d)
 	if err != nil {
-		return nil, fmt.Errorf("encode submissions: %w", err)
+		return nil, fmt.Errorf("encode a notification: %w", err)
 	}
 	return append(invisible.EscapeJSON(data), '\n'), nil
 }

@@ -99,6 +99,17 @@ func (d *directory) receive(t *testing.T, name string, probed bool) string {
 	return receipt.ID
 }
 
+// suggest stores a suggestion and returns its id.
+func (d *directory) suggest(t *testing.T, text string) string {
+	t.Helper()
+	result, err := d.db.ReceiveSuggestion(t.Context(), site.IncomingSuggestion{Client: text, At: d.now(),
+		Suggestion: site.Suggestion{Text: text, Category: "correction", Email: "reader-s3cret@acme.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.SuggestionID
+}
+
 // once runs the notifier once.
 func (d *directory) once(t *testing.T, n *notification.Notifier) {
 	t.Helper()
@@ -181,6 +192,54 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestSuggestions checks that suggestions make the command run as submissions do: each open one once, together with
+// submissions, and again after a run that failed.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	n := d.notifier(appendInput)
+	names := map[string]string{}
+	suggest := func(name string) { names[d.suggest(t, name)] = name }
+	suggest("first")
+	closed := d.suggest(t, "closed")
+	if err := d.db.Suggestions.Close(t.Context(), uuid.MustParse(closed), "ada", d.now()); err != nil {
+		t.Fatal(err)
+	}
+	d.once(t, n)
+	suggest("second")
+	d.once(t, n) // within the pause
+	d.pass(time.Minute)
+	names[d.receive(t, "acme", true)] = "acme"
+	d.once(t, d.notifier(`cat >> "$1/runs"; exit 1`))
+	d.pass(time.Minute)
+	d.once(t, n)
+	d.pass(time.Hour)
+	d.once(t, n)
+	data, err := os.ReadFile(filepath.Join(d.dir, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(data)) {
+		var m struct {
+			Waiting, Open            int
+			Submissions, Suggestions []struct{ ID string }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		text := fmt.Sprintf("waiting %d, open %d:", m.Waiting, m.Open)
+		for _, s := range slices.Concat(m.Submissions, m.Suggestions) {
+			text += " " + names[s.ID]
+		}
+		got = append(got, text)
+	}
+	want := []string{"waiting 0, open 1: first", "waiting 1, open 2: acme second", "waiting 1, open 2: acme second"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runs (-want +got):\n%s\n%s", diff, d.log.String())
+	}
+}
+
 // TestInput checks the whole input: one line of JSON, without what is only for reviewers, without characters that a
 // terminal obeys, and nowhere else than on stdin.
 func TestInput(t *testing.T) {
@@ -195,6 +254,7 @@ func TestInput(t *testing.T) {
 	t.Setenv("AWS_PROFILE", "variable-s3cret")
 	t.Setenv("WEBHOOK", "kept")
 	id := d.receive(t, "acme", true)
+	suggested := d.suggest(t, "$(touch pwned)\n\u202e")
 	d.once(t, d.notifier(`cat > "$1/input"; env > "$1/env"; echo "$@" > "$1/args"`))
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(d.dir, name))
@@ -207,7 +267,8 @@ func TestInput(t *testing.T) {
 		`","received_at":"2026-11-20T12:00:00.000Z","service_name":"acme",` +
 		`"url":"https://acme.example","website_url":"https://acme.example","category":"Data",` +
 		`"description":"$(touch pwned) \u202e ` + "`id`" + `","endpoints":["/a"],` +
-		`"probe_result":{"endpoints_found":1,"errors":[]}}]}` + "\n"
+		`"probe_result":{"endpoints_found":1,"errors":[]}}],"open":1,"suggestions":[{"id":"` + suggested +
+		`","received_at":"2026-11-20T12:00:00.000Z","category":"correction","text":"$(touch pwned)\n\u202e"}]}` + "\n"
 	if diff := cmp.Diff(want, read("input")); diff != "" {
 		t.Errorf("stdin (-want +got):\n%s", diff)
 	}
@@ -357,7 +418,7 @@ func TestLimits(t *testing.T) {
 	}
 	d.pass(time.Minute)
 	d.once(t, d.notifier(`exit 0`))
-	if !strings.Contains(d.log.String(), "notified of new submissions") {
+	if !strings.Contains(d.log.String(), "notified of what is new") {
 		t.Errorf("a command that reads nothing:\n%s", d.log.String())
 	}
 	d.receive(t, "stopped", true)

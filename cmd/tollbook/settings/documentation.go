@@ -15,7 +15,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"services", "A file of services that is applied at each start: up"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
-	{"submissions", "The operator's command on new submissions: serve, up"},
+	{"submissions", "The operator's command on new submissions and suggestions: serve, up"},
 	{"publish", "A place beside `<data>/public`, what both keep: build, publish, rollback, prune, up, work, doctor"},
 	{"schedule", "How often each task runs: up, work"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},

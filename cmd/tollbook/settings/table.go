@@ -117,8 +117,8 @@ var Table = []Setting{
 		Meaning: "longest `time` in which a client accepts nothing of a response"},
 
 	{Key: "submissions.notify", Default: []string{}, IsCommand: true,
-		Meaning: "`program` and its arguments, run when submissions arrive, with those as JSON on stdin; " +
-			"in serve and up"},
+		Meaning: "`program` and its arguments, run when submissions or suggestions arrive, with those as JSON on " +
+			"stdin; in serve and up"},
 
 	{Key: "publish.to", Default: "", OldFlag: "to",
 		Meaning: "`place` to publish to beside <data>/public: s3://bucket/prefix, or a folder"},

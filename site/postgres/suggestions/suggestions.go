@@ -141,6 +141,38 @@ func (s *Store) Count(ctx context.Context) (map[string]int, error) {
 	return map[string]int{site.SuggestionOpen: open, site.SuggestionClosed: closed}, nil
 }
 
+// HasNew is a condition that is true if the operator's command has not run for an open suggestion.
+const HasNew = `EXISTS (SELECT FROM suggestions WHERE closed_at IS NULL AND notified_at IS NULL)`
+
+// ReadNew reads the open suggestions for which the operator's command has not run, oldest first and at most so many,
+// and counts all that are open.
+func ReadNew(ctx context.Context, tx pgx.Tx, most int) (list []Suggestion, open int, err error) {
+	result, err := tx.Query(ctx, `SELECT `+columns+` WHERE closed_at IS NULL AND notified_at IS NULL
+		ORDER BY received_at, id LIMIT $1`, most)
+	if err == nil {
+		list, err = pgx.CollectRows(result, scan)
+	}
+	if err == nil {
+		err = tx.QueryRow(ctx, `SELECT count(*) FROM suggestions WHERE closed_at IS NULL`).Scan(&open)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read new suggestions: %w", err)
+	}
+	return list, open, nil
+}
+
+// MarkNotified stores that the operator's command has run for suggestions.
+func MarkNotified(ctx context.Context, tx pgx.Tx, list []Suggestion, now time.Time) error {
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	if _, err := tx.Exec(ctx, `UPDATE suggestions SET notified_at = $2 WHERE id = ANY ($1)`, ids, now); err != nil {
+		return fmt.Errorf("mark suggestions as notified: %w", err)
+	}
+	return nil
+}
+
 // Restore inserts suggestions of another database. Their senders become unknown and count for no client.
 func Restore(ctx context.Context, tx pgx.Tx, list []Suggestion) error {
 	batch := &pgx.Batch{}
