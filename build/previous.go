@@ -72,8 +72,9 @@ func (x *previousInputs) digest(published []file, l *site.Listing, neighbours re
 		of := f.Sum()
 		fmt.Fprintf(sum, "%s  %s\n", hex.EncodeToString(of[:]), f.name)
 	}
-	// The service's page shows changes that the published log may lack: packs contain them.
-	if err := json.NewEncoder(sum).Encode([]any{l.Changes, neighbours}); err != nil {
+	// The service's page shows changes that the published log may lack: packs contain them. It also shows fields of
+	// requests, which are in the catalogue.
+	if err := json.NewEncoder(sum).Encode([]any{l.Changes, neighbours, l.Terms}); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

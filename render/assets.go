@@ -97,7 +97,8 @@ const (
 var scriptFiles = map[string][]string{
 	siteScript: {"cells.js", "find.js", "searchfield.js", "call.js"}, kindSubmit: {"submit.js"},
 	kindHome: {"chart.js"}, kindReference: {"reference.js"}, kindCompare: {"compare.js"}, kindSearch: {"search.js"},
-	kindService: {"chart.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"}, kindFacilitator: {"chart.js"},
+	kindService: {"chart.js", "request.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"},
+	kindFacilitator: {"chart.js"},
 }
 
 // styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.

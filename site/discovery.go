@@ -151,6 +151,30 @@ type Terms struct {
 	Prices   []PricingTerms // one for each entry of the endpoint's Pricing
 
 	InputSchema string // JSON schema of an MCP tool's input; "" for none
+
+	Fields     []RequestField // of its request, as the service declares them
+	MoreFields int            // fields that are not among them
+}
+
+// Places of a field in a request.
+const (
+	InPath      = "path"
+	InQuery     = "query"
+	InBody      = "body"
+	InArguments = "arguments" // of an MCP tool
+)
+
+// RequestPlaces are the places of fields in a request, in the order in which pages show them.
+var RequestPlaces = []string{InPath, InQuery, InBody, InArguments}
+
+// RequestField is a field of a request. Its name is plain; its other texts are as the service wrote them.
+type RequestField struct {
+	Name, In    string
+	Type        string // of JSON, "" if unknown
+	Description string
+	Example     string // "" without
+	Required    bool
+	Choices     []string // all values that are allowed, nil for any
 }
 
 // PricingTerms is what the directory knows about a price in addition to the fields of PricingEntry.

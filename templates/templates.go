@@ -9,7 +9,8 @@ import "embed"
 //   - each other .html file is a page and defines "main"; form.html has the parts of pages that the response to a form
 //     replaces, and searchresults.html the part of search.html that serve fills;
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
-//     and call.js are one script of all pages, submit.js, compare.js, search.js and chart.js those of some pages;
+//     and call.js are one script of all pages, submit.js, compare.js, search.js, chart.js and request.js those of some
+//     pages;
 //   - pages/ has the guides in Markdown;
 //   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/build/judge/price"
+	"tollbook/build/judge/request"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
@@ -61,6 +62,7 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []stri
 		if e.Envelope != nil {
 			t.InputSchema = e.Envelope.Exchange.InputSchema
 		}
+		t.Fields, t.MoreFields = requestFields(e, &captures[len(terms)], t.InputSchema)
 		unpayable, _ := judgeRows(&captures[len(terms)])
 		t.Payable = isAdvised && len(unpayable) == 0 && e.Verdict != nil && *e.Verdict == "paid"
 		for _, p := range price.Current(e.Prices) {
@@ -69,6 +71,15 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []stri
 		terms = append(terms, t)
 	}
 	return terms
+}
+
+// requestFields returns the fields of an endpoint's request, and the number of those that are left out.
+func requestFields(e *postgres.EndpointFacts, capture *x402.Evidence, schema string) ([]site.RequestField, int) {
+	var envelope json.RawMessage
+	if v := capture.Captured.Envelope; v != nil {
+		envelope = v.Raw
+	}
+	return request.Fields(envelope, schema, e.Path)
 }
 
 // priceExtra returns the extra object of a price as received, "" if it is empty or no object.

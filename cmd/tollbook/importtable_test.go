@@ -619,7 +619,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"build/judge/observatory",
 			"site/postgres/sources",
 			"build/judge/charge", "build/judge/explanation", "build/judge/incident",
-			"build/judge/operator", "build/judge/price",
+			"build/judge/operator", "build/judge/price", "build/judge/request",
 			"build/judge/sources",
 			"build/judge/rails",
 			"site",
@@ -635,7 +635,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/address",
 		},
 	},
-	"build/days": {ours: []string{"site"}},
+	"build/judge/request": {ours: []string{"site"}},
+	"build/days":          {ours: []string{"site"}},
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},
 	},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strings"
 
 	"tollbook/site"
 )
@@ -11,11 +12,14 @@ const permit2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 
 // Call is how to call an endpoint, as a page shows it.
 type Call struct {
-	ID      string   // of the endpoint among those of its page
-	Samples []Sample // the free request in curl, then programs that pay
-	Network string   // on which the programs pay, as CAIP-2; "" without programs
-	Permit  string   // the contract that the payer allows to move the token, once; "" if payments need none
-	Other   *Other   // how to pay over another protocol; nil if that is not known
+	ID      string              // of the endpoint among those of its page
+	Samples []Sample            // the free request in curl, then programs that pay
+	Network string              // on which the programs pay, as CAIP-2; "" without programs
+	Fields  []site.RequestField // that the service declares
+	More    int                 // fields that are not among them
+	Build   *Request            // which a script completes by the fields; nil if none of them can be
+	Permit  string              // the contract that the payer allows to move the token, once; "" if payments need none
+	Other   *Other              // how to pay over another protocol; nil if that is not known
 }
 
 // Other is how to pay an endpoint over a protocol whose payments this directory does not judge.
@@ -29,7 +33,11 @@ func NewCall(id, base string, e *site.Endpoint, terms site.Terms, isLost bool) *
 	if !ok {
 		return nil
 	}
-	c := &Call{ID: id, Samples: []Sample{{Language: "curl", Code: r.Curl()}}}
+	c := &Call{ID: id, Samples: []Sample{{Language: "curl", Code: r.Curl()}}, Fields: terms.Fields,
+		More: terms.MoreFields}
+	if isTool := strings.Contains(e.Path, "#"); len(c.Fields) > 0 && !isTool {
+		c.Build = &r
+	}
 	if offer, ok := FindOffer(e, terms.Prices); ok && terms.Payable {
 		c.Samples, c.Network = append(c.Samples, PaySamples(r, offer)...), offer.Network
 		if offer.IsMaximum {
