@@ -47,7 +47,7 @@ func TestFill(t *testing.T) {
 			LastCheckedAt: &checked, NextBuildAt: &build}},
 			map[string]string{".taken h4": "Requested", ".taken a[href='/dir/services/acme.html']": "this page",
 				".taken p:nth-of-type(1)": "The crawler visits this service as soon as its host may be asked, " +
-					"usually within seconds. The last check before that was at 12:01:02 UTC on 2026-11-20.",
+					"usually within seconds. The last check before that was 20 Nov 2026, 12:01:02 UTC.",
 				".taken p:nth-of-type(2)": "The result is on this page after the next build, due at 12:15 UTC."}},
 		{"a re-check of a service that was never checked", "recheck", site.Form{Result: &site.RecheckResult{}},
 			map[string]string{".taken p:nth-of-type(1)": "The crawler visits this service as soon as its host may be " +
