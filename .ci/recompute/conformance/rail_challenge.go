@@ -37,8 +37,8 @@ func readChallenges(value string) (list []challenge) {
 			continue
 		}
 		value = value[len(word):]
-		found := challengeValue.FindStringSubmatch(value)
-		if found == nil || len(list) == 0 {
+		match := challengeValue.FindStringSubmatch(value)
+		if match == nil || len(list) == 0 {
 			if len(list) == maxChallenges {
 				return list
 			}
@@ -46,8 +46,8 @@ func readChallenges(value string) (list []challenge) {
 			value = strings.TrimPrefix(strings.TrimLeft(value, " \t"), "=")
 			continue
 		}
-		value = value[len(found[0]):]
-		text := challengeEscape.ReplaceAllString(found[1], "$1") + found[2]
+		value = value[len(match[0]):]
+		text := challengeEscape.ReplaceAllString(match[1], "$1") + match[2]
 		if params := list[len(list)-1].params; len(params) < maxParams {
 			params[strings.ToLower(word)] = text
 		}
