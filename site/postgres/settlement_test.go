@@ -257,6 +257,7 @@ func TestRecordSettlements(t *testing.T) {
 		}
 	}
 	checkFlows(t, db, list)
+	checkPayments(t, conn, list)
 }
 
 // checkFlows holds what a build reads, at several moments, against the plain list.
