@@ -336,7 +336,8 @@ func TestIndexerRefuses(t *testing.T) {
 	}{
 		{[]chain.Network{{ID: baseNetwork, RPC: []string{"https://a.test"}},
 			{ID: baseNetwork, RPC: []string{"https://b.test"}}}, "network eip155:8453 is configured twice"},
-		{[]chain.Network{{ID: "hedera:mainnet", RPC: []string{"https://a.test"}}}, "network hedera:mainnet: want an EVM chain"},
+		{[]chain.Network{{ID: "hedera:mainnet", RPC: []string{"https://a.test"}}},
+			"network hedera:mainnet: want an EVM chain"},
 		{[]chain.Network{{ID: "eip155:31337", RPC: []string{"https://a.test"}}},
 			"index eip155:31337: no token to measure"},
 		{[]chain.Network{{ID: baseNetwork}}, "index eip155:8453: no RPC URL"},
