@@ -111,6 +111,8 @@ type AggregateStats struct {
 	ComputedAt              Time               `json:"computed_at"`
 	FacilitatorVolumeUSD30d *Decimal           `json:"facilitator_volume_usd_30d"` // null unless a network is measured
 	FacilitatorVolumeNote   string             `json:"facilitator_volume_note"`
+	AvgUptimeMethod         string             `json:"avg_uptime_method"`
+	TotalNetworksNote       string             `json:"total_networks_note"`
 	OnChainMeasurement      OnChainMeasurement `json:"on_chain_measurement"`
 	Traction                DirectoryTraction  `json:"traction"`
 }
@@ -148,6 +150,10 @@ type DirectoryTraction struct {
 // FlowFreshness is how far behind the reading of networks is.
 type FlowFreshness struct {
 	OldestCursorAgeSeconds *int64 `json:"oldest_cursor_age_seconds"`
+	TotalSyncGroups        int    `json:"total_sync_groups"`  // networks that are read
+	StaleSyncGroups        int    `json:"stale_sync_groups"`  // of those, without a block of the last hour
+	TotalFacilitators      int    `json:"total_facilitators"` // with an enabled account on such a network
+	StaleFacilitators      int    `json:"stale_facilitators"` // with one on a stale network
 }
 
 // StatsPricing covers the lowest counted price of every active endpoint that has one.

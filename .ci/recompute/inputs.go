@@ -29,7 +29,8 @@ func init() {
 	addInputs("v1/sources.json", "said by public sources", "data*")
 	addInputs("v1/sources/{name}.json", "said by public sources", "data*")
 	addInputs("v1/stats.json", "said by owners", "data.opted_out")
-	addInputs("v1/stats.json", "a text", `data.facilitator_volume_note data.on_chain_measurement.note
+	addInputs("v1/stats.json", "a text", `data.facilitator_volume_note data.avg_uptime_method data.total_networks_note
+		data.on_chain_measurement.note
 		data.traction.method data.traction.caveat`)
 	addInputs("v1/networks.json", "facts about a network", "data[].chain_type data[].explorer_url data[].address_url")
 	addInputs("v1/assets.json", "tables", "*")

@@ -403,6 +403,8 @@ var contract = map[string]string{
 		computed_at date-time
 		facilitator_volume_usd_30d number|null
 		facilitator_volume_note string
+		avg_uptime_method string
+		total_networks_note string
 		on_chain_measurement OnChainMeasurement
 		traction DirectoryTraction`,
 	"ListingGrowth": `
@@ -426,7 +428,11 @@ var contract = map[string]string{
 		top_1_service_share_pct number|null
 		top_10_services_share_pct number|null`,
 	"FlowFreshness": `
-		oldest_cursor_age_seconds integer|null`,
+		oldest_cursor_age_seconds integer|null
+		total_sync_groups integer
+		stale_sync_groups integer
+		total_facilitators integer
+		stale_facilitators integer`,
 	"AggregatePricing": `
 		avg_price_usd number|null
 		min_price_usd number|null

@@ -23,7 +23,13 @@ var aggregateFields = map[string]Field{
 	"facilitator_volume_usd_30d": {
 		About: "Volume of all measured facilitators in 30 UTC days, in US dollars; null unless a network is measured",
 	},
+	"total_sync_groups":       {About: "Number of networks whose settlements are read"},
+	"stale_sync_groups":       {About: "Number of those of which no block of the last hour was read"},
+	"total_facilitators":      {About: "Number of facilitators with an enabled account on such a network"},
+	"stale_facilitators":      {About: "Number of facilitators with an enabled account on a stale network"},
 	"facilitator_volume_note": {About: "What the volume of facilitators contains"},
+	"avg_uptime_method":       {About: "How the average uptimes are computed"},
+	"total_networks_note":     {About: "Which networks are counted"},
 	"all_networks_measured_since": {
 		About: "Since when settlements on all of the networks that are read are counted; null without one",
 	},

@@ -55,7 +55,7 @@ func recomputeTraction(snap *snapshot.Snapshot, r *snapshot.Report, details []sn
 	want := map[string]any{
 		"as_of": snap.Now.UTC().Format(snapshot.TimeLayout), "measured_services": len(volumes),
 		"measured_networks": measured, "unique_buyers_30d": nil,
-		"measured_flow_freshness": map[string]any{"oldest_cursor_age_seconds": oldest},
+		"measured_flow_freshness": freshness(snap, oldest),
 	}
 	metrics := map[string]any{
 		"volume_usd_30d": services, "settlement_count_30d": count,
@@ -98,6 +98,31 @@ func recomputeMeasurement(snap *snapshot.Snapshot) (measured int, oldest any, si
 		since = [2]any{slices.Min(times), slices.Max(times)}
 	}
 	return measured, oldest, since
+}
+
+// freshness counts networks that are read and facilitators on them, all and those that are stale.
+func freshness(snap *snapshot.Snapshot, oldest any) map[string]any {
+	isStale, stale := map[string]bool{}, 0
+	for _, n := range snap.JSON("v1/coverage.json").At("data", "networks").Items() {
+		if n.Get("cursor").HasValue() {
+			age := n.At("cursor", "age_seconds")
+			is := !age.HasValue() || age.Int() > 3600
+			isStale[n.Get("network_caip2").Text()] = is
+			stale += one(is)
+		}
+	}
+	facilitators, staleOnes := 0, 0
+	for _, id := range snap.JSON("v1/index.json").Get("facilitators").Texts() {
+		onAny, onStale := false, false
+		for _, s := range snap.JSON("v1/facilitators/"+id+".json").At("data", "settlers").Items() {
+			is, ok := isStale[s.Get("network_caip2").Text()]
+			enabled := s.Get("enabled").Bool()
+			onAny, onStale = onAny || ok && enabled, onStale || is && enabled
+		}
+		facilitators, staleOnes = facilitators+one(onAny), staleOnes+one(onStale)
+	}
+	return map[string]any{"oldest_cursor_age_seconds": oldest, "total_sync_groups": len(isStale),
+		"stale_sync_groups": stale, "total_facilitators": facilitators, "stale_facilitators": staleOnes}
 }
 
 func sum(volumes []*big.Rat) *big.Rat {

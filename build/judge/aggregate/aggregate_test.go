@@ -55,6 +55,31 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestFreshness counts networks and facilitators by the age of what was read.
+func TestFreshness(t *testing.T) {
+	t.Parallel()
+	on := func(enabled bool, networks ...string) (f site.FacilitatorDetail) {
+		for _, n := range networks {
+			f.Settlers = append(f.Settlers, site.FacilitatorSettler{NetworkCAIP2: n, Enabled: enabled})
+		}
+		return f
+	}
+	network := func(id string, cursor *site.ChainCursor) site.NetworkCoverage {
+		return site.NetworkCoverage{NetworkCAIP2: id, Cursor: cursor}
+	}
+	s := site.Snapshot{Now: site.NewTime(now), Facilitators: []site.FacilitatorDetail{
+		on(true, "fresh", "unread"), on(true, "fresh", "late"), on(true, "unknown"), on(false, "late"), on(true)}}
+	s.Coverage.Networks = []site.NetworkCoverage{network("fresh", &site.ChainCursor{AgeSeconds: new(int64(3600))}),
+		network("late", &site.ChainCursor{AgeSeconds: new(int64(3601))}), network("unknown", &site.ChainCursor{}),
+		network("unread", nil)}
+	aggregate.New(0, now).Finish(&s, 0, 0)
+	want := site.FlowFreshness{OldestCursorAgeSeconds: new(int64(3601)), TotalSyncGroups: 3, StaleSyncGroups: 2,
+		TotalFacilitators: 3, StaleFacilitators: 2}
+	if diff := cmp.Diff(want, s.Stats.Traction.MeasuredFlowFreshness); diff != "" {
+		t.Errorf("freshness (-want +got):\n%s", diff)
+	}
+}
+
 // TestTraction checks the sums over measured services: a part of what facilitators settle, and the largest shares. They
 // are null if no network is measured.
 func TestTraction(t *testing.T) {
@@ -94,7 +119,7 @@ func TestTraction(t *testing.T) {
 	if diff := cmp.Diff(site.DirectoryTraction{
 		AsOf: site.NewTime(now), VolumeUSD30d: new(site.Decimal("40")), SettlementCount30d: new(int64(33)),
 		MeasuredServices: 11, MeasuredNetworks: 2, CoverageOfMeasuredFlowPct: new(50.0),
-		MeasuredFlowFreshness: site.FlowFreshness{OldestCursorAgeSeconds: new(int64(30))},
+		MeasuredFlowFreshness: site.FlowFreshness{OldestCursorAgeSeconds: new(int64(30)), TotalSyncGroups: 2},
 		Top1ServiceSharePct:   new(50.0), Top10ServicesSharePct: new(95.0),
 	}, got.Traction, texts); diff != "" {
 		t.Errorf("traction (-want +got):\n%s", diff)
@@ -105,7 +130,8 @@ func TestTraction(t *testing.T) {
 		FacilitatorVolumeUSD30d: new(site.Decimal("80")),
 		OnChainMeasurement: site.OnChainMeasurement{MeasuredSince: before(90 * day),
 			AllNetworksMeasuredSince: before(60 * day), Note: got.OnChainMeasurement.Note},
-	}, got, cmpopts.IgnoreFields(site.AggregateStats{}, "Traction", "FacilitatorVolumeNote")); diff != "" {
+	}, got, cmpopts.IgnoreFields(site.AggregateStats{}, "Traction", "FacilitatorVolumeNote",
+		"AvgUptimeMethod", "TotalNetworksNote")); diff != "" {
 		t.Errorf("statistics (-want +got):\n%s", diff)
 	}
 	unmeasured := sum(site.NetworkCoverage{})

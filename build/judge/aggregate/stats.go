@@ -12,6 +12,8 @@ import (
 
 const (
 	facilitatorNote = "The sum over all measured facilitators, which settle for other services than listed ones too."
+	uptimeMethod    = "The mean of the uptimes of services that have one; each service counts the same."
+	networksNote    = "Main networks on which services accept payment; total_testnets counts test networks."
 	measurementNote = "Settlements are counted from these times on: on the first of the networks that are read, and " +
 		"on all of them."
 	tractionMethod = "The sum over services whose traction is measured. What several services receive at one account " +
@@ -74,8 +76,8 @@ func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
 		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(),
 		Pricing:       price.Statistics(a.prices),
 		VerifiedCount: a.verified, PaymentReadyCount: a.paymentReady, ListingGrowth: a.growth,
-		FacilitatorVolumeNote: facilitatorNote,
-		OnChainMeasurement:    measurement(&s.Coverage),
+		FacilitatorVolumeNote: facilitatorNote, AvgUptimeMethod: uptimeMethod, TotalNetworksNote: networksNote,
+		OnChainMeasurement: measurement(&s.Coverage),
 	}
 	for _, n := range s.Networks {
 		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount,
@@ -123,20 +125,51 @@ func measurement(c *site.CoverageReport) site.OnChainMeasurement {
 	return m
 }
 
+// maxCursorAge is the age in seconds of a network's newest block from which on the network is stale.
+const maxCursorAge = 3600
+
+// freshness returns how far behind the reading of networks is.
+func freshness(s *site.Snapshot) (f site.FlowFreshness) {
+	isStale := map[string]bool{} // by network that is read
+	for i := range s.Coverage.Networks {
+		n := &s.Coverage.Networks[i]
+		if n.Cursor == nil {
+			continue
+		}
+		age := n.Cursor.AgeSeconds
+		f.TotalSyncGroups++
+		isStale[n.NetworkCAIP2] = age == nil || *age > maxCursorAge
+		if isStale[n.NetworkCAIP2] {
+			f.StaleSyncGroups++
+		}
+		if age != nil && (f.OldestCursorAgeSeconds == nil || *f.OldestCursorAgeSeconds < *age) {
+			f.OldestCursorAgeSeconds = age
+		}
+	}
+	for i := range s.Facilitators {
+		isRead, stale := false, false
+		for _, settler := range s.Facilitators[i].Settlers {
+			is, ok := isStale[settler.NetworkCAIP2]
+			isRead = isRead || ok && settler.Enabled
+			stale = stale || is && settler.Enabled
+		}
+		if isRead {
+			f.TotalFacilitators++
+		}
+		if stale {
+			f.StaleFacilitators++
+		}
+	}
+	return f
+}
+
 // traction sums the traction of measured services. Its volumes and shares are null unless a network is measured.
 func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 	t := site.DirectoryTraction{AsOf: s.Now, Method: tractionMethod, Caveat: tractionCaveat,
-		MeasuredServices: a.measured}
+		MeasuredServices: a.measured, MeasuredFlowFreshness: freshness(s)}
 	for i := range s.Coverage.Networks {
-		n := &s.Coverage.Networks[i]
-		if n.Measured {
+		if s.Coverage.Networks[i].Measured {
 			t.MeasuredNetworks++
-		}
-		if c := n.Cursor; c != nil && c.AgeSeconds != nil {
-			oldest := &t.MeasuredFlowFreshness.OldestCursorAgeSeconds
-			if *oldest == nil || **oldest < *c.AgeSeconds {
-				*oldest = c.AgeSeconds
-			}
 		}
 	}
 	if t.MeasuredNetworks == 0 {
