@@ -40,7 +40,7 @@ func TestDataPage(t *testing.T) {
 			In("td[data-label=Rows]", HasText("not known"))),
 		Nth(".question", 0, In("h3", HasAttr("id", "question-cheapest")), Count("tbody tr", 12),
 			HasText("and 3 more in the JSON"), HasText("<b>acme</b>"), NotIn("b"), HasText("SELECT 1 < 2")),
-		In("#question-none ~ .empty", HasText("No row of this snapshot answers it.")),
+		In("#question-none + details .empty", HasText("No row of this snapshot answers it.")),
 		In("section[aria-labelledby=tables] pre", IsText("tollbook data pull https://tollbook.example")),
 		In("section[aria-labelledby=python]", HasText(`read_csv("https://tollbook.example/data/services.csv.gz")`)))
 	expect(t, newRenderer(t, world()).DataPage,

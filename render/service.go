@@ -19,7 +19,6 @@ const (
 	serviceChanges = 25
 	serviceChecks  = 20
 	serviceMoves   = 25
-	openEndpoints  = 3 // a page with at most so many endpoints shows them unfolded
 
 	payExamples = 50 // endpoints that may have a program that pays them, the first ones
 
@@ -56,7 +55,6 @@ type service struct {
 	Rows          []endpoint
 	MoreEndpoints []endpoint // those above fullEndpoints
 	MoreRows      int        // number of endpoints that are not shown
-	Open          bool
 	Moves         []move
 	MoreMoves     int
 	Changes       []change
@@ -118,7 +116,6 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		ServiceDetail: *d, IsAdvised: d.IsAdvised(), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
 		Strip:         chart.NewStrip(l.Uptime, e.calendar),
 		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing, volume),
-		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
