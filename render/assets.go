@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,6 +52,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	for _, icon := range icons {
 		p.icons[icon.Key] = true
 	}
+	css = comment.ReplaceAll(css, nil)
 	assets := slices.Concat([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, fonts, icons)
 	p.scripts = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
@@ -74,6 +76,10 @@ func (p *Pages) readAssets() ([]Asset, error) {
 
 // fontName names the files of the typeface. The stylesheet refers to them by it, and gets the names with digests.
 const fontName = "source-serif-4"
+
+// comment is a comment of a stylesheet on lines of its own. No reader needs it, and every first view would load it. A
+// licence begins with an exclamation mark and stays.
+var comment = regexp.MustCompile(`(?ms)^[\t ]*/\*[^!].*?\*/[\t ]*\n`)
 
 // readFonts returns the typeface and its licence.
 func (p *Pages) readFonts() ([]Asset, error) {

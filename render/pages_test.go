@@ -358,6 +358,24 @@ func TestConcurrentRendering(t *testing.T) {
 	wait.Wait()
 }
 
+// TestStylesheetComments checks that readers do not load the comments of a stylesheet, except licences.
+func TestStylesheetComments(t *testing.T) {
+	t.Parallel()
+	own := "/*! A licence\n   stays. */\n/* A comment\n   of two lines. */\nb { c: d; /* beside a rule */ }\n" +
+		"\t/* inside */\n"
+	p := newPages(t, render.Site{BaseURL: "https://tollbook.example",
+		Templates: map[string][]byte{"home.css": []byte(own)}})
+	css := string(p.Assets()[0].Bytes)
+	if want := "/*! A licence\n   stays. */\nb { c: d; /* beside a rule */ }\n"; !strings.Contains(css, want) {
+		t.Errorf("the stylesheet lacks %q", want)
+	}
+	for _, comment := range []string{"A comment", "/* inside */", "/* Phones"} {
+		if strings.Contains(css, comment) {
+			t.Errorf("the stylesheet contains %q", comment)
+		}
+	}
+}
+
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example"})
