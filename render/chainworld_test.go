@@ -43,10 +43,10 @@ func facilitators() []site.FacilitatorDetail {
 			Timeseries:   volumes(90), Chains: []site.FacilitatorChain{chain, unknown},
 		},
 		Settlers: []site.FacilitatorSettler{
-			{Network: "BSE", NetworkCAIP2: base, Address: payTo, Tokens: []string{usdc},
+			{Kind: site.SettlerAccount, Network: "BSE", NetworkCAIP2: base, Address: payTo, Tokens: []string{usdc},
 				Since: ptr(ago(200 * dayTime))},
-			{Network: "SOL", NetworkCAIP2: solana, Address: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5",
-				Deprecated: true},
+			{Kind: site.SettlerAccount, Network: "SOL", NetworkCAIP2: solana, Deprecated: true,
+				Address: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5"},
 		},
 		Buyers: site.BuyersByChain{ByChain: []site.FacilitatorBuyers{{Network: "BSE", NetworkCAIP2: base,
 			TokenAddress: usdc, AssetName: "USDC", UniqueBuyers7d: ptr(int64(3)), UniqueBuyers30d: ptr(int64(41)),

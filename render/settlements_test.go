@@ -26,7 +26,7 @@ func TestFacilitatorsPage(t *testing.T) {
 	s.Facilitators = append(s.Facilitators, site.FacilitatorDetail{
 		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test",
 			Verification: site.VerificationOnChain},
-		Settlers: []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
+		Settlers: []site.FacilitatorSettler{{Kind: site.SettlerAccount, NetworkCAIP2: "eip155:42220"}},
 	})
 	expect(t, facilitatorsPage(t, s), In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
 		In(".facilitators", NoText("Far")))
