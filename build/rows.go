@@ -105,22 +105,23 @@ func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
 func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	d, a := &l.Detail, &l.Detail.Assessment
 	c := site.CompactAssessment{
-		Grade: a.Compliance.Grade, FailedChecks: []string{}, RiskLevel: a.Risk.Level,
-		PaymentReady: d.PaymentReady, PricesUSD: map[string]string{}, PriceMaxUSD: a.Economics.PriceMaxUSD,
-		CategoryPercentile: a.Economics.CategoryPercentile, Uptime30d: d.Uptime.D30,
+		ComplianceGrade: a.Compliance.Grade, CompliancePassed: a.Compliance.Passed, ComplianceTotal: a.Compliance.Total,
+		ComplianceFailedChecks: []string{}, RiskLevel: a.Risk.Level, PaymentReady: d.PaymentReady,
+		PricesUSD: map[string]string{}, PriceUSD: a.Economics.PriceUSD, PriceMaxUSD: a.Economics.PriceMaxUSD,
+		PriceStability: a.Economics.Stability, DistinctPriceCount: a.Economics.DistinctPriceCount,
+		EndpointCount: a.Economics.EndpointCount, CategoryPercentile: a.Economics.CategoryPercentile,
+		CategoryPercentileMax: a.Economics.CategoryPercentileMax, ReliabilityUptime30d: d.Uptime.D30,
 		Checks30d: d.Uptime.Coverage.D30.CheckCount, ResponseP95MS: a.Reliability.ResponseP95MS,
-		LastSuccessAt: d.LastSuccessAt,
-		VolumeUSD30d:  a.Traction.VolumeUSD30d, TxCount30d: a.Traction.TxCount30d,
-		UniqueBuyers30d: a.Traction.UniqueBuyers30d, CapabilityTags: []string{}, Source: d.Source,
-		Protocols: []string{}, Methods: []string{},
+		LastSuccessAt: d.LastSuccessAt, Traction: newCompactTraction(&a.Traction), Source: d.Source,
+		Protocols: []string{}, Methods: []string{}, UpdatedAt: a.UpdatedAt,
 	}
 	for _, check := range a.Compliance.Checks {
 		if !check.Pass {
-			c.FailedChecks = append(c.FailedChecks, check.ID)
+			c.ComplianceFailedChecks = append(c.ComplianceFailedChecks, check.ID)
 		}
 	}
 	if a.Synthesis != nil {
-		c.CapabilityTags = append(c.CapabilityTags, a.Synthesis.CapabilityTags.Value...)
+		c.CapabilityTags, c.Summary = &a.Synthesis.CapabilityTags, &a.Synthesis.Summary
 	}
 	short := shortNetworks(d)
 	for i := range d.Endpoints {
@@ -142,6 +143,11 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 		c.Protocols = listProtocols(l.Evidence.Endpoints)
 	}
 	return c
+}
+
+func newCompactTraction(t *site.Traction) site.CompactTraction {
+	return site.CompactTraction{Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d,
+		UniqueBuyers30d: t.UniqueBuyers30d, TopBuyerShare30d: t.TopBuyerShare30d, SharedPayout: t.SharedPayout}
 }
 
 // listProtocols returns the payment protocols that the graded responses of active endpoints show: x402 with the version

@@ -29,27 +29,45 @@ const (
 	MaxRowDescription = 200 // characters of an endpoint's description
 )
 
-// CompactAssessment is what a choice between services needs of their details. A null is unknown.
+// CompactAssessment is what a choice between services needs of their details. Members of the newer API that the
+// contract comes from have its names. A null is unknown.
 type CompactAssessment struct {
-	Grade              string            `json:"grade"`         // A, B, C, D, F or unknown
-	FailedChecks       []string          `json:"failed_checks"` // ids of the compliance checks that fail
-	RiskLevel          string            `json:"risk_level"`
-	PaymentReady       bool              `json:"payment_ready"`
-	Signable           *bool             `json:"signable"`      // a standard client could pay an endpoint
-	PricesUSD          map[string]string `json:"prices_usd"`    // the lowest counted price by network
-	PriceMaxUSD        *Decimal          `json:"price_max_usd"` // the lowest is min_price_usd of the row
-	CategoryPercentile *float64          `json:"category_percentile"`
-	Uptime30d          *float64          `json:"uptime_30d"`
-	Checks30d          int64             `json:"checks_30d"`      // counted checks behind uptime_30d
-	ResponseP95MS      *int              `json:"response_p95_ms"` // over 7 days
-	LastSuccessAt      *Time             `json:"last_success_at"`
-	VolumeUSD30d       *Decimal          `json:"volume_usd_30d"`
-	TxCount30d         *int64            `json:"tx_count_30d"`
-	UniqueBuyers30d    *int64            `json:"unique_buyers_30d"`
-	CapabilityTags     []string          `json:"capability_tags"`
-	Source             string            `json:"source"`
-	Protocols          []string          `json:"protocols"` // of the endpoints' graded responses; see Protocols
-	Methods            []string          `json:"methods"`   // of all active endpoints, sorted
+	ComplianceGrade        string            `json:"compliance_grade"` // A, B, C, D, F or unknown
+	CompliancePassed       int               `json:"compliance_passed"`
+	ComplianceTotal        int               `json:"compliance_total"`
+	ComplianceFailedChecks []string          `json:"compliance_failed_checks"` // ids
+	RiskLevel              string            `json:"risk_level"`
+	PaymentReady           bool              `json:"payment_ready"`
+	Signable               *bool             `json:"signable"`   // a standard client could pay an endpoint
+	PricesUSD              map[string]string `json:"prices_usd"` // the lowest counted price by network
+	PriceUSD               *Decimal          `json:"price_usd"`  // the lowest
+	PriceMaxUSD            *Decimal          `json:"price_max_usd"`
+	PriceStability         *float64          `json:"price_stability"` // 0 to 1
+	DistinctPriceCount     int               `json:"distinct_price_count"`
+	EndpointCount          int               `json:"endpoint_count"` // of active endpoints with a counted price
+	CategoryPercentile     *float64          `json:"category_percentile"`
+	CategoryPercentileMax  *float64          `json:"category_percentile_max"`
+	ReliabilityUptime30d   *float64          `json:"reliability_uptime_30d"` // percent
+	Checks30d              int64             `json:"checks_30d"`             // counted checks behind that uptime
+	ResponseP95MS          *int              `json:"response_p95_ms"`        // over 7 days
+	LastSuccessAt          *Time             `json:"last_success_at"`
+	Traction               CompactTraction   `json:"traction"`
+	CapabilityTags         *SynthesisList    `json:"capability_tags"` // null without an answer of a model
+	Summary                *SynthesisText    `json:"summary"`         // null without an answer of a model
+	Source                 string            `json:"source"`
+	Protocols              []string          `json:"protocols"` // of the endpoints' graded responses; see Protocols
+	Methods                []string          `json:"methods"`   // of all active endpoints, sorted
+	UpdatedAt              *Time             `json:"updated_at"`
+}
+
+// CompactTraction contains members of Traction.
+type CompactTraction struct {
+	Status           string   `json:"status"`
+	VolumeUSD30d     *Decimal `json:"volume_usd_30d"`
+	TxCount30d       *int64   `json:"tx_count_30d"`
+	UniqueBuyers30d  *int64   `json:"unique_buyers_30d"`
+	TopBuyerShare30d *float64 `json:"top_buyer_share_30d"`
+	SharedPayout     bool     `json:"shared_payout"`
 }
 
 // Protocols are the payment protocols that responses show: any version of x402, one of its versions, and others.
@@ -121,7 +139,7 @@ const (
 	ColumnPrices  ColumnType = "prices"  // an object of decimal strings by network
 )
 
-// Column is a column of a snapshot: a member of rows that a filter or an order compares.
+// Column is a column of a snapshot: a value of rows that a filter or an order compares, under its parameter's name.
 type Column struct {
 	Name  string
 	Type  ColumnType
@@ -142,16 +160,16 @@ var Columns = []Column{
 	{"avg_response_time_ms", ColumnNumber, func(r *ServiceRow) any { return r.AvgResponseTimeMS }},
 	{"risk_level", ColumnText, func(r *ServiceRow) any { return r.RiskLevel }},
 	{"delisted_at", ColumnText, func(r *ServiceRow) any { return r.DelistedAt }},
-	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.Grade }},
+	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.ComplianceGrade }},
 	{"payment_ready", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.PaymentReady }},
 	{"signable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Signable }},
 	{"prices_usd", ColumnPrices, func(r *ServiceRow) any { return r.Assessment.PricesUSD }},
-	{"uptime_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Uptime30d }},
+	{"uptime_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.ReliabilityUptime30d }},
 	{"checks_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Checks30d }},
 	{"response_p95_ms", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.ResponseP95MS }},
 	{"last_success_at", ColumnText, func(r *ServiceRow) any { return r.Assessment.LastSuccessAt }},
-	{"volume_usd_30d", ColumnMoney, func(r *ServiceRow) any { return text(r.Assessment.VolumeUSD30d) }},
-	{"unique_buyers_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.UniqueBuyers30d }},
+	{"volume_usd_30d", ColumnMoney, func(r *ServiceRow) any { return text(r.Assessment.Traction.VolumeUSD30d) }},
+	{"unique_buyers_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Traction.UniqueBuyers30d }},
 	{"source", ColumnSet, func(r *ServiceRow) any { return sources(r.Assessment.Source) }},
 	{"protocols", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Protocols }},
 	{"methods", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Methods }},

@@ -181,7 +181,7 @@
 			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),
 			cell("Price from", "num price", dollars(s.min_price_usd)),
-			cell("Uptime, 30 days", "num", percent(s.assessment.uptime_30d)),
+			cell("Uptime, 30 days", "num", percent(s.assessment.reliability_uptime_30d)),
 			cell("Response time, 24 hours", "num", millis(s.avg_response_time_ms)),
 			cell("Networks", "wide", networkChips(s.networks)));
 	};

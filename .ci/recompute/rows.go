@@ -60,11 +60,21 @@ func recomputeRows(d *directory, r *snapshot.Report) {
 	}
 }
 
+// columnPlaces are the places in rows of the columns that have another name there.
+var columnPlaces = map[string][]string{
+	"grade":             {"assessment", "compliance_grade"},
+	"uptime_30d":        {"assessment", "reliability_uptime_30d"},
+	"volume_usd_30d":    {"assessment", "traction", "volume_usd_30d"},
+	"unique_buyers_30d": {"assessment", "traction", "unique_buyers_30d"},
+}
+
 // columnValue returns the value of a column: a member of the row or of its assessment. Money is a decimal as text, and
 // a source with an origin is also imported.
 func columnValue(row snapshot.Node, member string) any {
 	value := row.Get(member)
-	if row.Value.(map[string]any)[member] == nil {
+	if place := columnPlaces[member]; place != nil {
+		value = row.At(place...)
+	} else if row.Value.(map[string]any)[member] == nil {
 		value = row.At("assessment", member)
 	}
 	switch {
@@ -109,20 +119,29 @@ func (s *service) figureServiceRow(r *snapshot.Report, row snapshot.Node) {
 	}
 	addOtherPrices(prices, s)
 	slices.Sort(methods)
+	traction, economics := assessment.Get("traction"), assessment.Get("economics")
+	for _, name := range []string{"status", "volume_usd_30d", "tx_count_30d", "unique_buyers_30d",
+		"top_buyer_share_30d", "shared_payout"} {
+		r.Figure(rowsRule, a.At("traction", name), traction.Get(name))
+	}
 	for name, want := range map[string]any{
-		"grade": assessment.At("compliance", "grade"), "failed_checks": failed,
+		"compliance_grade":  assessment.At("compliance", "grade"),
+		"compliance_passed": assessment.At("compliance", "passed"),
+		"compliance_total":  assessment.At("compliance", "total"), "compliance_failed_checks": failed,
 		"risk_level": s.riskLevel, "payment_ready": s.detail.Get("payment_ready"), "signable": signable,
-		"prices_usd": prices, "price_max_usd": assessment.At("economics", "price_max_usd"),
-		"category_percentile": assessment.At("economics", "category_percentile"),
-		"uptime_30d":          s.detail.At("uptime", "30d"),
-		"checks_30d":          s.detail.At("uptime", "coverage", "30d", "checkCount"),
-		"response_p95_ms":     assessment.At("reliability", "response_p95_ms"),
-		"last_success_at":     s.detail.Get("last_success_at"),
-		"volume_usd_30d":      assessment.At("traction", "volume_usd_30d"),
-		"tx_count_30d":        assessment.At("traction", "tx_count_30d"),
-		"unique_buyers_30d":   assessment.At("traction", "unique_buyers_30d"),
-		"capability_tags":     s.capabilityTags(), "source": s.detail.Get("source"),
-		"methods": slices.Compact(methods),
+		"prices_usd": prices, "price_usd": economics.Get("price_usd"), "price_max_usd": economics.Get("price_max_usd"),
+		"price_stability":         economics.Get("stability"),
+		"distinct_price_count":    economics.Get("distinct_price_count"),
+		"endpoint_count":          economics.Get("endpoint_count"),
+		"category_percentile":     economics.Get("category_percentile"),
+		"category_percentile_max": economics.Get("category_percentile_max"),
+		"reliability_uptime_30d":  s.detail.At("uptime", "30d"),
+		"checks_30d":              s.detail.At("uptime", "coverage", "30d", "checkCount"),
+		"response_p95_ms":         assessment.At("reliability", "response_p95_ms"),
+		"last_success_at":         s.detail.Get("last_success_at"), "source": s.detail.Get("source"),
+		"methods": slices.Compact(methods), "updated_at": assessment.Get("updated_at"),
+		"capability_tags": assessment.At("synthesis", "capability_tags"),
+		"summary":         assessment.At("synthesis", "summary"),
 	} {
 		r.Figure(rowsRule, a.Get(name), want)
 	}
@@ -138,15 +157,6 @@ func (s *service) figureServiceRow(r *snapshot.Report, row snapshot.Node) {
 	for i, e := range active {
 		s.figureRowEndpoint(r, published[i], e)
 	}
-}
-
-// capabilityTags returns what a model said, an empty list without a model.
-func (s *service) capabilityTags() []string {
-	tags := []string{}
-	if synthesis := s.detail.At("assessment", "synthesis"); synthesis.HasValue() {
-		tags = append(tags, synthesis.At("capability_tags", "value").Texts()...)
-	}
-	return tags
 }
 
 // figureRowEndpoint compares an endpoint of a row with the endpoint of the service's record.

@@ -119,7 +119,7 @@ func (r row) Uptime30d() *float64 {
 	if r.Assessment == nil {
 		return nil
 	}
-	return r.Assessment.Uptime30d
+	return r.Assessment.ReliabilityUptime30d
 }
 
 // Offers returns the endpoints that the row shows. A service with a danger shows none, so that no row recommends a

@@ -22,9 +22,9 @@ func newRow(slug, description string, edits ...func(*site.ServiceRow)) *site.Ser
 		ServiceListItem: site.ServiceListItem{Slug: slug, Name: slug, Description: description, Category: "AI",
 			BaseURL: "https://" + slug + ".example", Status: site.StatusOnline, Networks: []string{"BSE"},
 			RiskLevel: site.RiskClean, CreatedAt: site.NewTime(now)},
-		Assessment: site.CompactAssessment{Grade: "A", PaymentReady: true, Uptime30d: &uptime, Checks30d: 2880,
-			ResponseP95MS: &p95, VolumeUSD30d: &volume, UniqueBuyers30d: &buyers,
-			PricesUSD: map[string]string{"BSE": price}, Methods: []string{"POST"}},
+		Assessment: site.CompactAssessment{ComplianceGrade: "A", PaymentReady: true, ReliabilityUptime30d: &uptime,
+			Checks30d: 2880, ResponseP95MS: &p95, PricesUSD: map[string]string{"BSE": price}, Methods: []string{"POST"},
+			Traction: site.CompactTraction{VolumeUSD30d: &volume, UniqueBuyers30d: &buyers}},
 		Endpoints: []site.RowEndpoint{{Method: "POST", Path: "/use", Networks: []string{"BSE"}, PriceUSD: &price,
 			Payable: true}},
 	}

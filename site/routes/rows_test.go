@@ -18,7 +18,7 @@ func TestSplitRow(t *testing.T) {
 	const odd = `","assessment":{"x":1},"endpoints":[{}],}`
 	for _, name := range []string{"", "Acme", odd, odd + "\\" + odd} {
 		row := site.ServiceRow{ServiceListItem: site.ServiceListItem{Slug: "acme", Name: name, Description: odd}}
-		row.Assessment.CapabilityTags, row.Endpoints = []string{odd},
+		row.Assessment.CapabilityTags, row.Endpoints = &site.SynthesisList{Value: []string{odd}},
 			[]site.RowEndpoint{{Path: odd, Description: &name}}
 		parts, ok := site.SplitRow([]byte(encoded(t, row)))
 		if !ok {

@@ -17,7 +17,10 @@ type Document struct {
 
 // NewDocument returns the text of a service's row.
 func NewDocument(r *site.ServiceRow) *Document {
-	d := &Document{Name: r.Name, Category: r.Category, Description: r.Description, Tags: r.Assessment.CapabilityTags}
+	d := &Document{Name: r.Name, Category: r.Category, Description: r.Description}
+	if tags := r.Assessment.CapabilityTags; tags != nil {
+		d.Tags = tags.Value
+	}
 	for i := range r.Endpoints {
 		d.Paths = append(d.Paths, r.Endpoints[i].Path)
 		if about := r.Endpoints[i].Description; about != nil {

@@ -52,19 +52,20 @@ func nasty(n int, words []string) []site.ServiceRow {
 		}
 		a := &row.Assessment
 		*a = site.CompactAssessment{
-			Grade: site.Grades[r.IntN(len(site.Grades))], FailedChecks: []string{}, RiskLevel: site.RiskClean,
-			PaymentReady: r.IntN(2) == 0, PricesUSD: map[string]string{}, CapabilityTags: []string{"a,\"endpoints\":["},
-			Source:    []string{"submitted", "imported:file", "imported:x"}[r.IntN(3)],
-			Protocols: [][]string{{}, {"x402", "x402-v1"}, {"mpp", "x402", "x402-v2"}}[r.IntN(3)],
-			Methods:   [][]string{{}, {"GET"}, {"GET", "POST"}}[r.IntN(3)],
+			ComplianceGrade: site.Grades[r.IntN(len(site.Grades))], ComplianceFailedChecks: []string{},
+			RiskLevel: site.RiskClean, PaymentReady: r.IntN(2) == 0, PricesUSD: map[string]string{},
+			CapabilityTags: &site.SynthesisList{Value: []string{"a,\"endpoints\":["}},
+			Source:         []string{"submitted", "imported:file", "imported:x"}[r.IntN(3)],
+			Protocols:      [][]string{{}, {"x402", "x402-v1"}, {"mpp", "x402", "x402-v2"}}[r.IntN(3)],
+			Methods:        [][]string{{}, {"GET"}, {"GET", "POST"}}[r.IntN(3)],
 		}
 		row.Endpoints = []site.RowEndpoint{}
 		if r.IntN(3) > 0 {
-			row.Uptime24h, a.Uptime30d = new([]float64{0, 99.99, 100}[r.IntN(3)]),
+			row.Uptime24h, a.ReliabilityUptime30d = new([]float64{0, 99.99, 100}[r.IntN(3)]),
 				new([]float64{0, 99.5, 100}[r.IntN(3)])
 			row.AvgResponseTimeMS, a.Signable = new(r.IntN(3)*50), new(r.IntN(2) == 0)
-			a.VolumeUSD30d = new(site.Decimal([]string{"0", "9.5", "10.25"}[r.IntN(3)]))
-			a.UniqueBuyers30d = new(int64(r.IntN(3)))
+			a.Traction.VolumeUSD30d = new(site.Decimal([]string{"0", "9.5", "10.25"}[r.IntN(3)]))
+			a.Traction.UniqueBuyers30d = new(int64(r.IntN(3)))
 		}
 		for _, network := range row.Networks {
 			if usd := []string{"", "0", "0.09", "0.1", "10"}[r.IntN(5)]; usd != "" {
@@ -148,11 +149,11 @@ func passes(row *site.ServiceRow, v url.Values) bool {
 	return (v.Get("q") == "" || len(query) > 0 && all) && has("network", row.Networks) && is("status", row.Status) &&
 		is("category", row.Category) && flag("verified", &row.Verified) && flag("payment_ready", &a.PaymentReady) &&
 		flag("signable", a.Signable) && has("source", []string{kind, a.Source}) && has("protocol", a.Protocols) &&
-		has("method", a.Methods) && is("grade", a.Grade) &&
-		(v.Get("min_grade") == "" || a.Grade <= v.Get("min_grade")) && // unknown is after F
+		has("method", a.Methods) && is("grade", a.ComplianceGrade) &&
+		(v.Get("min_grade") == "" || a.ComplianceGrade <= v.Get("min_grade")) && // unknown is after F
 		(v.Get("max_price_usd") == "" || price != nil && price.Compare(number("max_price_usd")) <= 0) &&
-		(v.Get("min_uptime_30d") == "" || a.Uptime30d != nil &&
-			site.Decimal(fmt.Sprint(*a.Uptime30d)).Compare(number("min_uptime_30d")) >= 0) &&
+		(v.Get("min_uptime_30d") == "" || a.ReliabilityUptime30d != nil &&
+			site.Decimal(fmt.Sprint(*a.ReliabilityUptime30d)).Compare(number("min_uptime_30d")) >= 0) &&
 		(v.Get("max_response_ms") == "" || row.AvgResponseTimeMS != nil &&
 			site.Decimal(fmt.Sprint(*row.AvgResponseTimeMS)).Compare(number("max_response_ms")) <= 0)
 }
@@ -160,7 +161,7 @@ func passes(row *site.ServiceRow, v url.Values) bool {
 // before compares two services by an order that is not one of the contract's, without columns.
 func before(order string, a, b *site.ServiceRow) int {
 	volume := func(r *site.ServiceRow) (site.Decimal, bool) {
-		if d := r.Assessment.VolumeUSD30d; d != nil {
+		if d := r.Assessment.Traction.VolumeUSD30d; d != nil {
 			return *d, true
 		}
 		return "", false
@@ -169,9 +170,9 @@ func before(order string, a, b *site.ServiceRow) int {
 	value := func(r *site.ServiceRow) (int, bool) {
 		switch {
 		case order == "grade":
-			return number(slices.Index(site.Grades, r.Assessment.Grade), true)()
-		case order == "buyers" && r.Assessment.UniqueBuyers30d != nil:
-			return -int(*r.Assessment.UniqueBuyers30d), true
+			return number(slices.Index(site.Grades, r.Assessment.ComplianceGrade), true)()
+		case order == "buyers" && r.Assessment.Traction.UniqueBuyers30d != nil:
+			return -int(*r.Assessment.Traction.UniqueBuyers30d), true
 		case order == "response" && r.AvgResponseTimeMS != nil:
 			return *r.AvgResponseTimeMS, true
 		}

@@ -34,8 +34,8 @@ func searchPageFiles(t *testing.T) map[string][]byte {
 		if i == 23 {
 			row.Name, row.Category, row.Description = hostileName, hostileName, "Forecasts. "+hostileName
 		}
-		row.Assessment = site.CompactAssessment{Grade: "A", PricesUSD: map[string]string{"BSE": price},
-			FailedChecks: []string{}, CapabilityTags: []string{}, Protocols: []string{"x402"},
+		row.Assessment = site.CompactAssessment{ComplianceGrade: "A", PricesUSD: map[string]string{"BSE": price},
+			ComplianceFailedChecks: []string{}, Protocols: []string{"x402"},
 			Methods: []string{"POST"}}
 		row.Endpoints = []site.RowEndpoint{{Method: "POST", Path: "/" + row.Name, Networks: row.Networks,
 			PriceUSD: &price}}

@@ -42,6 +42,7 @@ var types = map[string]string{
 	"ServiceListItem":   "A service in a list.",
 	"ServiceRow":        "A service in a list, with what search and recommendations read of it.",
 	"CompactAssessment": "What a choice between services needs of their assessments. A null is unknown.",
+	"CompactTraction":   "Members of a service's traction.",
 	"RowEndpoint":       "One paid endpoint of a service, in short.",
 	"ServiceDetail":     "A service with endpoints, prices, uptime and assessment.",
 	"Dataset":           "The tables of the directory as files, and what they answer.",

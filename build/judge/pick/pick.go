@@ -20,7 +20,7 @@ func Of(row *site.ServiceRow, now time.Time) *site.Pick {
 		return nil
 	}
 	return &site.Pick{Slug: row.Slug, Name: row.Name, PriceUSD: price, Network: network,
-		UniqueBuyers30d: row.Assessment.UniqueBuyers30d}
+		UniqueBuyers30d: row.Assessment.Traction.UniqueBuyers30d}
 }
 
 // Picks are the picks of each category.

@@ -26,7 +26,7 @@ func newRow(slug, price string, buyers int64, edits ...func(*site.ServiceRow)) *
 		e.PriceUSD = &price
 	}
 	if buyers >= 0 {
-		r.Assessment.UniqueBuyers30d = &buyers
+		r.Assessment.Traction.UniqueBuyers30d = &buyers
 	}
 	r.Endpoints = []site.RowEndpoint{e}
 	for _, edit := range edits {

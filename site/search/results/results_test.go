@@ -81,9 +81,8 @@ func newDirectory() *directory {
 	} {
 		row := site.ServiceRow{ServiceListItem: site.ServiceListItem{Slug: fmt.Sprint("s", i), Name: s.name,
 			Description: s.about, Category: "AI", Status: site.StatusOnline, Networks: []string{s.network}}}
-		row.Assessment = site.CompactAssessment{Grade: "A", PricesUSD: map[string]string{s.network: s.price},
-			FailedChecks: []string{}, CapabilityTags: []string{}, Protocols: []string{"x402"},
-			Methods: []string{"POST"}}
+		row.Assessment = site.CompactAssessment{ComplianceGrade: "A", ComplianceFailedChecks: []string{},
+			PricesUSD: map[string]string{s.network: s.price}, Protocols: []string{"x402"}, Methods: []string{"POST"}}
 		for _, path := range []string{"/quote", "/transcribe"} {
 			row.Endpoints = append(row.Endpoints, site.RowEndpoint{Method: "POST", Path: path,
 				Networks: row.Networks, PriceUSD: &s.price})
@@ -166,7 +165,7 @@ func TestMatched(t *testing.T) {
 		t.Error("an assessment without include=assessment")
 	}
 	list, _ = get(t, "q=speech+to+text&include=assessment")
-	if a := list[0].Assessment; a == nil || a.Grade != "A" || len(list[0].Endpoints) == 0 {
+	if a := list[0].Assessment; a == nil || a.ComplianceGrade != "A" || len(list[0].Endpoints) == 0 {
 		t.Errorf("with include=assessment the result is %+v", list[0])
 	}
 	list, meta = get(t, "q=stt&network=SOL&max_price_usd=0.1")

@@ -50,7 +50,7 @@ func compactSearch(v *site.List[foundService, foundMeta], limit size) any {
 			Risk: s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text),
 			Advice: cut(display.Advice(s.AdviceLevel, s.AdviceReason), limit.text)}
 		if a := s.Assessment; a != nil {
-			row.Uptime30d, row.Grade = a.Uptime30d, a.Grade
+			row.Uptime30d, row.Grade = a.ReliabilityUptime30d, a.ComplianceGrade
 		}
 		if len(s.Endpoints) > 0 {
 			row.Endpoint = cut(s.Endpoints[0].Method+" "+s.Endpoints[0].Path, limit.text)
@@ -94,10 +94,10 @@ func briefSearch(b *strings.Builder, v *site.List[foundService, foundMeta], limi
 		}
 		b.WriteString(briefNames(networksOf(s, limit), limit))
 		if a := s.Assessment; a != nil {
-			if a.Uptime30d != nil {
-				b.WriteString(", up " + display.Percent(a.Uptime30d) + " of 30 days")
+			if a.ReliabilityUptime30d != nil {
+				b.WriteString(", up " + display.Percent(a.ReliabilityUptime30d) + " of 30 days")
 			}
-			b.WriteString(", grade " + term(a.Grade))
+			b.WriteString(", grade " + term(a.ComplianceGrade))
 		}
 		b.WriteByte(')')
 	})
