@@ -233,7 +233,7 @@ func figurePricing(d *directory, r *snapshot.Report, s *service, e snapshot.Node
 		if o.Usable() {
 			row := o.Pricing()
 			if o.Variable && e.Get("variable_amount").Bool() {
-				row["settled"] = charge.Unknown("settlements over this protocol are not measured")
+				row["settled"] = charge.Unknown("payments for such a price are not measured")
 			}
 			rows = append(rows, row)
 		}

@@ -245,7 +245,7 @@ func compareDivergence(r *snapshot.Report, s *service) {
 	votes, total := map[conformance.Account]int{}, map[string]int{}
 	for _, n := range endpoints {
 		networks := map[string]bool{}
-		for at := range recipientsIn(n) {
+		for at := range recipientsIn(conformance.X402(n)) {
 			votes[at]++
 			networks[at.Network] = true
 		}
@@ -261,7 +261,7 @@ func compareDivergence(r *snapshot.Report, s *service) {
 // divergence returns on which network an endpoint pays others than the recipient of most endpoints, nil for none.
 func divergence(endpoint snapshot.Node, votes map[conformance.Account]int, total map[string]int) any {
 	observed := map[string][]string{}
-	for at := range recipientsIn(endpoint) {
+	for at := range recipientsIn(conformance.X402(endpoint)) {
 		observed[at.Network] = append(observed[at.Network], at.Address)
 	}
 	var networks []string

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tollbook/.ci/recompute/conformance"
@@ -37,19 +38,25 @@ func recipientsNow(d *directory) map[conformance.Account][]*service {
 	return named
 }
 
-// recipientsOf returns the recipients that active endpoints of a service name.
+// recipientsOf returns the recipients that active endpoints of a service name, over any protocol. The key of a
+// Lightning node in an offer is none.
 func recipientsOf(s *service) map[conformance.Account]bool {
 	set := map[conformance.Account]bool{}
 	for _, endpoint := range s.detail.Get("endpoints").Items() {
-		maps.Copy(set, recipientsIn(endpoint))
+		pricing := slices.DeleteFunc(slices.Clone(endpoint.Get("pricing").Items()), func(p snapshot.Node) bool {
+			network := p.Get("network_caip2").Text()
+			return p.Get("protocol").Text() != "x402" && (network == "" || p.Get("pay_to").Text() == "" ||
+				strings.HasPrefix(network, "bip122:"))
+		})
+		maps.Copy(set, recipientsIn(pricing))
 	}
 	return set
 }
 
-// recipientsIn returns the recipients that an endpoint names.
-func recipientsIn(endpoint snapshot.Node) map[conformance.Account]bool {
+// recipientsIn returns the recipients that prices name.
+func recipientsIn(pricing []snapshot.Node) map[conformance.Account]bool {
 	set := map[conformance.Account]bool{}
-	for _, p := range conformance.X402(endpoint) {
+	for _, p := range pricing {
 		network := p.Get("network_caip2").Text()
 		address := conformance.NormalAddress(network, p.Get("pay_to").Text())
 		set[conformance.Account{Network: network, Address: address}] = true

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -107,17 +106,19 @@ func insertSorted(set []string, s string) []string {
 // recipient is an account that is paid on a network.
 type recipient struct{ network, payTo string }
 
+func newRecipient(network, payTo string) recipient {
+	return recipient{network, address.Normalize(network, payTo)}
+}
+
 // listRecipients returns the distinct recipients of prices, sorted.
 func listRecipients(prices []postgres.Price) []recipient {
 	var out []recipient
 	for i := range prices {
 		if p := &prices[i]; p.NetworkCAIP2 != nil {
-			out = append(out, recipient{*p.NetworkCAIP2, address.Normalize(*p.NetworkCAIP2, p.PayTo)})
+			out = append(out, newRecipient(*p.NetworkCAIP2, p.PayTo))
 		}
 	}
-	slices.SortFunc(out, func(a, b recipient) int {
-		return cmp.Or(cmp.Compare(a.network, b.network), cmp.Compare(a.payTo, b.payTo))
-	})
+	slices.SortFunc(out, recipient.compare)
 	return slices.Compact(out)
 }
 

@@ -19,33 +19,36 @@ type claim struct {
 	recipient
 	// last UTC day whose settlements belong to the service; zero while an active endpoint names the recipient
 	until  time.Time
-	newest bool // one of the newest prices of an endpoint names the recipient, active or not
+	newest bool // one of the newest prices or offers of an endpoint names the recipient, active or not
 }
 
 // isLive reports whether a claim includes UTC days from first on.
 func (c *claim) isLive(first time.Time) bool { return c.until.IsZero() || !c.until.Before(first) }
 
 // listClaims returns the recipients of a service by network and address: those that its active endpoints name now, and
-// former ones. A former recipient counts until the end of the day after it was last seen.
+// former ones. A former recipient counts until the end of the day after it was last seen. Of offers over other
+// protocols than x402, the facts have only the newest. The key of a Lightning node in an offer is no recipient.
 func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	var all []claim
 	for _, e := range f.Endpoints {
-		active := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
+		var end time.Time // of the newest prices and offers
+		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+			end = dayAfter(*cmp.Or(e.LastPaidAt, &e.FirstSeenAt))
+		}
 		for _, p := range e.Prices {
 			if p.NetworkCAIP2 == nil || p.PayTo == "" {
 				continue
 			}
-			c := claim{recipient: recipient{*p.NetworkCAIP2, address.Normalize(*p.NetworkCAIP2, p.PayTo)},
-				newest: p.Until == nil}
-			switch {
-			case p.Until != nil:
+			c := claim{newRecipient(*p.NetworkCAIP2, p.PayTo), end, p.Until == nil}
+			if p.Until != nil {
 				c.until = dayAfter(*p.Until)
-			case !active && e.LastPaidAt != nil:
-				c.until = dayAfter(*e.LastPaidAt)
-			case !active:
-				c.until = dayAfter(e.FirstSeenAt)
 			}
 			all = append(all, c)
+		}
+		for _, o := range e.Offers {
+			if o.NetworkCAIP2 != "" && o.PayTo != "" && address.Namespace(o.NetworkCAIP2) != "bip122" {
+				all = append(all, claim{newRecipient(o.NetworkCAIP2, o.PayTo), end, true})
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b claim) int {

@@ -14,6 +14,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/rail/bolt11"
 )
 
 func TestTrend(t *testing.T) {
@@ -169,13 +170,20 @@ func TestClaimsEndADayAfterTheLastVisit(t *testing.T) {
 	f := newService(newPricedEndpoint(newPrice("1", alice, at(1, 0), &closed), newPrice("1", bob, closed, nil)), gone,
 		never,
 		newPricedEndpoint(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
-			PayTo: "So11111111111111111111111111111111111111112"}), newPricedEndpoint(postgres.Price{PayTo: "nowhere"}))
-	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt = new(now), new(now)
+			PayTo: "So11111111111111111111111111111111111111112"}), newPricedEndpoint(postgres.Price{PayTo: "nowhere"}),
+		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice},
+			postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo}, postgres.Offer{Protocol: "mpp", PayTo: alice},
+			postgres.Offer{Protocol: "l402", NetworkCAIP2: bolt11.Mainnet, PayTo: "0261c0"}),
+		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: bob}))
+	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt, f.Endpoints[5].LastPaidAt = new(now), new(now), new(now)
+	f.Endpoints[6].FirstSeenAt, f.Endpoints[6].LastPaidAt = at(1, 0), new(at(6, 3))
 	want := []string{
 		base + " " + strings.ToLower(alice) + " 2026-11-11 false",
 		base + " " + strings.ToLower(bob) + " asked true",
 		base + " 0xNEVER 2026-11-06 true",
 		solana + " So11111111111111111111111111111111111111112 asked true",
+		tempo + " " + strings.ToLower(alice) + " asked true",
+		tempo + " " + strings.ToLower(bob) + " 2026-11-07 true",
 	}
 	var got []string
 	for _, c := range listClaims(f, now) {
@@ -192,7 +200,49 @@ func TestClaimsEndADayAfterTheLastVisit(t *testing.T) {
 	}
 }
 
-const solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+const (
+	solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+	tempo  = "eip155:4217"
+)
+
+func newOffering(offers ...postgres.Offer) postgres.EndpointFacts {
+	return postgres.EndpointFacts{Endpoint: postgres.Endpoint{Offers: offers}}
+}
+
+// TestOffersHaveTraction checks that services are measured at the recipients of their offers as at those of prices.
+func TestOffersHaveTraction(t *testing.T) {
+	t.Parallel()
+	today := now.UTC().Truncate(24 * time.Hour)
+	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: tempo, MeasuredSince: ago(90 * 24 * time.Hour)}},
+		Revenue: &ledger.Revenue{Payees: []ledger.PayeeFacts{{Network: tempo, Address: strings.ToLower(alice),
+			FirstAt: today, LastAt: today, Days: []ledger.RevenueDay{{Day: today, Facilitator: "mpp", Settlements: 3,
+				USD: "0.5", LastAt: today}}}}}}
+	price := postgres.Price{Since: *ago(time.Hour), NetworkCAIP2: new(tempo), PayTo: alice}
+	var claims [][]claim
+	for i, e := range []postgres.EndpointFacts{
+		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice}), newPricedEndpoint(price),
+		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: base, PayTo: alice}),
+		newOffering(postgres.Offer{Protocol: "l402", NetworkCAIP2: bolt11.Mainnet, PayTo: "0261c0"}),
+	} {
+		s := newService(e)
+		s.ID, s.Slug = int64(i), fmt.Sprint("s", i)
+		f.Services, claims = append(f.Services, *s), append(claims, listClaims(s, now))
+	}
+	index := newRevenueIndex(f, claims, now)
+	want := []string{"measured 0.25 3 shared with 1", "measured 0.25 3 shared with 1", "unmeasured-network", "no-payto"}
+	var got []string
+	for i := range f.Services {
+		r := index.traction(i)
+		text := r.Status
+		if r.VolumeUSD30d != nil {
+			text = fmt.Sprint(text, " ", *r.VolumeUSD30d, " ", *r.TxCount30d, " shared with ", r.SharedWith)
+		}
+		got = append(got, text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("traction (-want +got):\n%s", diff)
+	}
+}
 
 func TestOperatorsAreComponents(t *testing.T) {
 	t.Parallel()

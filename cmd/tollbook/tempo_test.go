@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -58,8 +59,33 @@ func addCharges(c *chaintest.Chain, n int) {
 	}
 }
 
+// listQuotes lists and visits the service Quotes, which asks for MPP charges alone, to the recipient of addCharges.
+func listQuotes(t *testing.T, env []string) {
+	t.Helper()
+	request := base64.RawURLEncoding.EncodeToString([]byte(`{"amount":"5","currency":` +
+		`"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":"0x0c` +
+		strings.Repeat("0", 37) + `1"}`))
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/quote" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("WWW-Authenticate", `Payment id="1", realm="quotes", method="tempo", intent="charge", `+
+			`request="`+request+`"`)
+		w.WriteHeader(http.StatusPaymentRequired)
+	}))
+	defer shop.Close()
+	list := filepath.Join(t.TempDir(), "services.toml")
+	write(t, list, fmt.Sprintf("[[service]]\nservice_name = \"Quotes\"\ndescription = \"Share prices.\"\nurl = %q\n"+
+		"category = \"Finance\"\nendpoints = [\"/quote\"]\n", shop.URL))
+	ran(t, env, "services", "apply", list)
+	ran(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms")
+}
+
 // TestIndexTempo reads MPP charges with the shipped list: from empty, again, and after a reorganisation. The figures
-// are then in the snapshot. A mark is published as a mark, and linked nowhere.
+// are then in the snapshot, those of a service that speaks MPP alone too. A mark is published as a mark, and linked
+// nowhere.
 func TestIndexTempo(t *testing.T) {
 	t.Parallel()
 	c := chaintest.New(4217, tempoStart)
@@ -94,6 +120,7 @@ func TestIndexTempo(t *testing.T) {
 		}
 	}
 
+	listQuotes(t, env)
 	ran(t, env, "build", "--data", data, "--config", config)
 	published := func(path string) string {
 		text, err := os.ReadFile(filepath.Join(data, "public", "current", filepath.FromSlash(path)))
@@ -124,6 +151,20 @@ func TestIndexTempo(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the entry (-want +got):\n%s", diff)
+	}
+	quotes := decode[struct {
+		Data struct {
+			Assessment struct{ Traction map[string]any }
+		}
+	}](t, published("v1/services/quotes.json")).Data.Assessment.Traction
+	want = map[string]any{"status": "measured", "volume_usd_all_time": 0.003367, "tx_count_all_time": 67.0, // not by 3
+		"volume_usd_30d": 0.0, "measured_networks": []any{"eip155:4217"}}
+	got = map[string]any{}
+	for member := range want {
+		got[member] = quotes[member]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("traction of the service (-want +got):\n%s", diff)
 	}
 	page := published("facilitators/mpp.html")
 	if !strings.Contains(page, "<code>memo:0xef1ed71201</code>") || !strings.Contains(page, "any payer can write one") {

@@ -116,6 +116,9 @@ func TestRecipients(t *testing.T) {
 		p.EndpointID, p.Since, p.Position, p.Amount = e.ID, start, i, "1"
 		e.Prices = append(e.Prices, p)
 	}
+	e.AsksPayment, e.OffersChanged = true, true
+	e.Offers = []postgres.Offer{{Protocol: "mpp", NetworkCAIP2: base, PayTo: "0xF0"},
+		{Protocol: "mpp", NetworkCAIP2: other, PayTo: "0xF1"}, {Protocol: "mpp", NetworkCAIP2: base}}
 	v.Endpoints = []postgres.EndpointVisit{e}
 	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
 		t.Fatal(err)
@@ -124,7 +127,7 @@ func TestRecipients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff([]string{"0xab", "0xcd"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"0xab", "0xcd", "0xf0"}, got); diff != "" {
 		t.Errorf("recipients (-want +got):\n%s", diff)
 	}
 }

@@ -23,7 +23,7 @@ const (
 
 // The reasons why a median is not known, in the order in which they are looked for.
 const (
-	overOther    = "settlements over this protocol are not measured"
+	overOther    = "payments for such a price are not measured"
 	severalCalls = "one settlement pays for several calls"
 	notMeasured  = "settlements to this recipient are not measured"
 	otherPrice   = "another price names the same recipient"

@@ -258,10 +258,13 @@ func (db *DB) SetHead(ctx context.Context, h Head) error {
 func (db *DB) Recipients(ctx context.Context, network string) ([]string, error) {
 	// Of the indexed networks, only EVM addresses are case-insensitive.
 	rows, err := db.pool.Query(ctx, `
-		SELECT DISTINCT CASE WHEN network_caip2 LIKE 'eip155:%' THEN lower(btrim(pay_to))
-			ELSE btrim(pay_to) END COLLATE "C" AS address FROM prices
-		WHERE network_caip2 = $1 AND btrim(pay_to) <> '' AND (until IS NULL OR until >= now() - interval '90 days')
-			ORDER BY address`, network)
+		SELECT DISTINCT CASE WHEN $1 LIKE 'eip155:%' THEN lower(btrim(pay_to))
+			ELSE btrim(pay_to) END COLLATE "C" AS address FROM (
+			SELECT pay_to, until FROM prices WHERE network_caip2 = $1
+			UNION ALL SELECT o->>'pay_to', until FROM offer_sets, jsonb_array_elements(offers) AS o
+			WHERE o->>'network_caip2' = $1
+		) AS named
+		WHERE btrim(pay_to) <> '' AND (until IS NULL OR until >= now() - interval '90 days') ORDER BY address`, network)
 	if err != nil {
 		return nil, fmt.Errorf("read recipients on %s: %w", network, err)
 	}
