@@ -378,7 +378,16 @@ var contract = map[string]string{
 		tag string
 		service_count integer
 		cheapest Pick|null
-		most_used Pick|null`,
+		most_used Pick|null
+		prices CategoryPrices|null`,
+	"CategoryPrices": `
+		service_count integer
+		median_usd number
+		classes PriceClass[]`,
+	"PriceClass": `
+		from_usd number|null
+		below_usd number|null
+		service_count integer`,
 	"Pick": `
 		slug string
 		name string

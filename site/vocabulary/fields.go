@@ -273,29 +273,8 @@ var serviceFields = map[string]Field{
 	"RiskFlag.title":    {About: "The code in words"},
 	"summary":           {About: "Summary of what the service does"},
 
-	"compliance_passed":                 {About: "Number of conformance checks that pass"},
-	"compliance_grade":                  {About: "Grade by the share of checks that pass", Values: site.Grades},
-	"compliance_failed_checks":          {About: "Ids of the conformance checks that fail"},
-	"compliance_total":                  {About: "Number of conformance checks"},
-	"CompactAssessment.price_usd":       {About: "Lowest counted price in US dollars; null without one"},
-	"CompactAssessment.endpoint_count":  {About: "Number of active endpoints with a counted price"},
-	"CompactAssessment.traction":        {About: "Settlements measured on chain"},
-	"CompactAssessment.capability_tags": {About: "Capability tags that a model wrote; null without a summary"},
-	"CompactAssessment.summary":         {About: "Summary that a model wrote; null without one"},
-	"CompactAssessment.signable": {
-		About: "Whether a standard client could sign a payment for at least one endpoint; null if it is not known",
-	},
-	"CompactAssessment.prices_usd": {
-		About: "The lowest counted price in US dollars by network, as decimal strings",
-	},
-	"reliability_uptime_30d": {About: "Percentage of the checks of 30 days that were up", Max: 100},
-	"CompactAssessment.protocols": {
-		About: "Payment protocols that the graded responses of active endpoints show: x402 and the version of its " +
-			"terms, and signs of others",
-	},
-	"CompactAssessment.methods": {About: "HTTP methods of the active endpoints"},
-	"RowEndpoint.description":   {About: "The first characters of its description, on one line"},
-	"RowEndpoint.price_usd":     {About: "Lowest counted price in US dollars; null without one"},
+	"RowEndpoint.description": {About: "The first characters of its description, on one line"},
+	"RowEndpoint.price_usd":   {About: "Lowest counted price in US dollars; null without one"},
 	"prices_usd": {
 		About: "The lowest counted price in US dollars by network; absent if each of its networks has price_usd",
 	},
@@ -316,12 +295,9 @@ var serviceFields = map[string]Field{
 	"confidence":                 {About: "How confident the model is, from 0 to 1", Max: 1},
 	"SynthesisText.source":       {About: "Origin of the value; ai if a model wrote it"},
 	"SynthesisList.source":       {About: "Origin of the value; ai if a model wrote it"},
-	"Traction.status": {
-		About:  "Whether settlements could be measured, or why not",
-		Values: []string{"measured", "no-payto", "unmeasured-network", "unresponsive"},
-	},
-	"volume_usd_30d": {About: "Volume settled in 30 days, in US dollars"},
-	"tx_count_30d":   {About: "Number of settlements in 30 days"},
+	"Traction.status":            tractionStatus,
+	"volume_usd_30d":             {About: "Volume settled in 30 days, in US dollars"},
+	"tx_count_30d":               {About: "Number of settlements in 30 days"},
 	"unique_buyers_30d": {
 		About: "Number of different payers in 30 days that settlements name; null if none names one",
 	},
@@ -400,4 +376,9 @@ var serviceFields = map[string]Field{
 	"message":      {About: "Message for people"},
 	"Error.fields": {About: "Each invalid parameter or field; only with status 400"},
 	"field":        {About: "Name of the parameter or field"},
+}
+
+var tractionStatus = Field{
+	About:  "Whether settlements could be measured, or why not",
+	Values: []string{"measured", "no-payto", "unmeasured-network", "unresponsive"},
 }

@@ -2,8 +2,30 @@ package vocabulary
 
 import "tollbook/site"
 
-// rankingFields describes the fields of recommendations. Its keys are those of serviceFields.
+// rankingFields describes the fields of recommendations and of what they compare. Its keys are those of serviceFields.
 var rankingFields = map[string]Field{
+	"compliance_passed":                 {About: "Number of conformance checks that pass"},
+	"compliance_grade":                  {About: "Grade by the share of checks that pass", Values: site.Grades},
+	"compliance_failed_checks":          {About: "Ids of the conformance checks that fail"},
+	"compliance_total":                  {About: "Number of conformance checks"},
+	"CompactAssessment.price_usd":       {About: "Lowest counted price in US dollars; null without one"},
+	"CompactAssessment.endpoint_count":  {About: "Number of active endpoints with a counted price"},
+	"CompactAssessment.traction":        {About: "Settlements measured on chain"},
+	"CompactAssessment.capability_tags": {About: "Capability tags that a model wrote; null without a summary"},
+	"CompactAssessment.summary":         {About: "Summary that a model wrote; null without one"},
+	"CompactAssessment.signable": {
+		About: "Whether a standard client could sign a payment for at least one endpoint; null if it is not known",
+	},
+	"CompactAssessment.prices_usd": {
+		About: "The lowest counted price in US dollars by network, as decimal strings",
+	},
+	"reliability_uptime_30d": {About: "Percentage of the checks of 30 days that were up", Max: 100},
+	"CompactAssessment.protocols": {
+		About: "Payment protocols that the graded responses of active endpoints show: x402 and the version of its " +
+			"terms, and signs of others",
+	},
+	"CompactAssessment.methods": {About: "HTTP methods of the active endpoints"},
+	"CompactTraction.status":    tractionStatus,
 	"Recommendation.endpoint": {
 		About: "Endpoint that matches the request best. Recommendations never name another one instead",
 	},
