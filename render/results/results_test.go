@@ -58,7 +58,7 @@ const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what i
 	`"status":"online","min_price_usd":0.0001,"networks":["BSE","XYZ"],"uptime_24h":99.999,` +
 	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"advice_level":"good","advice_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
 	`"score":12,"matched":["endpoints"],"endpoints":[{"method":"POST","path":"/v1/audio","description":null,` +
-	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"uptime_30d":98.5}}`
+	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"reliability_uptime_30d":98.5}}`
 
 func text(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
