@@ -140,8 +140,7 @@ func (s *service) figureServiceRow(r *snapshot.Report, row snapshot.Node) {
 		"response_p95_ms":         assessment.At("reliability", "response_p95_ms"),
 		"last_success_at":         s.detail.Get("last_success_at"), "source": s.detail.Get("source"),
 		"methods": slices.Compact(methods), "updated_at": assessment.Get("updated_at"),
-		"capability_tags": assessment.At("synthesis", "capability_tags"),
-		"summary":         assessment.At("synthesis", "summary"),
+		"capability_tags": s.synthesis("capability_tags"), "summary": s.synthesis("summary"),
 	} {
 		r.Figure(rowsRule, a.Get(name), want)
 	}
@@ -157,6 +156,14 @@ func (s *service) figureServiceRow(r *snapshot.Report, row snapshot.Node) {
 	for i, e := range active {
 		s.figureRowEndpoint(r, published[i], e)
 	}
+}
+
+// synthesis returns a part of what a model wrote about the service, nil without a model.
+func (s *service) synthesis(part string) any {
+	if all := s.detail.At("assessment", "synthesis"); all.HasValue() {
+		return all.Get(part)
+	}
+	return nil
 }
 
 // figureRowEndpoint compares an endpoint of a row with the endpoint of the service's record.

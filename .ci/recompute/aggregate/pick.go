@@ -24,7 +24,7 @@ func (p *pick) value() any {
 	}
 	return map[string]any{"slug": p.row.Get("slug").Text(), "name": p.row.Get("name").Text(),
 		"price_usd": orNull(p.price), "network": p.network,
-		"unique_buyers_30d": p.row.At("assessment", "unique_buyers_30d").Value}
+		"unique_buyers_30d": p.row.At("assessment", "traction", "unique_buyers_30d").Value}
 }
 
 func orNull(decimal string) any {
@@ -76,7 +76,7 @@ func newPick(row snapshot.Node, snap *snapshot.Snapshot) *pick {
 		if e.Get("testnet").Bool() || !e.Get("payable").Bool() {
 			continue
 		}
-		p := &pick{row: row, buyers: a.Get("unique_buyers_30d").Int()}
+		p := &pick{row: row, buyers: a.At("traction", "unique_buyers_30d").Int()}
 		p.price, p.network = lowestPrice(e)
 		if lowest == nil || comparePrices(p, lowest) < 0 {
 			lowest = p

@@ -210,7 +210,7 @@ func (q *ranking) excludeEndpoint(e snapshot.Node, price string) string {
 // setScore computes the terms and the score of a candidate at its price.
 func (q *ranking) setScore(c *candidate) {
 	a := c.row.Get("assessment")
-	grade := a.Get("grade").Text()
+	grade := a.Get("compliance_grade").Text()
 	c.terms = [5]int{q.reliability(a),
 		map[string]int{"A": 1000, "B": 800, "C": 600, "D": 400}[grade],
 		q.priceTerm(c.price), traction(a),
@@ -229,7 +229,7 @@ func (q *ranking) setScore(c *candidate) {
 
 func (q *ranking) reliability(a snapshot.Node) int {
 	uptime, speed := 0, 0
-	if percent := a.Get("uptime_30d").Number(); percent != nil {
+	if percent := a.Get("reliability_uptime_30d").Number(); percent != nil {
 		hundredths := percent.Mul(percent, big.NewRat(100, 1))
 		n := min(a.Get("checks_30d").Int(), 1_000_000)
 		uptime = quotient(max(floor(hundredths)-9000, 0)*n, n+20)
@@ -260,11 +260,11 @@ func (q *ranking) priceTerm(price string) int {
 }
 
 func traction(a snapshot.Node) int {
-	volume := a.Get("volume_usd_30d").Number()
-	if volume == nil || !a.Get("unique_buyers_30d").HasValue() {
+	volume := a.At("traction", "volume_usd_30d").Number()
+	if volume == nil || !a.At("traction", "unique_buyers_30d").HasValue() {
 		return 0
 	}
-	return min(50*min(a.Get("unique_buyers_30d").Int(), 20), 10*min(floor(volume), 100))
+	return min(50*min(a.At("traction", "unique_buyers_30d").Int(), 20), 10*min(floor(volume), 100))
 }
 
 // age returns the minutes since a time, at least 0.
