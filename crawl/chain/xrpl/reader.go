@@ -49,13 +49,14 @@ type Reader struct {
 	measured   map[string]chain.Token // by the text of amounts: XRP, or currency.issuer
 	recipients []string               // of this round, sorted
 	latest     int64                  // newest validated ledger of this round
+	pages      int                    // most pages of one recipient in one round; maxPages, but for tests
 }
 
 const (
 	// defaultPoll is the time between two rounds. A round costs a request for every recipient.
 	defaultPoll   = 5 * time.Minute
 	maxRecipients = 5000
-	maxPages      = 5000 // of one recipient in one round
+	maxPages      = 5000
 )
 
 // New returns a reader of a network of the XRP Ledger that stores settlements in s. It sends nothing.
@@ -64,7 +65,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]chain.Token{}}
+	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]chain.Token{}, pages: maxPages}
 	x.Reader = walk.New(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = t
@@ -168,10 +169,11 @@ func (x *Reader) runWalk(ctx context.Context, w ledger.Walk, head ledger.Head, b
 }
 
 // runAccount reads the payments to an account in the ledgers first to last, and commits each page. The last page moves
-// the walk w to is, unless is is nil.
+// the walk w to is, unless is is nil. A service may name the busiest account of the network as its recipient. Pages
+// beyond the limit are left out, with a warning, so that such an account does not keep others from being read.
 func (x *Reader) runAccount(ctx context.Context, w, is *ledger.Walk, account string, first, last int64) error {
 	q := question{account: account, first: first, last: last}
-	for range maxPages {
+	for range x.pages {
 		p := page{}
 		if first <= last {
 			var err error
@@ -194,5 +196,12 @@ func (x *Reader) runAccount(ctx context.Context, w, is *ledger.Walk, account str
 		}
 		q.marker, q.after = p.marker, p.last
 	}
-	return fmt.Errorf("payments to %s: more than %d pages in ledgers %d to %d", account, maxPages, first, last)
+	x.options.Logger.Warn("too many transactions of one recipient; later ones are left out", "network", x.network.ID,
+		"recipient", account, "pages", x.pages, "first", first, "last", last)
+	if is == nil {
+		return nil
+	}
+	err := x.Commit(ctx, *w, *is, nil, 0)
+	*w = *is
+	return err
 }

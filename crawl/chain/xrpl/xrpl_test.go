@@ -167,6 +167,28 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// TestBusyRecipient checks that a recipient with more transactions than a round reads keeps no other one from being
+// read.
+func TestBusyRecipient(t *testing.T) {
+	t.Parallel()
+	all := chaintest.XRPLHistory(1101)
+	node := chaintest.NewXRPL(all[:1001])
+	s := newStore(chaintest.XRPLRecipients...)
+	x := newReader(t, s, node)
+	x.LimitPages(2)
+	want := successes(0, 800) // two pages of 200 transactions of each recipient
+	for _, name := range []string{"history", "new payments"} {
+		if _, err := x.Once(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, s.numbers()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		node.Grow(all)
+		want = append(want, successes(1001, 1101)...)
+	}
+}
+
 // TestResumes kills the reader at each commit in turn. The next reader finishes, and reads no recipient's history twice
 // that was complete.
 func TestResumes(t *testing.T) {
