@@ -53,7 +53,8 @@ var historyTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			{"protocol":"mpp","scheme":"stripe/session","network":"stripe","asset":"usd","amount":"2",
 			"variable":true}, {"protocol":"l402","scheme":"bolt11",
 			"network":"bip122:000000000019d6689c085ae165831e93","network_caip2":
-			"bip122:000000000019d6689c085ae165831e93","asset":"BTC","amount":"5000","max_timeout_seconds":3600}]'::jsonb FROM endpoints WHERE method = 'GET' ORDER BY path, id LIMIT 1;
+			"bip122:000000000019d6689c085ae165831e93","asset":"BTC","amount":"5000","max_timeout_seconds":3600}]'::jsonb
+			FROM endpoints WHERE method = 'GET' ORDER BY path, id LIMIT 1;
 		INSERT INTO offer_sets SELECT endpoint_id, '2026-11-10', NULL, '[{"protocol":"crawler-price",
 			"scheme":"crawl","network":"cloudflare:402","asset":"USD","amount":"0.01"}]'::jsonb FROM offer_sets`)
 	return err

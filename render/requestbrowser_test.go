@@ -45,7 +45,8 @@ func TestRequestInBrowser(t *testing.T) {
 		type("limit", "5");
 		said.After = curl.textContent;
 		said.Programs = [...inside.querySelectorAll(".tab .command > code")].map((c) => c.textContent)
-			.filter((text) => text.includes("search")).map((text) => text.match(/.*(?:stringify\(|data=|NewReader\().*/)?.[0] ?? "");
+			.filter((text) => text.includes("search"))
+			.map((text) => text.match(/.*(?:stringify\(|data=|NewReader\().*/)?.[0] ?? "");
 		const marks = [type("limit", "1.5"), type("filter", "[1]"), type("filter", "{")]
 			.map((e) => e.getAttribute("aria-invalid"));
 		said.Marks = marks.join(" ");

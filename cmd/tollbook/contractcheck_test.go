@@ -159,7 +159,8 @@ func TestCheckBody(t *testing.T) {
 	for _, tt := range []struct{ body, data, meta, want string }{
 		{`{"data":["a"]}`, "string[]", "", ``},
 		{`{"data":[{"tag":"AI","service_count":3,"cheapest":null,"most_used":null,"prices":null}]}`, "Tag[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"more":1}]}`, "Tag[]", "",
+		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"more":1}]}`,
+			"Tag[]", "",
 			`.data[0].more is not in the contract; .data[0].service_count is 3.5 (json.Number), want integer`},
 		{`{"data":[{"tag":null,"cheapest":null,"most_used":null,"prices":null}]}`, "Tag[]", "",
 			`.data[0].service_count is missing; .data[0].tag is <nil> (<nil>), want string`},

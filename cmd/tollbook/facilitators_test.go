@@ -118,8 +118,8 @@ func TestFacilitators(t *testing.T) {
 				`"upstream_status": "merged", "addresses": []}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := tell("facilitators", "import", file,
-		"--json"); got != `{"accounts_added":0,"accounts_removed":0,"added":["acme"],"changed":[],"left":[],"others":91}`+"\n" {
+	if got, want := tell("facilitators", "import", file, "--json"), `{"accounts_added":0,"accounts_removed":0,`+
+		`"added":["acme"],"changed":[],"left":[],"others":91}`+"\n"; got != want {
 		t.Errorf("import of a file says: %s", got)
 	}
 	tell("facilitators", "trust", "b402")

@@ -45,7 +45,7 @@ func (r *rangeReader) hasMark(b *blockEvents) bool {
 	return anyOf(r.events[b.from:b.to], func(e *event) bool { return r.markOf(e) != nil })
 }
 
-// addMarked adds the payments with a listed mark to the settlements of a range, whoever sent their transactions.
+// addMarked adds the payments with a listed mark to the settlements of a range. Any account may have sent them.
 func (r *rangeReader) addMarked(f *rangeResult) {
 	if len(r.plan.marks) == 0 {
 		return

@@ -9,8 +9,8 @@
 //   - the Settled of x402's batch-settlement contract with the Transfer from it that comes before it (batch). This is a
 //     redemption: it pays a recipient for the calls of any number of payers, whom it does not name.
 //
-// A settler may also be a mark: then a transfer of a measured token whose memo begins with it is a settlement, whoever
-// sent the transaction (memo; mark.go). So charges of MPP are found on Tempo, where payers send them.
+// A settler may also be a mark (memo; mark.go). Then a transfer of a measured token is a settlement if its memo begins
+// with the mark. Any account may send the transaction: payers themselves send the charges of MPP on Tempo.
 //
 // Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, no deposit for batch
 // settlement, and no payment to a known recipient without authorisation. Nor is a payment of nothing, of the settler's

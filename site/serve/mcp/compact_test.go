@@ -62,7 +62,8 @@ func TestHostileTextsStaySmall(t *testing.T) {
 	row := fmt.Sprintf(`{"slug":%q,"name":%q,"description":%q,"category":%q,"status":"degraded",`+
 		`"min_price_usd":0.000000000000000001,"networks":[%s],"uptime_24h":99.99,"risk_level":"danger",`+
 		`"risk_reason":%q,"created_at":"2026-11-20T00:00:00.000Z","score":100,"matched":["name"],"assessment":`+
-		`{"compliance_grade":"unknown","reliability_uptime_30d":99.99},"endpoints":[{"method":%q,"path":%q,"price_usd":"0.000000000000000001",`+
+		`{"compliance_grade":"unknown","reliability_uptime_30d":99.99},"endpoints":[{"method":%q,"path":%q,`+
+		`"price_usd":"0.000000000000000001",`+
 		`"networks":[%s],"matched":["path"]}]}`, slug, long, long, long, networks, long, long, long, networks)
 	advice := fmt.Sprintf(`{"slug":%q,"name":%q,"endpoint":{"method":%q,"path":%q,"url":%q,"description":%q},`+
 		`"price_usd":"0.000000000000000001","network":"BSE","score":99.9,"why":%q}`, slug, long, long, long, long, long,

@@ -32,7 +32,8 @@ func IsMark(networkCAIP2, text string) bool {
 }
 
 // issuedForm is an issued currency of the XRP Ledger: its code, a point and the issuer.
-var issuedForm = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9A-F]{40})\.(r[1-9A-HJ-NP-Za-km-z]{24,34})$`)
+var issuedForm = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9A-F]{40})` +
+	`\.(r[1-9A-HJ-NP-Za-km-z]{24,34})$`)
 
 // CheckToken checks a token whose settlements are measured: an asset, as CheckAsset does. On the XRP Ledger, where
 // anyone may issue a currency of any code, it is XRP or the code, a point and the issuer.
