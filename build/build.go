@@ -9,6 +9,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/build/tables"
 	"tollbook/output"
+	"tollbook/output/objects"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -164,7 +166,9 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
 		Explorers: o.Site.Explorers,
 	})
-	lookups, catalogue := newLookups(judged.Snapshot), newCatalogue()
+	lookups := newLookups(judged.Snapshot, filepath.Join(folder.Root(), objects.TempPrefix+"lookups"))
+	defer lookups.close()
+	catalogue := newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }
 	err = survey(judged, facts, aside, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {
 		lookups.count(i, endpoints)

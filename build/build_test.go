@@ -135,8 +135,9 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 	})
 	complete := func([]postgres.ServiceFacts) error { return nil } // the facts have everything
 	w := &snapshotWriter{
-		facts: facts, judged: judged, now: now, lookups: newLookups(judged.Snapshot), catalogue: newCatalogue(),
-		to: zip, aside: &setAside{}, last: &lastGood{},
+		facts: facts, judged: judged, now: now, catalogue: newCatalogue(),
+		lookups: newLookups(judged.Snapshot, filepath.Join(t.TempDir(), "lookups")),
+		to:      zip, aside: &setAside{}, last: &lastGood{},
 		endpoints: complete, details: func(int, int) error { return nil },
 	}
 	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint, isStable bool) {
@@ -148,6 +149,7 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 	judged.Prepare()
 	judged.Snapshot.Assets = tables.New(nil, listing.FreeHosts{})
 	w.renderer = pages.NewRenderer(judged.Snapshot)
+	defer w.lookups.close()
 	if err := w.write(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ const (
 // lookups collects the rows of both look-ups: by URL and by recipient.
 type lookups struct {
 	snapshot   *site.Snapshot
+	rows       rowFile // of addresses
 	addresses  map[string]*addressRow
 	recipients map[string]*site.RecipientLookup
 }
@@ -32,12 +33,16 @@ type lookups struct {
 // addressRow is a row of the look-up by URL. It is encoded once the first of its services is judged.
 type addressRow struct {
 	services []int32 // places of the services with an endpoint there, by slug
-	row      []byte
+	row      filedRow
 }
 
-func newLookups(s *site.Snapshot) *lookups {
-	return &lookups{snapshot: s, addresses: map[string]*addressRow{}, recipients: map[string]*site.RecipientLookup{}}
+// newLookups returns empty look-ups. Rows go to a temporary file at path until close is called.
+func newLookups(s *site.Snapshot, path string) *lookups {
+	return &lookups{snapshot: s, rows: rowFile{path: path}, addresses: map[string]*addressRow{},
+		recipients: map[string]*site.RecipientLookup{}}
 }
+
+func (x *lookups) close() { x.rows.close() }
 
 // count notes the URLs of the ith service. All services must be counted, by slug, before the first is added.
 func (x *lookups) count(i int, endpoints []site.Endpoint) {
@@ -73,10 +78,11 @@ func (x *lookups) add(i int, l *site.Listing) error {
 		if a.services[0] != int32(i) {
 			continue
 		}
-		var err error
-		if a.row, err = x.encodeAddress(normal, l, endpoints, a.services[1:]); err != nil {
+		row, err := x.encodeAddress(normal, l, endpoints, a.services[1:])
+		if err != nil {
 			return fmt.Errorf("%.100s: %w", normal, err)
 		}
+		a.row = x.rows.add(row)
 	}
 	return nil
 }
@@ -102,11 +108,12 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 
 // write writes the shards of both look-ups and their index.
 func (x *lookups) write(add addFunc) (err error) {
+	if err := x.rows.end(); err != nil {
+		return err
+	}
 	var index routes.LookupIndex
 	if index.URL, err = writeShards(routes.ByName("lookup-url"), sortKeys(x.addresses),
-		func(of lookupKey) ([]byte, error) {
-			return x.addresses[of.normal].row, nil
-		}, add); err != nil {
+		func(of lookupKey) ([]byte, error) { return x.rows.read(x.addresses[of.normal].row) }, add); err != nil {
 		return fmt.Errorf("write look-up by URL: %w", err)
 	}
 	if index.PayTo, err = writeShards(routes.ByName("lookup-pay-to"), sortKeys(x.recipients), x.encodeRecipient,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,7 @@ func drawListing(slug string) *rapid.Generator[site.Listing] {
 // response must be complete JSON of less than 2 KiB and must say if something was left out.
 func TestLookupsAreSmall(t *testing.T) {
 	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lookups")
 	rapid.Check(t, func(t *rapid.T) {
 		s := &site.Snapshot{}
 		for _, slug := range []string{"acme", "bolt", "cove", "dale", "echo",
@@ -69,7 +71,8 @@ func TestLookupsAreSmall(t *testing.T) {
 				}
 			}
 		}
-		tree, rows := map[string][]byte{}, newLookups(s)
+		tree, rows := map[string][]byte{}, newLookups(s, path)
+		defer rows.close()
 		for i := range s.Services {
 			rows.count(i, s.Services[i].Detail.Endpoints)
 		}

@@ -31,7 +31,7 @@ type tabled struct {
 }
 
 // tables measures what tables add to a full build, their sizes, and how DuckDB recomputes published figures from them.
-// Files of days are written by a build before the runs, as they are once in the life of a directory.
+// Files of days and packs are written by builds before the runs, as they are once in the life of a directory.
 func tables(ctx context.Context, o options, dir string) (err error) {
 	if err := harness.Install(ctx, harness.Peer{Program: "node", Package: "nodejs"},
 		harness.Peer{Program: "npm", Package: "npm"},
@@ -47,6 +47,9 @@ func tables(ctx context.Context, o options, dir string) (err error) {
 	public, bare := filepath.Join(dir, "public"), filepath.Join(dir, "bare")
 	var m tabled
 	if m.first, err = buildIn(ctx, d, public, 0); err != nil {
+		return err
+	}
+	if _, err = buildIn(ctx, d, bare, 0, "-no-data"); err != nil { // it writes the packs of the past
 		return err
 	}
 	for i := range o.runs {
