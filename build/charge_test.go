@@ -15,6 +15,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // metered is a service of TestWhatCallsCost, whose name is its slug.
@@ -23,6 +24,7 @@ type metered struct {
 	prices []postgres.Price // without their endpoint's id; each endpoint is /0, /1, …
 	place  []int            // of the endpoint of each price
 	want   site.SettledPrice
+	also   *time.Time // until when its first endpoint offers the account of the first price over MPP; nil for never
 }
 
 // TestWhatCallsCost stores settlements to the recipients of services that ask for a maximum, builds, and reads what
@@ -40,37 +42,50 @@ func TestWhatCallsCost(t *testing.T) {
 	polygon.Network, polygon.NetworkCAIP2 = "eip155:137", new("eip155:137")
 	unknown := func(reason string) site.SettledPrice { return site.SettledPrice{WindowDays: 30, Reason: &reason} }
 	window := moment.AddDate(0, 0, -29).Format(time.DateOnly)
+	now := moment
+	few := func(since time.Time) site.SettledPrice {
+		return site.SettledPrice{Calls: new(int64(0)), WindowDays: 30, Reason: new("fewer than 20 settlements"),
+			Since: new(since.Format(time.DateOnly))}
+	}
 	services := []metered{
 		{"alone", []postgres.Price{upto(payee(0), "100000", created, nil)}, []int{0},
 			site.SettledPrice{MedianUSD: new("0.02"), P95USD: new("0.06"), Calls: new(int64(40)), WindowDays: 30,
-				Since: &window}},
-		{"batch", []postgres.Price{batch}, []int{0}, unknown("one settlement pays for several calls")},
-		{"elsewhere", []postgres.Price{polygon}, []int{0}, unknown("settlements to this recipient are not measured")},
+				Since: &window}, nil},
+		{"batch", []postgres.Price{batch}, []int{0}, unknown("one settlement pays for several calls"), nil},
+		{"elsewhere", []postgres.Price{polygon}, []int{0}, unknown("settlements to this recipient are not measured"), nil},
 		{"few", []postgres.Price{upto(payee(1), "100000", created, nil)}, []int{0},
 			site.SettledPrice{Calls: new(int64(19)), WindowDays: 30, Since: &window,
-				Reason: new("fewer than 20 settlements")}},
-		{"fixed", []postgres.Price{fixed}, []int{0}, site.SettledPrice{}},
+				Reason: new("fewer than 20 settlements")}, nil},
+		{"fixed", []postgres.Price{fixed}, []int{0}, site.SettledPrice{}, nil},
 		// "early" named the recipient of "heir" until ten days ago, and has the rows
 		{"early", []postgres.Price{upto(payee(6), "100000", created, &moved), upto(payee(10), "100000", moved, nil)},
-			[]int{0, 0}, site.SettledPrice{Calls: new(int64(0)), WindowDays: 30,
-				Reason: new("fewer than 20 settlements"),
-				Since:  new(moment.AddDate(0, 0, -9).Format(time.DateOnly))}},
+			[]int{0, 0}, few(moment.AddDate(0, 0, -9)), nil},
 		{"heir", []postgres.Price{upto(payee(6), "100000", created, nil)}, []int{0},
-			unknown("another service names the same recipient, or did")},
+			unknown("another service names the same recipient, or did"), nil},
 		{"lowered", []postgres.Price{upto(payee(2), "900000", created, &moved), upto(payee(2), "100000", moved, nil)},
 			[]int{0, 0}, site.SettledPrice{MedianUSD: new("0.01"), P95USD: new("0.01"), Calls: new(int64(20)),
-				WindowDays: 30, Since: new(moment.AddDate(0, 0, -8).Format(time.DateOnly))}},
+				WindowDays: 30, Since: new(moment.AddDate(0, 0, -8).Format(time.DateOnly))}, nil},
+		{"offered", []postgres.Price{upto(payee(11), "100000", created, nil)}, []int{0},
+			unknown("another price names the same recipient"), &now},
+		{"once-offered", []postgres.Price{upto(payee(12), "100000", created, nil)}, []int{0},
+			few(moment.AddDate(0, 0, -8)), &moved},
 		{"over", []postgres.Price{upto(payee(3), "100000", created, nil)}, []int{0},
-			unknown("the recipient receives more than the maximum, so other things are paid there")},
+			unknown("the recipient receives more than the maximum, so other things are paid there"), nil},
 		{"pair", []postgres.Price{upto(payee(4), "100000", created, nil), upto(payee(4), "100000", created, nil)},
-			[]int{0, 1}, unknown("another price names the same recipient")},
+			[]int{0, 1}, unknown("another price names the same recipient"), nil},
 		{"shared-a", []postgres.Price{upto(payee(5), "100000", created, nil)}, []int{0},
-			unknown("another service names the same recipient, or did")},
+			unknown("another service names the same recipient, or did"), nil},
 		{"shared-b", []postgres.Price{upto(payee(5), "100000", created, nil)}, []int{0},
-			unknown("another service names the same recipient, or did")},
+			unknown("another service names the same recipient, or did"), nil},
 	}
-	db := open(t)
+	dsn := emptyTemplate.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	listMetered(t, db, services, created)
+	offerCurrent(t, dsn)
 	commitSettlements(t, db, meteredSettlements())
 	dir := tempDir(t)
 	o := options(moment)
@@ -109,6 +124,9 @@ func listMetered(t *testing.T, db *postgres.DB, services []metered, created time
 			h.Prices = append(h.Prices, p)
 			if len(l.Endpoints) == s.place[i] {
 				l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: path})
+				if s.also != nil {
+					h.Offers = append(h.Offers, newOffers(p, created, s.also))
+				}
 				h.Endpoints = append(h.Endpoints, load.EndpointHistory{Method: "GET", Path: path, FirstSeenAt: created,
 					LastPaidAt: new(moment.Add(-time.Minute))})
 			}
@@ -117,6 +135,26 @@ func listMetered(t *testing.T, db *postgres.DB, services []metered, created time
 	}
 	if err := load.Sample(t.Context(), db, "made up for a test", listings, histories); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// newOffers returns an offer over MPP to the recipient of a price, in its token. One until moment is current.
+func newOffers(p postgres.Price, since time.Time, until *time.Time) postgres.OfferSet {
+	if until.Equal(moment) {
+		until = nil
+	}
+	return postgres.OfferSet{EndpointID: p.EndpointID, Since: since, Until: until, Offers: []postgres.Offer{{
+		Protocol: "mpp", Scheme: "evm/charge", Network: p.Network, NetworkCAIP2: *p.NetworkCAIP2, Asset: p.Asset,
+		Amount: "500", PayTo: p.PayTo}}}
+}
+
+// offerCurrent gives the endpoints their current offers, as visits do.
+func offerCurrent(t *testing.T, dsn string) {
+	t.Helper()
+	done, err := postgrestest.Connect(t, dsn).Exec(t.Context(), `
+		UPDATE endpoints SET offers = s.offers FROM offer_sets s WHERE endpoint_id = id AND until IS NULL`)
+	if err != nil || done.RowsAffected() == 0 {
+		t.Fatal(done, err)
 	}
 }
 

@@ -26,8 +26,8 @@ type claim struct {
 func (c *claim) isLive(first time.Time) bool { return c.until.IsZero() || !c.until.Before(first) }
 
 // listClaims returns the recipients of a service by network and address: those that its active endpoints name now, and
-// former ones. A former recipient counts until the end of the day after it was last seen. Of offers over other
-// protocols than x402, the facts have only the newest. The key of a Lightning node in an offer is no recipient.
+// former ones. A former recipient counts until the end of the day after it was last seen. The key of a Lightning node
+// in an offer is no recipient.
 func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	var all []claim
 	for _, e := range f.Endpoints {
@@ -45,10 +45,9 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 			}
 			all = append(all, c)
 		}
-		for _, o := range e.Offers {
-			if o.NetworkCAIP2 != "" && o.PayTo != "" && address.Namespace(o.NetworkCAIP2) != "bip122" {
-				all = append(all, claim{newRecipient(o.NetworkCAIP2, o.PayTo), end, true})
-			}
+		all = appendOffered(all, e.Offers, end, true)
+		for _, set := range e.FormerOffers {
+			all = appendOffered(all, set.Offers, dayAfter(*set.Until), false)
 		}
 	}
 	slices.SortFunc(all, func(a, b claim) int {
@@ -63,6 +62,16 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 		unique = append(unique, c)
 	}
 	return slices.Clone(unique) // drops the duplicates from memory
+}
+
+// appendOffered appends the recipients of offers over other protocols than x402.
+func appendOffered(all []claim, offers []postgres.Offer, until time.Time, newest bool) []claim {
+	for _, o := range offers {
+		if o.NetworkCAIP2 != "" && o.PayTo != "" && address.Namespace(o.NetworkCAIP2) != "bip122" {
+			all = append(all, claim{newRecipient(o.NetworkCAIP2, o.PayTo), until, newest})
+		}
+	}
+	return all
 }
 
 // compare orders recipients by network and address.

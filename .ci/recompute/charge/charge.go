@@ -59,14 +59,15 @@ func accountOf(price snapshot.Node) [3]string {
 		price.Get("asset_address_norm").Text()}
 }
 
-// namesOther reports whether an active endpoint of the service asks another price at the same account.
+// namesOther reports whether an active endpoint of the service asks another price at the same account, over any
+// protocol.
 func namesOther(detail, endpoint, price snapshot.Node) bool {
 	for _, e := range detail.Get("endpoints").Items() {
 		for _, p := range e.Get("pricing").Items() {
-			isSame := e.Get("id").Text() == endpoint.Get("id").Text() &&
+			isSame := p.Get("protocol").Text() == "x402" && e.Get("id").Text() == endpoint.Get("id").Text() &&
 				p.Get("scheme").Text() == price.Get("scheme").Text() &&
 				p.Get("price").Text() == price.Get("price").Text()
-			if !isSame && p.Get("protocol").Text() == "x402" && accountOf(p) == accountOf(price) {
+			if !isSame && accountOf(p) == accountOf(price) {
 				return true
 			}
 		}

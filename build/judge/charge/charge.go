@@ -5,7 +5,9 @@
 package charge
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math/big"
 	"slices"
 	"time"
@@ -90,8 +92,13 @@ func accountOf(p *postgres.Price) account {
 	if p.NetworkCAIP2 == nil {
 		return account{}
 	}
-	id := *p.NetworkCAIP2
-	return account{id, address.Normalize(id, p.PayTo), address.Normalize(id, p.Asset)}
+	return newAccount(*p.NetworkCAIP2, p.PayTo, p.Asset)
+}
+
+func accountOfOffer(o *postgres.Offer) account { return newAccount(o.NetworkCAIP2, o.PayTo, o.Asset) }
+
+func newAccount(network, payTo, asset string) account {
+	return account{network, address.Normalize(network, payTo), address.Normalize(network, asset)}
 }
 
 // judge judges the prices of one service.
@@ -136,35 +143,47 @@ func (j *judge) judge(e *postgres.EndpointFacts, p *postgres.Price, hasValue boo
 }
 
 // aloneSince returns the first UTC day on which settlements to the account of a current price can only have paid for
-// that price of its endpoint. It reports whether another price of the service names the account now. A price counts
-// until the end of the day after it was last seen, as its recipient does in the revenue of a service.
+// that price of its endpoint. It reports whether another price or offer of the service names the account now. Each of
+// them counts until the end of the day after it was last seen, as its recipient does in the revenue of a service.
 func (j *judge) aloneSince(e *postgres.EndpointFacts, p *postgres.Price) (since string, shared bool) {
 	to := accountOf(p)
 	since = max(date(dayOf(j.now).AddDate(0, 0, 1-Days)), date(dayOf(p.Since).AddDate(0, 0, 1)))
 	for i := range j.facts.Endpoints {
 		of := &j.facts.Endpoints[i]
-		for k := range of.Prices {
-			other := &of.Prices[k]
-			if accountOf(other) != to {
-				continue
-			}
-			isSame := of == e && other.Scheme == p.Scheme && other.Amount == p.Amount
-			switch active := site.IsActive(of.FirstSeenAt, of.LastPaidAt, j.now); {
-			case isSame && other.Until == nil:
-			case other.Until != nil:
-				if !isSame {
-					since = max(since, date(dayOf(*other.Until).AddDate(0, 0, 2)))
-				}
-			case active:
+		for until := range others(of, to, e, p) {
+			switch {
+			case until != nil:
+			case site.IsActive(of.FirstSeenAt, of.LastPaidAt, j.now):
 				return "", true
-			case of.LastPaidAt != nil:
-				since = max(since, date(dayOf(*of.LastPaidAt).AddDate(0, 0, 2)))
 			default:
-				since = max(since, date(dayOf(of.FirstSeenAt).AddDate(0, 0, 2)))
+				until = cmp.Or(of.LastPaidAt, &of.FirstSeenAt)
 			}
+			since = max(since, date(dayOf(*until).AddDate(0, 0, 2)))
 		}
 	}
 	return since, false
+}
+
+// others yields the ends of an endpoint's prices and offers that name an account, but for price p of endpoint e. nil
+// stands for a current one.
+func others(of *postgres.EndpointFacts, to account, e *postgres.EndpointFacts, p *postgres.Price) iter.Seq[*time.Time] {
+	return func(yield func(*time.Time) bool) {
+		for i := range of.Prices {
+			other := &of.Prices[i]
+			isSame := of == e && other.Scheme == p.Scheme && other.Amount == p.Amount
+			if !isSame && accountOf(other) == to && !yield(other.Until) {
+				return
+			}
+		}
+		sets := append([]postgres.OfferSet{{Offers: of.Offers}}, of.FormerOffers...)
+		for _, set := range sets {
+			for k := range set.Offers {
+				if accountOfOffer(&set.Offers[k]) == to && !yield(set.Until) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // amounts counts settlements by amount in atomic units.

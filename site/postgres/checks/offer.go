@@ -83,6 +83,25 @@ func (st *Store) OffersAt(ctx context.Context, serviceID int64, at time.Time) ([
 	return sets, nil
 }
 
+// ReadFormerOffers reads the sets of offers of endpoints that have ended, by endpoint and since. Like ReadPrices, it
+// leaves out those that ended before the oldest figures.
+func (r *LogReader) ReadFormerOffers(ctx context.Context, now time.Time,
+	endpoints [][16]byte) (map[uuid.UUID][]OfferSet, error) {
+	former := map[uuid.UUID][]OfferSet{}
+	var s OfferSet
+	err := r.each(ctx, `
+		SELECT endpoint_id, since, until, offers FROM offer_sets WHERE endpoint_id = ANY($2) AND until >= $1
+		ORDER BY endpoint_id, since`,
+		[]any{(*[16]byte)(&s.EndpointID), &s.Since, &s.Until, &s.Offers}, func() {
+			former[s.EndpointID] = append(former[s.EndpointID], s)
+			s = OfferSet{}
+		}, oldestPrice(now), endpoints)
+	if err != nil {
+		return nil, fmt.Errorf("read former offers: %w", err)
+	}
+	return former, nil
+}
+
 // readOffers reads all sets of offers of endpoints, by endpoint and since, one row for each offer.
 func (r *LogReader) readOffers(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID][]priceRow, error) {
 	sets, texts := map[uuid.UUID][]priceRow{}, rows.Intern{}
