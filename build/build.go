@@ -9,7 +9,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"tollbook/build/judge"
 	"tollbook/build/tables"
 	"tollbook/output"
-	"tollbook/output/objects"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -166,7 +164,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
 		Explorers: o.Site.Explorers,
 	})
-	lookups := newLookups(judged.Snapshot, filepath.Join(folder.Root(), objects.TempPrefix+"lookups"))
+	lookups := newLookups(judged.Snapshot, folder.TempPath("lookups"))
 	defer lookups.close()
 	catalogue := newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }

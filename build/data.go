@@ -19,7 +19,8 @@ type addService func(l *site.Listing, endpoints []postgres.EndpointFacts) error
 
 // newDataSet begins the data files of a snapshot.
 func newDataSet(ctx context.Context, folder *output.Folder, o Options) (*dataset.Set, error) {
-	files, err := dataset.New(ctx, folder.Root(), dataset.Options{Now: o.Now, Title: o.Site.Title,
+	path := func(name string) string { return folder.TempPath("data-" + name) }
+	files, err := dataset.New(ctx, path, dataset.Options{Now: o.Now, Title: o.Site.Title,
 		Homepage: o.Site.BaseURL, DayRows: o.DataRows})
 	if err != nil {
 		return nil, fmt.Errorf("write data: %w", err)

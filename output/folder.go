@@ -71,6 +71,9 @@ func OpenFolder(root string) (*Folder, error) {
 // Root returns the absolute path of the publication.
 func (d *Folder) Root() string { return d.root }
 
+// TempPath returns the path of a temporary file, which the next build removes if it is left.
+func (d *Folder) TempPath(name string) string { return filepath.Join(d.root, objects.TempPrefix+name) }
+
 // Checkpoint reads the pointer. Before the first publication it returns an error that wraps ErrEmpty.
 func (d *Folder) Checkpoint() (archive.Checkpoint, error) {
 	c, err := archive.ReadCheckpoint(filepath.Join(d.root, archive.CheckpointFile))

@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"tollbook/build/data"
 	"tollbook/build/data/sqlitefile"
 	"tollbook/output/archive"
-	"tollbook/output/objects"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/bulk"
@@ -49,7 +47,7 @@ const maxDayRows = 500_000
 // Set is the data files of a snapshot while they are written.
 type Set struct {
 	options Options
-	folder  string // of temporary files
+	path    func(name string) string // of a temporary file
 	sqlite  *sqlitefile.File
 	spools  map[string]*spool
 	slugs   map[string]bool // of services with a row
@@ -58,15 +56,15 @@ type Set struct {
 	answers []site.DatasetAnswer // to the questions, from the SQLite file
 }
 
-// New begins a data set with temporary files in a folder. Their names begin as those that the next build removes.
-func New(ctx context.Context, folder string, o Options) (*Set, error) {
+// New begins a data set. path returns the path of a temporary file, which may be left behind.
+func New(ctx context.Context, path func(name string) string, o Options) (*Set, error) {
 	if o.DayRows == 0 {
 		o.DayRows = maxDayRows
 	}
 	if o.Title == "" {
 		o.Title = "Tollbook"
 	}
-	s := &Set{options: o, folder: folder, spools: map[string]*spool{}, slugs: map[string]bool{},
+	s := &Set{options: o, path: path, spools: map[string]*spool{}, slugs: map[string]bool{},
 		index: data.NewPackage(o.Title, o.Homepage, o.Now)}
 	var tables []*data.Table
 	for _, t := range data.Tables() {
@@ -85,11 +83,6 @@ func New(ctx context.Context, folder string, o Options) (*Set, error) {
 		}
 	}
 	return s, nil
-}
-
-// path returns the path of a temporary file.
-func (s *Set) path(name string) string {
-	return filepath.Join(s.folder, objects.TempPrefix+"data-"+name)
 }
 
 // begin begins the files of a table.
