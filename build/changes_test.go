@@ -75,7 +75,7 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 		if err := db.RecordVisits(t.Context(), visits); err != nil {
 			t.Fatal(err)
 		}
-		if now = at.Add(time.Duration(3+random.IntN(50)) * time.Minute); random.IntN(8) == 0 || hour == hours-1 {
+		if now = at.Add(time.Duration(3+random.IntN(50)) * time.Minute); random.IntN(16) == 0 || hour == hours-1 {
 			run(t, db, dir, options(now))
 		}
 	}

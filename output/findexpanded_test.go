@@ -90,7 +90,7 @@ func TestPublishListsOnce(t *testing.T) {
 // current one lists, including the newest of each day of the last year.
 func TestListedIsRetained(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	s, reg, d := openStore(t, tempDir(t), nil), &memoryRegister{}, openFolder(t, tempDir(t))
 	end := t0.AddDate(1, 1, 0)
 	var times []time.Time

@@ -11,10 +11,14 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPublishThroughCuts publishes 20 snapshots through a line that cuts one connection in five, after any number of
-// bytes. Every publication finishes at the first attempt, complete, within the given time.
+// TestPublishThroughCuts publishes 20 snapshots (5 unless every test runs) through a line that cuts one connection in
+// five, after any number of bytes. Every publication finishes at the first attempt, complete, within the given time.
 func TestPublishThroughCuts(t *testing.T) {
 	t.Parallel()
+	snapshots := 20
+	if !testgate.Everything() {
+		snapshots = 5
+	}
 	for _, test := range []struct {
 		about  string
 		cut    outputtest.Cut
@@ -33,7 +37,7 @@ func TestPublishThroughCuts(t *testing.T) {
 			address := server.Bucket(t)
 			reg, d := &memoryRegister{}, openFolder(t, tempDir(t))
 			var longest time.Duration
-			for i := range 20 {
+			for i := range snapshots {
 				mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), manyFiles(i))
 				through, err := objects.OpenStore(address,
 					objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(line.Address))})
@@ -53,7 +57,7 @@ func TestPublishThroughCuts(t *testing.T) {
 			if longest > test.within {
 				t.Errorf("a publication took %s, want %s at most", longest, test.within)
 			}
-			if line.Cut.Load() < 20 {
+			if line.Cut.Load() < int64(snapshots) {
 				t.Errorf("%d connections were cut", line.Cut.Load())
 			}
 		})

@@ -74,6 +74,7 @@ func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 		checkEmpty(t, other)
 	})
 	t.Run("side by side", func(t *testing.T) {
+		testgate.All(t)
 		second, address := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
 		for _, b := range []string{base, address} {
 			if a := get(t, b+"/v1/stats"); a.status != 200 {

@@ -24,7 +24,7 @@ import (
 // build writes.
 func TestBuildKilledWhileItWritesData(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {

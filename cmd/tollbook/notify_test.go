@@ -14,12 +14,14 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // TestNotify sends submissions to two servers of one database whose configuration has a command. The command gets each
 // submission once. The log and the metrics have it, too, and nothing shows the arguments of the command.
 func TestNotify(t *testing.T) {
 	t.Parallel()
+	testgate.All(t) // a server looks for what is new every ten seconds
 	dir := t.TempDir()
 	// The path of the command is relative to the file.
 	if err := os.WriteFile(filepath.Join(dir, "notify"), []byte("#!/bin/sh\ncat >> \"$1\"\n"), 0o755); err != nil {

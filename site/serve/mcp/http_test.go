@@ -16,6 +16,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // post sends a message and reads the response. Its headers override those that a client sends.
@@ -271,6 +272,7 @@ func TestFlood(t *testing.T) {
 // wait.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
+	testgate.All(t) // the server waits for half a minute
 	address := listen(t, NewHandler(empty(t), nil))
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
