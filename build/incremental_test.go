@@ -127,8 +127,9 @@ func (w *buildPair) listSubjects(n int) []subject {
 }
 
 // TestIncrementalBuild changes each kind of fact, of one service each, and then some other inputs one by one, all of
-// them when every test runs. Each incremental build must equal a build without a previous snapshot. The files of the changed services must show the
-// change. The rendered files of other services must be copied, unless the change concerns all.
+// them when every test runs. Each incremental build must equal a build without a previous snapshot. The files of the
+// changed services must show the change. The rendered files of other services must be copied, unless the change
+// concerns all.
 func TestIncrementalBuild(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

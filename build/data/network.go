@@ -89,6 +89,8 @@ var Settlers = newMaker(
 	settler(Column{Name: "address", Required: true, Source: fromFetches,
 		Description: "Account, as its chain writes it, or a mark such as memo:0xef1ed71201."},
 		func(s Settler) Value { return NewText(s.Address) }),
+	settler(Column{Name: "kind", Required: true, Source: fromFetches, Description: "account; or memo or source_tag, " +
+		"which are marks that any payer can write."}, func(s Settler) Value { return NewText(s.Kind) }),
 	settler(Column{Name: "tokens", Kind: JSON, Required: true, Source: fromFetches,
 		Description: "Addresses of the tokens that it settles."}, func(s Settler) Value { return newJSON(s.Tokens) }),
 	settler(Column{Name: "since", Kind: Timestamp, Source: fromFetches,
