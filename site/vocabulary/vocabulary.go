@@ -13,8 +13,8 @@ type Field struct {
 	OneOf  []any    // the types that a json.RawMessage can contain
 }
 
-var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, searchFields,
-	facilitatorFields, rankingFields, sourceFields, matrixFields,
+var fieldMaps = []map[string]Field{serviceFields, submissionFields, changeFields, logFields, evidenceFields,
+	searchFields, facilitatorFields, rankingFields, sourceFields, matrixFields,
 	aggregateFields, dataFields, flowFields, incidentFields}
 
 // fields contains the fields of all maps.

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -142,4 +143,31 @@ func (m money) String() string {
 		s = strings.Repeat("0", m.scale-len(s)+1) + s
 	}
 	return strings.TrimRight(strings.TrimRight(s[:len(s)-m.scale]+"."+s[len(s)-m.scale:], "0"), ".")
+}
+
+type sum struct {
+	n      int64
+	amount amount
+}
+
+func (s sum) plus(a amount) sum { return sum{s.n + 1, s.amount.plus(a)} }
+
+type timedSum struct {
+	sum
+	first, last time.Time
+}
+
+func (s *timedSum) add(e *entry) {
+	if s.n == 0 || e.at.Before(s.first) {
+		s.first = e.at
+	}
+	if e.at.After(s.last) {
+		s.last = e.at
+	}
+	s.sum = s.plus(e.amount)
+}
+
+type tokenSum struct {
+	timedSum
+	self sum // payments to oneself
 }

@@ -66,33 +66,6 @@ type (
 	}
 )
 
-type sum struct {
-	n      int64
-	amount amount
-}
-
-func (s sum) plus(a amount) sum { return sum{s.n + 1, s.amount.plus(a)} }
-
-type timedSum struct {
-	sum
-	first, last time.Time
-}
-
-func (s *timedSum) add(e *entry) {
-	if s.n == 0 || e.at.Before(s.first) {
-		s.first = e.at
-	}
-	if e.at.After(s.last) {
-		s.last = e.at
-	}
-	s.sum = s.plus(e.amount)
-}
-
-type tokenSum struct {
-	timedSum
-	self sum // payments to oneself
-}
-
 // settlerDay counts the settlements of an account on a day.
 type settlerDay struct {
 	n    int64
