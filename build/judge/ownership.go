@@ -45,9 +45,11 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 			}
 			all = append(all, c)
 		}
-		all = appendOffered(all, e.Offers, end, true)
-		for _, set := range e.FormerOffers {
-			all = appendOffered(all, set.Offers, dayAfter(*set.Until), false)
+		for _, o := range e.Offers {
+			all = appendOffered(all, o.NetworkCAIP2, o.PayTo, end, true)
+		}
+		for _, p := range e.FormerPayees {
+			all = appendOffered(all, p.NetworkCAIP2, p.PayTo, dayAfter(p.Until), false)
 		}
 	}
 	slices.SortFunc(all, func(a, b claim) int {
@@ -64,14 +66,12 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	return slices.Clone(unique) // drops the duplicates from memory
 }
 
-// appendOffered appends the recipients of offers over other protocols than x402.
-func appendOffered(all []claim, offers []postgres.Offer, until time.Time, newest bool) []claim {
-	for _, o := range offers {
-		if o.NetworkCAIP2 != "" && o.PayTo != "" && address.Namespace(o.NetworkCAIP2) != "bip122" {
-			all = append(all, claim{newRecipient(o.NetworkCAIP2, o.PayTo), until, newest})
-		}
+// appendOffered appends a recipient of an offer over another protocol than x402, if the offer names one.
+func appendOffered(all []claim, network, payTo string, until time.Time, newest bool) []claim {
+	if network == "" || payTo == "" || address.Namespace(network) == "bip122" {
+		return all
 	}
-	return all
+	return append(all, claim{newRecipient(network, payTo), until, newest})
 }
 
 // compare orders recipients by network and address.

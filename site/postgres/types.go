@@ -23,6 +23,7 @@ type (
 	PackBlock      = checks.PackBlock
 	Offer          = checks.Offer
 	OfferSet       = checks.OfferSet
+	FormerPayee    = checks.FormerPayee
 	Phases         = checks.Phases
 	Price          = checks.Price
 	PriceDay       = checks.PriceDay

@@ -95,8 +95,6 @@ func accountOf(p *postgres.Price) account {
 	return newAccount(*p.NetworkCAIP2, p.PayTo, p.Asset)
 }
 
-func accountOfOffer(o *postgres.Offer) account { return newAccount(o.NetworkCAIP2, o.PayTo, o.Asset) }
-
 func newAccount(network, payTo, asset string) account {
 	return account{network, address.Normalize(network, payTo), address.Normalize(network, asset)}
 }
@@ -175,12 +173,16 @@ func others(of *postgres.EndpointFacts, to account, e *postgres.EndpointFacts, p
 				return
 			}
 		}
-		sets := append([]postgres.OfferSet{{Offers: of.Offers}}, of.FormerOffers...)
-		for _, set := range sets {
-			for k := range set.Offers {
-				if accountOfOffer(&set.Offers[k]) == to && !yield(set.Until) {
-					return
-				}
+		for i := range of.Offers {
+			o := &of.Offers[i]
+			if newAccount(o.NetworkCAIP2, o.PayTo, o.Asset) == to && !yield(nil) {
+				return
+			}
+		}
+		for i := range of.FormerPayees {
+			o := &of.FormerPayees[i]
+			if newAccount(o.NetworkCAIP2, o.PayTo, o.Asset) == to && !yield(&o.Until) {
+				return
 			}
 		}
 	}

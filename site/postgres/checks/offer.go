@@ -83,19 +83,26 @@ func (st *Store) OffersAt(ctx context.Context, serviceID int64, at time.Time) ([
 	return sets, nil
 }
 
-// ReadFormerOffers reads the sets of offers of endpoints that have ended, by endpoint and since. Like ReadPrices, it
-// leaves out those that ended before the oldest figures.
-func (r *LogReader) ReadFormerOffers(ctx context.Context, now time.Time,
-	endpoints [][16]byte) (map[uuid.UUID][]OfferSet, error) {
-	former := map[uuid.UUID][]OfferSet{}
-	var s OfferSet
+// FormerPayee is an account that offers of an endpoint named until a time.
+type FormerPayee struct {
+	NetworkCAIP2, PayTo, Asset string
+	Until                      time.Time // when a visit found the last of these offers replaced
+}
+
+// ReadFormerPayees reads the accounts of offers that have ended, by endpoint. Like ReadPrices, it leaves out those that
+// ended before the oldest figures. An endpoint whose amounts change at each visit has one row.
+func (r *LogReader) ReadFormerPayees(ctx context.Context, now time.Time,
+	endpoints [][16]byte) (map[uuid.UUID][]FormerPayee, error) {
+	former := map[uuid.UUID][]FormerPayee{}
+	var id uuid.UUID
+	var p FormerPayee
 	err := r.each(ctx, `
-		SELECT endpoint_id, since, until, offers FROM offer_sets WHERE endpoint_id = ANY($2) AND until >= $1
-		ORDER BY endpoint_id, since`,
-		[]any{(*[16]byte)(&s.EndpointID), &s.Since, &s.Until, &s.Offers}, func() {
-			former[s.EndpointID] = append(former[s.EndpointID], s)
-			s = OfferSet{}
-		}, oldestPrice(now), endpoints)
+		SELECT endpoint_id, o->>'network_caip2', o->>'pay_to', coalesce(o->>'asset', ''), max(until)
+		FROM offer_sets, jsonb_array_elements(CASE jsonb_typeof(offers) WHEN 'array' THEN offers ELSE '[]' END) AS o
+		WHERE endpoint_id = ANY($2) AND until >= $1 AND o->>'network_caip2' <> '' AND o->>'pay_to' <> ''
+		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+		[]any{(*[16]byte)(&id), &p.NetworkCAIP2, &p.PayTo, &p.Asset, &p.Until},
+		func() { former[id] = append(former[id], p) }, oldestPrice(now), endpoints)
 	if err != nil {
 		return nil, fmt.Errorf("read former offers: %w", err)
 	}
