@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -83,16 +84,8 @@ func Published(id int64, l *site.Listing) assessments.Published {
 	}
 	for _, c := range l.Evidence.Checks {
 		if !c.Pass {
-			p.Reasons = append(p.Reasons, reasonOf(c))
+			p.Reasons = append(p.Reasons, *cmp.Or(c.Reason, new("")))
 		}
 	}
 	return p
-}
-
-// reasonOf returns why a check failed.
-func reasonOf(c site.EvidenceCheck) string {
-	if c.Reason == nil {
-		return ""
-	}
-	return *c.Reason
 }
