@@ -22,6 +22,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // storedChange is a change that was stored in Postgres.
@@ -50,6 +51,10 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(4, 2))
+	every := 16 // hours between two builds, on average
+	if testgate.Everything() {
+		every = 8
+	}
 	var all []storedChange
 	now := moment
 	for hour := range hours {
@@ -75,7 +80,7 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 		if err := db.RecordVisits(t.Context(), visits); err != nil {
 			t.Fatal(err)
 		}
-		if now = at.Add(time.Duration(3+random.IntN(50)) * time.Minute); random.IntN(16) == 0 || hour == hours-1 {
+		if now = at.Add(time.Duration(3+random.IntN(50)) * time.Minute); random.IntN(every) == 0 || hour == hours-1 {
 			run(t, db, dir, options(now))
 		}
 	}

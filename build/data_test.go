@@ -319,7 +319,7 @@ func TestPastInParts(t *testing.T) {
 	whole, parts := tempDir(t), tempDir(t)
 	o := dataOptions(moment.Add(time.Minute))
 	run(t, db, whole, o)
-	o.DataRows = 8000
+	o.DataRows = 3000
 	var newest []string
 	for i := 0; ; i++ {
 		o.Now = moment.Add(time.Duration(i+1) * time.Minute)

@@ -48,7 +48,7 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 		for _, o := range e.Offers {
 			all = appendOffered(all, o.NetworkCAIP2, o.PayTo, end, true)
 		}
-		for _, p := range e.FormerPayees {
+		for _, p := range e.FormerRecipients {
 			all = appendOffered(all, p.NetworkCAIP2, p.PayTo, dayAfter(p.Until), false)
 		}
 	}

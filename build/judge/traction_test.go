@@ -175,7 +175,8 @@ func TestClaimsEndADayAfterTheLastVisit(t *testing.T) {
 			postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo}, postgres.Offer{Protocol: "mpp", PayTo: alice},
 			postgres.Offer{Protocol: "l402", NetworkCAIP2: bolt11.Mainnet, PayTo: "0261c0"}),
 		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: bob}))
-	f.Endpoints[5].FormerPayees = []postgres.FormerPayee{{NetworkCAIP2: tempo, PayTo: "0xFORMER", Until: closed}}
+	f.Endpoints[5].FormerRecipients = []postgres.FormerRecipient{
+		{NetworkCAIP2: tempo, PayTo: "0xFORMER", Until: closed}}
 	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt, f.Endpoints[5].LastPaidAt = new(now), new(now), new(now)
 	f.Endpoints[6].FirstSeenAt, f.Endpoints[6].LastPaidAt = at(1, 0), new(at(6, 3))
 	want := []string{

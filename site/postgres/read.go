@@ -56,11 +56,11 @@ type ServiceFacts struct {
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
 type EndpointFacts struct {
 	Endpoint
-	Prices       []Price       // by since, then position; current prices have no Until
-	FormerPayees []FormerPayee // of offers that have ended
-	Envelope     *Envelope     // the newest response with an envelope; nil without one
-	Conclusive   *Response     // the newest conclusive response, if it is newer than Envelope
-	Inconclusive *Response     // the newest response, if it is inconclusive
+	Prices           []Price           // by since, then position; current prices have no Until
+	FormerRecipients []FormerRecipient // of offers that have ended
+	Envelope         *Envelope         // the newest response with an envelope; nil without one
+	Conclusive       *Response         // the newest conclusive response, if it is newer than Envelope
+	Inconclusive     *Response         // the newest response, if it is inconclusive
 }
 
 // Reader reads the database as of one moment.
@@ -302,7 +302,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 	if err != nil {
 		return err
 	}
-	former, err := r.ReadFormerPayees(ctx, now, endpointIDs(services))
+	former, err := r.ReadFormerRecipients(ctx, now, endpointIDs(services))
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 		s.Moves = moves[s.ID]
 		for i := range s.Endpoints {
 			e := &s.Endpoints[i]
-			e.Prices, e.FormerPayees = prices[e.ID], former[e.ID]
+			e.Prices, e.FormerRecipients = prices[e.ID], former[e.ID]
 		}
 	}
 	return nil

@@ -179,8 +179,8 @@ func others(of *postgres.EndpointFacts, to account, e *postgres.EndpointFacts, p
 				return
 			}
 		}
-		for i := range of.FormerPayees {
-			o := &of.FormerPayees[i]
+		for i := range of.FormerRecipients {
+			o := &of.FormerRecipients[i]
 			if newAccount(o.NetworkCAIP2, o.PayTo, o.Asset) == to && !yield(&o.Until) {
 				return
 			}

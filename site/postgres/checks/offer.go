@@ -83,19 +83,19 @@ func (st *Store) OffersAt(ctx context.Context, serviceID int64, at time.Time) ([
 	return sets, nil
 }
 
-// FormerPayee is an account that offers of an endpoint named until a time.
-type FormerPayee struct {
+// FormerRecipient is a recipient that offers of an endpoint named until a time, and the token that they asked for.
+type FormerRecipient struct {
 	NetworkCAIP2, PayTo, Asset string
 	Until                      time.Time // when a visit found the last of these offers replaced
 }
 
-// ReadFormerPayees reads the accounts of offers that have ended, by endpoint. Like ReadPrices, it leaves out those that
-// ended before the oldest figures. An endpoint whose amounts change at each visit has one row.
-func (r *LogReader) ReadFormerPayees(ctx context.Context, now time.Time,
-	endpoints [][16]byte) (map[uuid.UUID][]FormerPayee, error) {
-	former := map[uuid.UUID][]FormerPayee{}
+// ReadFormerRecipients reads the recipients of offers that have ended, by endpoint. Like ReadPrices, it leaves out
+// those that ended before the oldest figures. An endpoint whose amounts change at each visit has one row.
+func (r *LogReader) ReadFormerRecipients(ctx context.Context, now time.Time,
+	endpoints [][16]byte) (map[uuid.UUID][]FormerRecipient, error) {
+	former := map[uuid.UUID][]FormerRecipient{}
 	var id uuid.UUID
-	var p FormerPayee
+	var p FormerRecipient
 	err := r.each(ctx, `
 		SELECT endpoint_id, o->>'network_caip2', o->>'pay_to', coalesce(o->>'asset', ''), max(until)
 		FROM offer_sets, jsonb_array_elements(CASE jsonb_typeof(offers) WHEN 'array' THEN offers ELSE '[]' END) AS o
@@ -104,7 +104,7 @@ func (r *LogReader) ReadFormerPayees(ctx context.Context, now time.Time,
 		[]any{(*[16]byte)(&id), &p.NetworkCAIP2, &p.PayTo, &p.Asset, &p.Until},
 		func() { former[id] = append(former[id], p) }, oldestPrice(now), endpoints)
 	if err != nil {
-		return nil, fmt.Errorf("read former offers: %w", err)
+		return nil, fmt.Errorf("read former recipients: %w", err)
 	}
 	return former, nil
 }

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/serve/edge/edgetest"
-	"tollbook/site/testgate"
 )
 
 // response is a response in the parts that all servers must send alike.
@@ -150,11 +149,8 @@ func TestEdges(t *testing.T) {
 	t.Run("worker", func(t *testing.T) { testWorker(t, w, script, want) })
 	t.Run("nginx", func(t *testing.T) { testNginx(t, w, script, want) })
 	t.Run("cloudfront", func(t *testing.T) { testCloudFront(t, w, script) })
-	if testgate.Everything() {
-		t.Run("worker follows", func(t *testing.T) { testWorkerFollows(t, w) }) // it waits for each look at the pointer
-	}
 	for name, test := range map[string]func(*testing.T, *world){
-		"worker limits": testWorkerLimits, "worker paths": testWorkerPaths,
+		"worker limits": testWorkerLimits, "worker paths": testWorkerPaths, "worker follows": testWorkerFollows,
 		"worker damage": testWorkerDamage, "worker lists": testWorkerLists, "worker reads": testWorkerReads,
 		"nginx limits": testNginxLimits,
 		"nginx alone":  testNginxAlone,

@@ -16,6 +16,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 func mustAsk(t *testing.T, addr string, c call) response {
@@ -69,6 +70,7 @@ func testWorkerPaths(t *testing.T, w *world) {
 
 // testWorkerFollows checks that a worker follows the pointer, and keeps its snapshot while the pointer can't be read.
 func testWorkerFollows(t *testing.T, w *world) {
+	testgate.All(t) // it waits for each look at the pointer
 	w = w.copy(t)
 	addr := startWorker(t, w.root)
 	pointer := filepath.Join(w.root, "checkpoint.json")
