@@ -314,7 +314,7 @@ func checkKeys(t *testing.T, folder string) {
 // TestPastInParts checks that a build with few rows of days writes the newest days, and that later builds add the rest.
 func TestPastInParts(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	db := openCopy(t, historyTemplate)
 	whole, parts := tempDir(t), tempDir(t)
 	o := dataOptions(moment.Add(time.Minute))
