@@ -41,6 +41,7 @@ type Facts struct {
 type ServiceFacts struct {
 	Service
 	Endpoints []EndpointFacts // by path, then method
+	Claims    []checks.Claim  // when the service was first seen to name its recipients
 	Moves     []Change        // changes of recipients in the last 90 UTC days, newest first, without prices
 	checks.Facts
 	Site      *SiteFacts      // nil until the site was read
@@ -310,9 +311,13 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 	if err != nil {
 		return err
 	}
+	claims, err := r.ReadClaims(ctx, ids)
+	if err != nil {
+		return err
+	}
 	for k := range services {
 		s := &services[k]
-		s.Moves = moves[s.ID]
+		s.Moves, s.Claims = moves[s.ID], claims[s.ID]
 		for i := range s.Endpoints {
 			e := &s.Endpoints[i]
 			e.Prices, e.FormerRecipients = prices[e.ID], former[e.ID]

@@ -17,7 +17,8 @@ import (
 //
 //   - the checks of days more than site.LogDays ago, with their sums by hour;
 //   - sums of settlements by hour that are older than ledger.HourRetention;
-//   - sums of amounts and senders by day that are more than 90 days old.
+//   - sums of amounts and senders by day that are more than 90 days old;
+//   - claims of recipients that no price and no offer of 90 days names.
 //
 // All other sums by day stay. A clock alone deletes nothing: as many later days must have checks, and a later
 // settlement must exist. So a clock that is a year ahead deletes no more than the days that really ended.
@@ -25,6 +26,9 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error { return checks.Retain(ctx, tx, now) })
 	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "55P03" {
 		err = nil // a build reads checks: the next run tries again
+	}
+	if err == nil {
+		err = db.Transact(ctx, func(tx pgx.Tx) error { return checks.RetainClaims(ctx, tx, now) })
 	}
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return ledger.Retain(ctx, tx, now) })

@@ -52,14 +52,19 @@ func queueOfferChanges(b *pgx.Batch, endpoints []EndpointVisit) {
 	queueOfferSets(b, begun)
 }
 
-// queueOfferSets inserts the sets that have offers and are not stored yet.
+// queueOfferSets inserts the sets that have offers and are not stored yet, with the claims of their recipients.
 func queueOfferSets(b *pgx.Batch, sets []OfferSet) {
+	var claims claimList
 	for _, s := range sets {
+		for _, o := range s.Offers {
+			claims.add(s.EndpointID, o.NetworkCAIP2, o.PayTo, s.Since)
+		}
 		if len(s.Offers) > 0 {
 			b.Queue(`INSERT INTO offer_sets VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, s.EndpointID, s.Since,
 				s.Until, s.Offers)
 		}
 	}
+	claims.queue(b)
 }
 
 // OffersAt reads the sets of offers of a service's endpoints at a time, by endpoint. For an endpoint that was listed

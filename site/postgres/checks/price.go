@@ -29,7 +29,7 @@ type Price struct {
 	X402Version       int
 }
 
-// queuePrices inserts the prices that are not stored yet.
+// queuePrices inserts the prices that are not stored yet, with the claims of their recipients.
 func queuePrices(b *pgx.Batch, list []Price) {
 	n := len(list)
 	if n == 0 {
@@ -40,7 +40,11 @@ func queuePrices(b *pgx.Batch, list []Price) {
 	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
 	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n),
 		make([]*string, n), make([]int, n)
+	var claims claimList
 	for i, p := range list {
+		if p.NetworkCAIP2 != nil {
+			claims.add(p.EndpointID, *p.NetworkCAIP2, p.PayTo, p.Since)
+		}
 		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position,
 			p.Until, p.Scheme, p.Network, p.NetworkCAIP2
 		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount,
@@ -57,6 +61,7 @@ func queuePrices(b *pgx.Batch, list []Price) {
 			asset, payee, amount, timeout, extra, version)
 		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
 		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions)
+	claims.queue(b)
 }
 
 // priceColumns are the columns of prices in the order of Price's fields.

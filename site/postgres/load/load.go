@@ -117,6 +117,7 @@ func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		checks.QueueNumbers(batch)
+		checks.QueueClaims(batch)
 		l.ledger.QueueSums(batch)
 		for _, table := range []string{"services", "changes", "accounts"} {
 			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+
