@@ -277,7 +277,7 @@ func survey(judged *judge.Directory, facts *postgres.Facts, aside *setAside, rea
 			if err != nil {
 				return err
 			}
-			s.Endpoints, s.Moves = nil, nil
+			s.Endpoints, s.Moves, s.Claims = nil, nil, nil
 		}
 	}
 	return aside.check()

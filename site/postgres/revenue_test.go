@@ -80,6 +80,12 @@ func TestRevenue(t *testing.T) {
 		{ServiceID: 5, Network: base, Address: "0xa1004", Until: day(5)},
 		{ServiceID: 6, Network: base, Address: "0xa1004", Until: day(40)},
 		{ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
+		{ServiceID: 9, Network: base, Address: "0xa1005", Since: *day(12)}, // nobody's before
+		{ServiceID: 9, Network: "eip155:137", Address: "0xa1000", Since: *day(115)},
+		{ServiceID: 10, Network: "eip155:137", Address: "0xa1000", Since: *day(25), Until: day(22)},
+		// another service's before the window
+		{ServiceID: 9, Network: "eip155:137", Address: "0xa1005", Until: day(112)},
+		{ServiceID: 10, Network: "eip155:137", Address: "0xa1005", Since: *day(111)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
 	var tokens []ledger.CountedToken
@@ -120,8 +126,8 @@ func TestRevenue(t *testing.T) {
 	}
 }
 
-// checkBefore holds what came before the window to its days. Where a service stopped being paid before it, days are all
-// there.
+// checkBefore checks that the sum before the window is that of its days. Where the services change before it, there is
+// no sum, and all days are listed.
 func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 	t.Helper()
 	window := now.Truncate(24*time.Hour).AddDate(0, 0, -89)
@@ -133,15 +139,24 @@ func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 		}
 		var n int64
 		sum := new(big.Rat)
+		var first, last time.Time
 		for _, d := range past {
 			usd, _ := new(big.Rat).SetString(d.USD)
 			n, sum = n+d.Settlements, sum.Add(sum, usd)
+			if first.IsZero() || d.FirstAt.Before(first) {
+				first = d.FirstAt
+			}
+			if d.LastAt.After(last) {
+				last = d.LastAt
+			}
 		}
-		if diff := gocmp.Diff(ledger.RevenueSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
+		if diff := gocmp.Diff(ledger.RevenueSum{Settlements: n, USD: decimal(sum), FirstAt: first, LastAt: last},
+			p.Before); diff != "" {
 			t.Errorf("%s on %s before the window (-want +got):\n%s", p.Address, p.Network, diff)
 		}
-		ended := p.Network == base && p.Address == "0xa1003"
-		if ended != (n == 0) || ended != p.Days[0].Day.Before(window) {
+		young := p.Network == base && p.Address == "0xa1005"
+		changes := p.Network != base && p.Address == "0xa1005"
+		if (changes || young) != (n == 0) || changes != p.Days[0].Day.Before(window) {
 			t.Errorf("%s on %s: %d settlements before the days that begin on %s", p.Address, p.Network, n,
 				p.Days[0].Day)
 		}
@@ -164,30 +179,32 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 	out := &ledger.Revenue{}
 
 	// payees
-	listed := map[string]bool{}
+	since := map[string]time.Time{}
 	for _, r := range recipients {
-		listed[r.Network+" "+r.Address] = true
+		k := r.Network + " " + r.Address
+		if at, listed := since[k]; !listed || r.Since.Before(at) {
+			since[k] = r.Since
+		}
 	}
 	payees := map[string]*ledger.PayeeFacts{}
 	sums := map[string]*big.Rat{}
 	for _, s := range list {
 		k := s.Network + " " + s.Payee
-		if !listed[k] {
+		if at, listed := since[k]; !listed || s.Time.Before(at) {
 			continue
 		}
 		p := payees[k]
 		if p == nil {
-			p = &ledger.PayeeFacts{Network: s.Network, Address: s.Payee, FirstAt: s.Time}
+			p = &ledger.PayeeFacts{Network: s.Network, Address: s.Payee}
 			payees[k] = p
 		}
-		p.LastAt = s.Time
 		d := s.Time.Truncate(24 * time.Hour)
 		i := slices.IndexFunc(p.Days, func(t ledger.RevenueDay) bool {
 			return t.Day.Equal(d) && t.Facilitator == s.Facilitator
 		})
 		if i < 0 {
 			i = len(p.Days)
-			p.Days = append(p.Days, ledger.RevenueDay{Day: d, Facilitator: s.Facilitator})
+			p.Days = append(p.Days, ledger.RevenueDay{Day: d, Facilitator: s.Facilitator, FirstAt: s.Time})
 		}
 		p.Days[i].Settlements++
 		p.Days[i].LastAt = s.Time
@@ -212,13 +229,13 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		facts ledger.BuyerFacts
 		usd   *big.Rat
 	}
-	for id := int64(1); id <= 8; id++ {
+	for id := int64(1); id <= 10; id++ {
 		buyers, days, amounts := map[string]*buyer{}, map[time.Time]map[string]bool{}, map[string]int64{}
 		for _, s := range list {
 			d := s.Time.Truncate(24 * time.Hour)
 			if d.Before(today.AddDate(0, 0, -89)) || !slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
 				return r.ServiceID == id && r.Network == s.Network && r.Address == s.Payee &&
-					(r.Until == nil || !d.After(*r.Until))
+					!d.Before(r.Since) && (r.Until == nil || !d.After(*r.Until))
 			}) {
 				continue
 			}

@@ -27,12 +27,12 @@ func (b *buyerReader) rank(ctx context.Context) error {
 	}
 	for k, p := range b.purchases {
 		for _, s := range b.services[k.recipientKey] {
-			if s.until == forever {
+			if b.isWhole(s) {
 				lists[s.service] = append(lists[s.service], rankedBuyer{payer: k.payer, purchases: *p})
 			}
 		}
 	}
-	for k, p := range b.ended {
+	for k, p := range b.partial {
 		lists[k.service] = append(lists[k.service], rankedBuyer{payer: k.payer, purchases: *p})
 	}
 	for service, n := range recipients {

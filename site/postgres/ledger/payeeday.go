@@ -11,11 +11,14 @@ import (
 
 // payeeDay is what one token settled to a payee on a UTC day.
 type payeeDay struct {
-	day    int32 // since 1970
-	n      int64
-	amount amount
-	last   int64 // microseconds since 1970
+	day         int32 // since 1970
+	n           int64
+	amount      amount
+	first, last int64 // microseconds since 1970
 }
+
+// microTime returns a time of a payeeDay.
+func microTime(micro int64) time.Time { return time.UnixMicro(micro).UTC() }
 
 // windowStart returns the first of the 90 days, ending today, that a build reads day by day.
 func windowStart(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
@@ -30,7 +33,7 @@ type payeeToken struct {
 // text, which is rare.
 const payeeDayColumns = `d.payee_id, d.token_id, d.day - date '1970-01-01', d.settlements,
 	CASE WHEN d.amount <= ` + maxWord + ` THEN d.amount::bigint ELSE -1 END,
-	CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.last_at`
+	CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.first_at, d.last_at`
 
 // maxWord is the largest bigint.
 const maxWord = `9223372036854775807`
@@ -41,9 +44,9 @@ func eachPayeeDay(rows pgx.Rows, take func(payeeToken, payeeDay) error) error {
 	var d payeeDay
 	var units int64
 	var large *string
-	var last time.Time
-	_, err := pgx.ForEachRow(rows, []any{&of.payee, &of.tokenID, &d.day, &d.n, &units, &large, &last}, func() error {
-		d.amount, d.last = amount{small: uint64(units)}, last.UnixMicro()
+	var first, last time.Time
+	_, err := pgx.ForEachRow(rows, []any{&of.payee, &of.tokenID, &d.day, &d.n, &units, &large, &first, &last}, func() error {
+		d.amount, d.first, d.last = amount{small: uint64(units)}, first.UnixMicro(), last.UnixMicro()
 		if large != nil {
 			var ok bool
 			if d.amount, ok = parseAmount(*large); !ok {

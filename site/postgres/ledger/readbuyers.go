@@ -17,15 +17,23 @@ type buyerReader struct {
 	*revenueReader
 	services  map[recipientKey][]share
 	purchases map[pair]*purchases         // of the month, for every payee
-	ended     map[servicePayer]*purchases // for recipients that the service stopped asking for within the month
+	partial   map[servicePayer]*purchases // at recipients that the service has not on every day of the month
 	days      map[servicePayer]struct{}   // buyers of each service on the current day
 	amounts   map[int64]map[priceKey]int64
 }
 
-// share says that a recipient belongs to a service until a day since 1970.
+// share says that a recipient belongs to a service from one day since 1970 to another.
 type share struct {
-	service int64
-	until   int32
+	service      int64
+	since, until int32
+}
+
+// includes reports whether the recipient belongs to the service on a day.
+func (s share) includes(day int32) bool { return s.since <= day && day <= s.until }
+
+// isWhole reports whether the recipient belongs to the service on every day of the month.
+func (t *revenueReader) isWhole(s share) bool {
+	return s.since <= dayNumber(t.month) && s.until == forever
 }
 
 type pair struct {
@@ -75,8 +83,8 @@ func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 // readBuyers reads the facts of services, and of payees with a single payer.
 func (t *revenueReader) readBuyers(ctx context.Context) error {
 	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{},
-		ended: map[servicePayer]*purchases{},
-		days:  map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
+		partial: map[servicePayer]*purchases{},
+		days:    map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
 	today := dayNumber(t.today)
 	for day := today + 1 - int32(site.WindowDays["90d"]); day <= today; day++ {
 		if err := b.readDay(ctx, day); err != nil {
@@ -136,12 +144,12 @@ func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 		value := f.unit.times(a)
 		sumOf(b.purchases, pair{at, payer}).add(n, value, day, day, 1<<f.network)
 		for _, s := range b.services[at] {
-			if day > s.until {
+			if !s.includes(day) {
 				continue
 			}
 			b.days[servicePayer{s.service, payer}] = struct{}{}
-			if s.until != forever {
-				sumOf(b.ended, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
+			if !b.isWhole(s) {
+				sumOf(b.partial, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
 			}
 		}
 		return nil
@@ -172,7 +180,7 @@ func (b *buyerReader) readPayers(ctx context.Context, day int32) error {
 	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer}, func() error {
 		if f, counts := b.tokens[flow]; counts {
 			for _, s := range b.services[recipientKey{payee, f.network}] {
-				if day <= s.until {
+				if s.includes(day) {
 					b.days[servicePayer{s.service, payer}] = struct{}{}
 				}
 			}
@@ -222,7 +230,7 @@ func (b *buyerReader) readPrices(ctx context.Context, day int32) error {
 			return nil
 		}
 		for _, s := range b.services[recipientKey{payee, f.network}] {
-			if day > s.until {
+			if !s.includes(day) {
 				continue
 			}
 			value := f.unit.times(a)

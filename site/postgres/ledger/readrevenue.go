@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -136,16 +137,20 @@ func (t *revenueReader) numberRecipients(ctx context.Context, recipients []Recip
 		if !paid || !counts {
 			continue
 		}
-		until := int32(forever)
+		of := share{r.ServiceID, math.MinInt32, forever}
+		if !r.Since.IsZero() {
+			of.since = dayNumber(r.Since)
+		}
 		if r.Until != nil {
-			until = dayNumber(*r.Until)
+			of.until = dayNumber(*r.Until)
 		}
 		k := recipientKey{payee, int16(network)}
 		t.addresses[payee] = r.Address
 		if i := slices.IndexFunc(t.shares[k], func(s share) bool { return s.service == r.ServiceID }); i >= 0 {
-			t.shares[k][i].until = max(t.shares[k][i].until, until)
+			s := &t.shares[k][i]
+			s.since, s.until = min(s.since, of.since), max(s.until, of.until)
 		} else {
-			t.shares[k] = append(t.shares[k], share{r.ServiceID, until})
+			t.shares[k] = append(t.shares[k], of)
 		}
 	}
 	return nil
@@ -158,13 +163,11 @@ type payeeSums struct {
 }
 
 // payeeTokenSums is what one token settled to a payee. Days of the window are separate from earlier days. Settlements
-// dated after today do not count yet.
+// dated after today do not count yet, and days before the first service had the payee never count.
 type payeeTokenSums struct {
 	numberedToken
-	total       sum
-	first, last time.Time
-	past, days  []payeeDay
-	later       sum
+	first      time.Time // settlement, counted or not
+	past, days []payeeDay
 }
 
 // readPayees reads the total and the days of each payee.
@@ -197,7 +200,7 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT payee_id, token_id, settlements, amount::text, first_at, last_at FROM payee_totals
+		SELECT payee_id, token_id, first_at FROM payee_totals
 			WHERE payee_id = ANY($1) AND token_id = ANY($2)`,
 		slices.Compact(ids), t.tokenArgs[0])
 	if err != nil {
@@ -206,25 +209,19 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 	payees, tokens := make(map[recipientKey]*payeeSums, len(t.shares)),
 		make(map[payeeToken]*payeeTokenSums, len(t.shares))
 	var id payeeToken
-	var text string
-	var s payeeTokenSums
-	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.tokenID, &s.total.n, &text, &s.first, &s.last}, func() error {
+	var first time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.tokenID, &first}, func() error {
 		f := t.tokens[id.tokenID]
 		at := recipientKey{id.payee, f.network}
 		if t.shares[at] == nil {
 			return nil
 		}
-		var ok bool
-		if s.total.amount, ok = parseAmount(text); !ok {
-			return fmt.Errorf("total %.80q is no integer", text)
-		}
-		one := s
-		one.numberedToken = f
-		tokens[id] = &one
+		one := &payeeTokenSums{numberedToken: f, first: first}
+		tokens[id] = one
 		if payees[at] == nil {
 			payees[at] = &payeeSums{recipientKey: at}
 		}
-		payees[at].tokens = append(payees[at].tokens, &one)
+		payees[at].tokens = append(payees[at].tokens, one)
 		return nil
 	})
 	return payees, tokens, err
@@ -235,12 +232,17 @@ func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*
 func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken]*payeeTokenSums) error {
 	today := dayNumber(t.today)
 	first := windowStart(today)
+	since := make(map[recipientKey]int32, len(t.shares)) // first day on which some service has the payee
+	for k, shares := range t.shares {
+		since[k] = shares[0].since
+		for _, s := range shares {
+			since[k] = min(since[k], s.since)
+		}
+	}
 	take := func(id payeeToken, d payeeDay) error {
 		f := tokens[id]
 		switch {
-		case f == nil:
-		case d.day > today:
-			f.later = sum{f.later.n + d.n, f.later.amount.plus(d.amount)}
+		case f == nil || d.day > today || d.day < since[recipientKey{id.payee, f.network}]:
 		case d.day >= first:
 			f.days = append(f.days, d)
 		default:
@@ -273,69 +275,55 @@ func (t *revenueReader) readPayeeDays(ctx context.Context, tokens map[payeeToken
 	return eachPayeeDay(rows, take)
 }
 
-// before returns the sum of the days before the window.
-func (f *payeeTokenSums) before() sum {
-	s := sum{f.total.n - f.later.n, f.total.amount.minus(f.later.amount)}
-	for _, d := range f.days {
-		s = sum{s.n - d.n, s.amount.minus(d.amount)}
-	}
-	return s
-}
-
 // finish returns the revenue of a payee, and false if there is none yet.
 func (t *revenueReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
-	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee]}
+	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee], Before: RevenueSum{USD: "0"}}
 	var days []daySum
-	var before money
-	var last time.Time
-	later := false
 	for _, f := range p.tokens {
-		old := f.before()
-		if old.n > 0 {
+		if len(f.past) > 0 {
 			facts.past = append(facts.past, pastDays{f.facilitator, f.unit, f.past})
-			facts.Before.Settlements += old.n
-			before = before.plus(f.unit.times(old.amount))
 		}
-		if old.n == 0 && len(f.days) == 0 {
-			continue
-		}
-		if facts.FirstAt.IsZero() || f.first.Before(facts.FirstAt) {
-			facts.FirstAt = f.first
-		}
-		if f.last.After(last) {
-			last = f.last
-		}
-		later = later || f.later.n > 0
 		days = addDays(days, f.facilitator, f.unit, f.days)
 	}
-	facts.Before.USD = before.String()
-	if facts.Before.Settlements > 0 && (later && len(days) == 0 || t.ends(p.recipientKey, days, last)) {
-		for _, past := range facts.past {
-			days = addDays(days, past.facilitator, past.unit, past.days)
+	if len(facts.past) > 0 {
+		before, first, last := sumPast(facts.past)
+		facts.Before = before
+		if t.changesWithin(p.recipientKey, first, last) {
+			for _, past := range facts.past {
+				days = addDays(days, past.facilitator, past.unit, past.days)
+			}
+			facts.Before, facts.past = RevenueSum{USD: "0"}, nil
 		}
-		facts.Before, facts.past = RevenueSum{USD: "0"}, nil
 	}
 	facts.Days = mergeDays(days)
-	facts.LastAt = last
-	if later {
-		facts.LastAt = time.Time{}
-	}
-	for i := range facts.Days {
-		if later && facts.Days[i].LastAt.After(facts.LastAt) {
-			facts.LastAt = facts.Days[i].LastAt
-		}
-	}
 	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0
 }
 
-// ends reports whether a service stopped asking for the recipient before the days of the window, or, without such days,
-// before the last settlement. Then earlier revenue cannot be one sum.
-func (t *revenueReader) ends(at recipientKey, days []daySum, last time.Time) bool {
-	first := dayNumber(last)
-	for _, d := range days {
-		first = min(first, d.day)
+// sumPast sums the days before the window, of which there is one, and returns the first and the last of them.
+func sumPast(past []pastDays) (s RevenueSum, first, last int32) {
+	var value money
+	first = forever
+	firstAt, lastAt := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, of := range past {
+		var all amount
+		for _, d := range of.days {
+			s.Settlements += d.n
+			all = all.plus(d.amount)
+			first, last = min(first, d.day), max(last, d.day)
+			firstAt, lastAt = min(firstAt, d.first), max(lastAt, d.last)
+		}
+		value = value.plus(of.unit.times(all))
 	}
-	return slices.ContainsFunc(t.shares[at], func(s share) bool { return s.until < first })
+	s.USD, s.FirstAt, s.LastAt = value.String(), microTime(firstAt), microTime(lastAt)
+	return s, first, last
+}
+
+// changesWithin reports whether other services have a recipient on the last of some days than on an earlier one of
+// them. Then the revenue of these days cannot be one sum.
+func (t *revenueReader) changesWithin(at recipientKey, first, last int32) bool {
+	return slices.ContainsFunc(t.shares[at], func(s share) bool {
+		return first < s.since && s.since <= last || first <= s.until && s.until < last
+	})
 }
 
 const countedTokens = `

@@ -10,6 +10,7 @@ import (
 type Recipient struct {
 	ServiceID        int64
 	Network, Address string
+	Since            time.Time  // first UTC day on which its revenue is the service's; zero for all earlier days
 	Until            *time.Time // last UTC day on which its revenue is the service's; nil while the service asks for it
 }
 
@@ -27,21 +28,22 @@ type Revenue struct {
 	Quality  SettlementQuality
 }
 
-// PayeeFacts is what one address received.
+// PayeeFacts is what one address received, from the first day on which it was a service's.
 type PayeeFacts struct {
 	Network, Address string
-	FirstAt, LastAt  time.Time
-	// the last 90 days, oldest first, then by facilitator; all days if a service's Until is before the window
+	// the last 90 days, oldest first, then by facilitator; all days if the services that it is of change before the
+	// window
 	Days   []RevenueDay
-	Before RevenueSum // sum of all days before Days
+	Before RevenueSum // sum of all days before Days; the same services own all of them
 
 	past []pastDays
 }
 
 // RevenueSum is the revenue of several days.
 type RevenueSum struct {
-	Settlements int64
-	USD         string
+	Settlements     int64
+	USD             string
+	FirstAt, LastAt time.Time // zero without settlements
 }
 
 // RevenueDay is the revenue through one facilitator on a UTC day.
@@ -50,6 +52,7 @@ type RevenueDay struct {
 	Facilitator string
 	Settlements int64
 	USD         string
+	FirstAt     time.Time
 	LastAt      time.Time
 }
 
@@ -75,13 +78,13 @@ type daySum struct {
 	facilitator string
 	n           int64
 	value       money
-	last        int64
+	first, last int64
 }
 
 func addDays(to []daySum, facilitator string, unit money, days []payeeDay) []daySum {
 	to = slices.Grow(to, len(days))
 	for _, d := range days {
-		to = append(to, daySum{d.day, facilitator, d.n, unit.times(d.amount), d.last})
+		to = append(to, daySum{d.day, facilitator, d.n, unit.times(d.amount), d.first, d.last})
 	}
 	return to
 }
@@ -103,11 +106,11 @@ func mergeDays(days []daySum) []RevenueDay {
 		}
 		merged[n].n += d.n
 		merged[n].value = merged[n].value.plus(d.value)
-		merged[n].last = max(merged[n].last, d.last)
+		merged[n].first, merged[n].last = min(merged[n].first, d.first), max(merged[n].last, d.last)
 	}
 	out := make([]RevenueDay, len(merged))
 	for i, d := range merged {
-		out[i] = RevenueDay{dayTime(d.day), d.facilitator, d.n, d.value.String(), time.UnixMicro(d.last).UTC()}
+		out[i] = RevenueDay{dayTime(d.day), d.facilitator, d.n, d.value.String(), microTime(d.first), microTime(d.last)}
 	}
 	return out
 }

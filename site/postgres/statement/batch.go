@@ -59,9 +59,9 @@ func (b *batch) readPayees(ctx context.Context, recipients []Recipient) error {
 	}, slices.Compact(addresses))
 }
 
-// token returns the token of a payee's row in its statement; nil if the token does not count or the statement is not
-// read.
-func (b *batch) token(payee int64, id int32) *Token {
+// token returns the token of a payee's row of a day in its statement; nil if the token does not count, the statement is
+// not read, or the day is before its first.
+func (b *batch) token(payee int64, id int32, day time.Time) *Token {
 	counted, ok := b.tokens[id]
 	if !ok {
 		return nil
@@ -71,6 +71,9 @@ func (b *batch) token(payee int64, id int32) *Token {
 		return nil
 	}
 	s := &b.list[i]
+	if day.Before(s.Since) {
+		return nil
+	}
 	for k := range s.Tokens {
 		if t := &s.Tokens[k]; t.Facilitator == counted.Facilitator && t.Token == counted.Token {
 			return t
@@ -89,7 +92,7 @@ func (b *batch) readDays(ctx context.Context) error {
 		SELECT payee_id, token_id, day::timestamptz, settlements, amount::text, first_at, last_at FROM payee_days
 			WHERE payee_id = ANY($1) AND day <= $2 ORDER BY payee_id, day, token_id`,
 		[]any{&payee, &token, &d.Day, &d.Settlements, &d.Amount, &d.FirstAt, &d.LastAt}, func() {
-			t := b.token(payee, token)
+			t := b.token(payee, token, d.Day)
 			if t == nil {
 				return
 			}
@@ -184,7 +187,7 @@ func (b *batch) readPayers(ctx context.Context) error {
 			CROSS JOIN LATERAL (SELECT token_id, payer_id, settlements, amount::text FROM payer_days
 				WHERE day = u.day AND payee_id = u.payee OFFSET 0) p`,
 		[]any{&r.payee, &r.Day, &r.token, &r.payer, &r.Settlements, &r.Amount}, func() {
-			if b.token(r.payee, r.token) != nil {
+			if b.token(r.payee, r.token, r.Day) != nil {
 				r.Day = r.Day.UTC()
 				b.payers = append(b.payers, r)
 				b.hashes[r.payer] = ""
@@ -211,7 +214,7 @@ func (b *batch) hashPayers(ctx context.Context) error {
 	for i := range b.payers {
 		r := &b.payers[i]
 		r.Payer.Payer = b.hashes[r.payer]
-		t := b.token(r.payee, r.token)
+		t := b.token(r.payee, r.token, r.Day)
 		t.Payers = append(t.Payers, r.Payer)
 	}
 	return nil
@@ -227,7 +230,7 @@ func (b *batch) readAmounts(ctx context.Context) error {
 			CROSS JOIN LATERAL (SELECT token_id, amount::text, settlements FROM amount_days
 				WHERE day = u.day AND payee_id = u.payee OFFSET 0) a`,
 		[]any{&payee, &a.Day, &token, &a.Amount, &a.Settlements}, func() {
-			if t := b.token(payee, token); t != nil {
+			if t := b.token(payee, token, a.Day); t != nil {
 				a.Day = a.Day.UTC()
 				t.Amounts = append(t.Amounts, a)
 			}

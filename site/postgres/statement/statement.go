@@ -20,9 +20,12 @@ import (
 )
 
 // Recipient is an account on a network.
-type Recipient struct{ Network, Address string }
+type Recipient struct {
+	Network, Address string
+	Since            time.Time // first UTC day whose settlements are read; zero for all
+}
 
-// Statement contains the settlements to a recipient in the tokens that count.
+// Statement contains the settlements to a recipient in the tokens that count, from its first day on.
 type Statement struct {
 	Recipient
 	FirstAt  time.Time // zero without settlements
