@@ -180,6 +180,7 @@ type Traction struct {
 	SettledViaDetail    []SettledVia     `json:"settled_via_detail"`
 	SharedWithServices  []SharedWithItem `json:"shared_with_services"`
 	ProQuotaShare       float64          `json:"pro_quota_share"`
+	SharedWithStrangers bool             `json:"shared_with_strangers"` // beyond the contract
 	Caveat              string           `json:"caveat"`
 	AllTimeCaveat       string           `json:"all_time_caveat"`
 }

@@ -18,6 +18,8 @@ type Settlements struct {
 type SettledRecipient struct {
 	NetworkCAIP2 string `json:"network_caip2"`
 	PayTo        string `json:"pay_to"` // in normal form
+	// first UTC day that belongs to the service, beyond the contract; rows of earlier days do not count for it
+	Since string `json:"since"`
 	// last UTC day that belongs to the service; null while an active endpoint names the recipient
 	Until *string `json:"until"`
 	// how the volume is divided, oldest first; each share ends with its last day

@@ -55,6 +55,21 @@ func measuredCaveat(off []string, sharedWith int) string {
 	return text
 }
 
+// strangersCaveat returns what the figures of the ith service leave out because a service of another operator named one
+// of its recipients first, and what they share with operators that named one on the same day.
+func (t *revenueIndex) strangersCaveat(i int) string {
+	text := ""
+	if slices.ContainsFunc(t.ownership.claims[i], func(c claim) bool { return t.measured[c.network] && c.isForeign() }) {
+		text = " The service names an account that a service of another operator named first. What is paid there counts " +
+			"for that operator alone, so nothing paid there is included."
+	}
+	if t.revenues[i].isContested {
+		text += " Services of other operators named a recipient of the service on the same day, so it is not known " +
+			"whose sales these figures are."
+	}
+	return text
+}
+
 // redemptionCaveat returns which figures leave out n redemptions of 30 days, "" without any.
 func redemptionCaveat(n int64) string {
 	if n <= 0 {

@@ -97,8 +97,8 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 // Survey of all services.
 func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 	measured := measuredNetworks(d.facts.Chains)
-	p := newOwnership(d.facts.Services, d.claims, measured, d.options.Now)
-	return p.queryRecipients(d.facts.Services, measured), listCountedTokens(d.facts.Facilitators)
+	p := newOwnership(d.facts.Services, d.claims, measured, d.options.FreeHosts, d.options.Now)
+	return p.queryRecipients(d.facts.Services), listCountedTokens(d.facts.Facilitators)
 }
 
 // Prepare judges what depends on all services: the ranks of prices, revenue, logs, facilitators and coverage. It drops
@@ -106,7 +106,7 @@ func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 func (d *Directory) Prepare() {
 	s, f, now := d.Snapshot, d.facts, d.options.Now
 	d.market.Sort()
-	d.revenue = newRevenueIndex(f, d.claims, now)
+	d.revenue = newRevenueIndex(f, d.claims, d.options.FreeHosts, now)
 	d.judgeIncidents()
 	s.Checks = globalLog(f)
 	judgeChanges(s, f, now)

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,19 +18,20 @@ import (
 // claim says that a service names a recipient.
 type claim struct {
 	recipient
-	// last UTC day whose settlements belong to the service; zero while an active endpoint names the recipient
+	since time.Time // first UTC day whose settlements may belong to the service
+	// last UTC day whose settlements may belong to the service; zero while an active endpoint names the recipient
 	until  time.Time
 	newest bool // one of the newest prices or offers of an endpoint names the recipient, active or not
+
+	tenure *tenure // of the service's operator, by newOwnership
 }
 
-// isLive reports whether a claim includes UTC days from first on.
-func (c *claim) isLive(first time.Time) bool { return c.until.IsZero() || !c.until.Before(first) }
-
 // listClaims returns the recipients of a service by network and address: those that its active endpoints name now, and
-// former ones. A former recipient counts until the end of the day after it was last seen. The key of a Lightning node
-// in an offer is no recipient.
+// former ones. A recipient counts from the day on which the service was first seen to name it, and a former one until
+// the end of the day after it was last seen. The key of a Lightning node in an offer is no recipient.
 func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	var all []claim
+	since := firstDays(f)
 	for _, e := range f.Endpoints {
 		var end time.Time // of the newest prices and offers
 		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
@@ -39,17 +41,18 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 			if p.NetworkCAIP2 == nil || p.PayTo == "" {
 				continue
 			}
-			c := claim{newRecipient(*p.NetworkCAIP2, p.PayTo), end, p.Until == nil}
+			c := claim{recipient: newRecipient(*p.NetworkCAIP2, p.PayTo), since: dayOfTime(p.Since), until: end,
+				newest: p.Until == nil}
 			if p.Until != nil {
 				c.until = dayAfter(*p.Until)
 			}
 			all = append(all, c)
 		}
 		for _, o := range e.Offers {
-			all = appendOffered(all, o.NetworkCAIP2, o.PayTo, end, true)
+			all = appendOffered(all, o.NetworkCAIP2, o.PayTo, e.FirstSeenAt, end, true)
 		}
 		for _, p := range e.FormerRecipients {
-			all = appendOffered(all, p.NetworkCAIP2, p.PayTo, dayAfter(p.Until), false)
+			all = appendOffered(all, p.NetworkCAIP2, p.PayTo, e.FirstSeenAt, dayAfter(p.Until), false)
 		}
 	}
 	slices.SortFunc(all, func(a, b claim) int {
@@ -58,20 +61,43 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	unique := all[:0]
 	for _, c := range all {
 		if n := len(unique); n > 0 && unique[n-1].recipient == c.recipient { // the first has the latest end
-			unique[n-1].newest = unique[n-1].newest || c.newest
+			last := &unique[n-1]
+			last.newest = last.newest || c.newest
+			if c.since.Before(last.since) {
+				last.since = c.since
+			}
 			continue
 		}
 		unique = append(unique, c)
 	}
+	for i := range unique {
+		if stored, ok := since[unique[i].recipient]; ok {
+			unique[i].since = stored
+		}
+	}
 	return slices.Clone(unique) // drops the duplicates from memory
 }
 
+// firstDays returns the UTC days on which a service was first seen to name its recipients. It has all of them, because
+// a visit stores both together; without one a claim begins with what is known of its endpoint.
+func firstDays(f *postgres.ServiceFacts) map[recipient]time.Time {
+	days := make(map[recipient]time.Time, len(f.Claims))
+	for _, c := range f.Claims {
+		r, day := newRecipient(c.NetworkCAIP2, c.PayTo), dayOfTime(c.FirstSeenAt)
+		if before, ok := days[r]; !ok || day.Before(before) { // several spellings may name one recipient
+			days[r] = day
+		}
+	}
+	return days
+}
+
 // appendOffered appends a recipient of an offer over another protocol than x402, if the offer names one.
-func appendOffered(all []claim, network, payTo string, until time.Time, newest bool) []claim {
+func appendOffered(all []claim, network, payTo string, since, until time.Time, newest bool) []claim {
 	if network == "" || payTo == "" || address.Namespace(network) == "bip122" {
 		return all
 	}
-	return append(all, claim{newRecipient(network, payTo), until, newest})
+	return append(all, claim{recipient: newRecipient(network, payTo), since: dayOfTime(since), until: until,
+		newest: newest})
 }
 
 // compare orders recipients by network and address.
@@ -87,11 +113,14 @@ func (c *claim) end() time.Time {
 	return c.until
 }
 
-// dayAfter returns the UTC day after the day of t.
-func dayAfter(t time.Time) time.Time { return t.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
+// dayOfTime returns the UTC day of t.
+func dayOfTime(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// unresponsiveAfter is how long a service must have failed until a shared recipient belongs to the other services
-// alone.
+// dayAfter returns the UTC day after the day of t.
+func dayAfter(t time.Time) time.Time { return dayOfTime(t).AddDate(0, 0, 1) }
+
+// unresponsiveAfter is how long a service must have failed until a recipient that it shares with other services of its
+// operator belongs to them alone.
 const unresponsiveAfter = 7 * 24 * time.Hour
 
 // failsLong reports whether a service has failed for unresponsiveAfter.
@@ -100,49 +129,151 @@ func failsLong(s *postgres.Service, now time.Time) bool {
 }
 
 // ownership says which services own which recipients.
+//
+// An account belongs to the operator that has named it for the longest time. It belongs to an operator's services
+// together, and to operators together that named it first on the same day. An account that was named on one network of
+// EVM is named on all of them.
 type ownership struct {
-	claims       [][]claim             // by service, on all networks
-	unresponsive []bool                // by service: it fails and shares a recipient
-	owners       map[recipient][]owner // on measured networks, by slug, without unresponsive services
-	payments     []flow.Payment        // to these recipients, of 30 days
+	claims       [][]claim               // by service, on all networks
+	unresponsive []bool                  // by service: it fails and shares a recipient with services of its operator
+	owners       map[recipient][]owner   // on measured networks, by slug, without unresponsive services
+	tenures      map[recipient][]*tenure // by account, oldest first
+	payments     []flow.Payment          // to these recipients, of 30 days
+}
+
+// forever is the last day of what has no end, as a number of UTC days since 1970.
+const forever = 1 << 40
+
+// tenure is a time in which services of one operator named an account without a break.
+type tenure struct {
+	operator     int
+	service      int // of the operator's services, the first that named the account
+	since, until int // UTC days since 1970
+	// days on which the account is the operator's, because no older tenure includes them; from > to if there are none
+	from, to int
+	owns     bool // the account is the operator's today
 }
 
 // owner is a service that is paid at a recipient.
 type owner struct {
-	service int
-	until   time.Time // of the claim
+	service, operator int
+	since, until      int // UTC days since 1970 on which it is
 }
 
-// newOwnership finds the owners of recipients. Services and claims are sorted by slug.
+// includes reports whether the recipient belongs to the service on a day.
+func (o owner) includes(day int) bool { return o.since <= day && day <= o.until }
+
+// untilDay returns the last UTC day of a claim as a number.
+func (c *claim) untilDay() int {
+	if c.until.IsZero() {
+		return forever
+	}
+	return dayNumber(c.until)
+}
+
+// newOwnership finds the owners of recipients, and sets the tenures of claims. Services and claims are sorted by slug.
 func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured map[string]bool,
-	now time.Time) *ownership {
-	p := &ownership{claims: claims, unresponsive: make([]bool, len(services)), owners: map[recipient][]owner{}}
-	named := map[recipient]int{}
+	free listing.FreeHosts, now time.Time) *ownership {
+	operators, numbers := make([]int, len(services)), map[string]int{}
+	for i := range services {
+		key := operator.Key(services[i].BaseURL, free)
+		if _, ok := numbers[key]; !ok {
+			numbers[key] = len(numbers)
+		}
+		operators[i] = numbers[key]
+	}
+	p := &ownership{claims: claims, unresponsive: make([]bool, len(services)), owners: map[recipient][]owner{},
+		tenures: listTenures(claims, operators, dayNumber(now))}
+	type sharing struct {
+		recipient
+		operator int
+	}
+	named := map[sharing]int{}
 	for i := range services {
 		for _, c := range p.claims[i] {
 			if c.newest && measured[c.network] {
-				named[c.recipient]++
+				named[sharing{c.recipient, operators[i]}]++
 			}
 		}
 	}
 	for i := range services {
-		shares := slices.ContainsFunc(p.claims[i], func(c claim) bool { return c.newest && named[c.recipient] > 1 })
+		shares := slices.ContainsFunc(p.claims[i], func(c claim) bool {
+			return c.newest && named[sharing{c.recipient, operators[i]}] > 1
+		})
 		if p.unresponsive[i] = shares && failsLong(&services[i].Service, now); p.unresponsive[i] {
 			continue
 		}
 		for _, c := range p.claims[i] {
-			if measured[c.network] {
-				p.owners[c.recipient] = append(p.owners[c.recipient], owner{i, c.until})
+			o := owner{i, operators[i], max(dayNumber(c.since), c.tenure.from), min(c.untilDay(), c.tenure.to)}
+			if measured[c.network] && o.since <= o.until {
+				p.owners[c.recipient] = append(p.owners[c.recipient], o)
 			}
 		}
 	}
 	return p
 }
 
+// listTenures returns the tenures of accounts, oldest first, and sets those of claims. operators has the operator of
+// each service.
+func listTenures(claims [][]claim, operators []int, today int) map[recipient][]*tenure {
+	type naming struct {
+		*claim
+		service, operator int
+	}
+	by := map[recipient][]naming{}
+	for i := range claims {
+		for k := range claims[i] {
+			c := &claims[i][k]
+			account := accountOf(c.recipient)
+			if !hasValue(c.network) { // what a test network shows is no claim on a main network
+				account = c.recipient
+			}
+			by[account] = append(by[account], naming{c, i, operators[i]})
+		}
+	}
+	tenures := make(map[recipient][]*tenure, len(by))
+	for account, namings := range by {
+		slices.SortStableFunc(namings, func(a, b naming) int {
+			return cmp.Or(cmp.Compare(a.operator, b.operator), a.since.Compare(b.since))
+		})
+		var list []*tenure
+		for _, n := range namings {
+			since, until := dayNumber(n.since), n.untilDay()
+			if k := len(list) - 1; k >= 0 && list[k].operator == n.operator && since <= list[k].until+1 {
+				list[k].until = max(list[k].until, until)
+			} else {
+				list = append(list, &tenure{operator: n.operator, service: n.service, since: since, until: until})
+			}
+			n.tenure = list[len(list)-1]
+		}
+		slices.SortFunc(list, func(a, b *tenure) int {
+			return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.operator, b.operator))
+		})
+		taken := math.MinInt // last day that older tenures include
+		for from := 0; from < len(list); {
+			to, end := from, taken
+			for ; to < len(list) && list[to].since == list[from].since; to++ { // they are equally old
+				t := list[to]
+				t.from, t.to, end = max(t.since, taken+1), t.until, max(end, t.until)
+				t.owns = t.from <= today && today <= t.to
+			}
+			from, taken = to, end
+		}
+		tenures[account] = list
+	}
+	return tenures
+}
+
 // linksOperators reports whether services that name this recipient now belong to one operator. Recipients on test
-// networks and addresses without an owner prove nothing.
+// networks and addresses without an owner prove nothing. Neither does an account that another operator named first.
 func (c *claim) linksOperators() bool {
-	return c.until.IsZero() && hasValue(c.network) && !isOwnerless(c.recipient)
+	return c.until.IsZero() && hasValue(c.network) && !isOwnerless(c.recipient) && !c.isForeign()
+}
+
+// isForeign reports whether a recipient that an active endpoint names belongs to another operator, which named it
+// first.
+func (c *claim) isForeign() bool {
+	return c.until.IsZero() && c.tenure != nil && !c.tenure.owns
 }
 
 // isOwnerless reports whether nobody has the key of an address: the zero address of EVM chains and Solana's system
@@ -162,7 +293,8 @@ func accountOf(r recipient) recipient {
 
 const operatorRule = "Services that currently name the same recipient are counted as one operator, even if only a " +
 	"chain of other services connects them. On EVM networks, an address is the same account on every network. " +
-	"Test networks and addresses that nobody owns are ignored."
+	"Test networks and addresses that nobody owns are ignored, and services that name an account after a service " +
+	"of another registrable domain."
 
 // groupOperators groups the services that name the same recipient now. The groups are the connected components of
 // services and recipients.

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ type revenue struct {
 	count30           int64
 	countAll          int64
 	via               []facilitatorAmount // of 30 days, by ID
-	// oldest first; days before the window are of recipients that an owner lost before it
+	isContested       bool                // operators that are equally old divide a part of 30 days
+	// oldest first; days before the window are of recipients whose owners changed before it
 	days        []dayAmount
 	history     []historyShare
 	first, last time.Time // settlements; zero without any
@@ -59,13 +61,8 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 	today := dayNumber(now)
 	for i := range t.Payees {
 		payee := &t.Payees[i]
-		owners := p.owners[recipient{payee.Network, payee.Address}]
-		before := dayAmount{usd: usdOrZero(payee.Before.USD), count: payee.Before.Settlements}
-		parts := splitPeriods(payee.Days, before, owners, today)
-		if before.count > 0 { // all owners kept the recipient until the window began: it belongs to the first period
-			if len(parts) == 1 {
-				parts[0].last = payee.LastAt
-			}
+		parts := splitPeriods(payee.Days, payee.Before, p.owners[recipient{payee.Network, payee.Address}], today)
+		if payee.Before.Settlements > 0 { // it belongs to the first period
 			shared := &history{recipient: *payee, owners: len(parts[0].owners)}
 			shared.recipient.Days = nil // unused, and the history stays in memory until it is written
 			for place, h := range parts[0].owners {
@@ -75,7 +72,7 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 		for _, s := range parts {
 			p.payments = append(p.payments, s.payments(payee)...)
 			for place, h := range s.owners {
-				list[h.service].addPeriod(s, payee.FirstAt, place, len(s.owners))
+				list[h.service].addPeriod(s, place, len(s.owners))
 			}
 		}
 	}
@@ -85,6 +82,14 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 // dayNumber returns the number of UTC days since 1970.
 func dayNumber(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
+// dayOfNumber returns the UTC day with a number, the zero time for forever.
+func dayOfNumber(day int) time.Time {
+	if day == forever {
+		return time.Time{}
+	}
+	return time.Unix(int64(day)*24*60*60, 0).UTC()
+}
+
 // period is a number of days on which the same services own a recipient.
 type period struct {
 	owners             []owner
@@ -93,36 +98,66 @@ type period struct {
 	before             usd                 // part of all before days
 	days               []dayAmount         // amounts are running sums
 	via                []facilitatorAmount // of the last 30 days, by ID; amounts are running sums
-	last               time.Time
+	first, last        time.Time
 }
 
-// splitPeriods splits the days of a recipient where the claim of an owner ends. The revenue before these days belongs
-// to the first period.
-func splitPeriods(parts []ledger.RevenueDay, before dayAmount, owners []owner, today int) []*period {
+// isContested reports whether the owners are of several operators.
+func (s *period) isContested() bool {
+	return slices.ContainsFunc(s.owners, func(o owner) bool { return o.operator != s.owners[0].operator })
+}
+
+// listChanges returns the days on which the owners of a recipient change, sorted.
+func listChanges(owners []owner) []int {
+	var days []int
+	for _, o := range owners {
+		days = append(days, o.since)
+		if o.until != forever {
+			days = append(days, o.until+1)
+		}
+	}
+	slices.Sort(days)
+	return slices.Compact(days)
+}
+
+// ownersOn returns those of a recipient's owners to which it belongs on a day.
+func ownersOn(owners []owner, day int) []owner {
+	return slices.DeleteFunc(slices.Clone(owners), func(o owner) bool { return !o.includes(day) })
+}
+
+// splitPeriods splits the days of a recipient where its owners change. The revenue before these days belongs to the
+// first period. A period may have no owner.
+func splitPeriods(parts []ledger.RevenueDay, before ledger.RevenueSum, owners []owner, today int) []*period {
 	var list []*period
-	for len(parts) > 0 || before.count > 0 {
-		if len(parts) > 0 && before.count == 0 {
-			owners = slices.DeleteFunc(slices.Clone(owners), func(h owner) bool {
-				return !h.until.IsZero() && h.until.Before(parts[0].Day)
-			})
+	changes := listChanges(owners)
+	for len(parts) > 0 || before.Settlements > 0 {
+		first := before.FirstAt
+		if before.Settlements == 0 {
+			first = parts[0].Day
+		}
+		next, end := sort.SearchInts(changes, dayNumber(first)+1), forever
+		if next < len(changes) {
+			end = changes[next]
 		}
 		n := 0
-		for n < len(parts) && !slices.ContainsFunc(owners, func(h owner) bool {
-			return !h.until.IsZero() && h.until.Before(parts[n].Day)
-		}) {
+		for n < len(parts) && dayNumber(parts[n].Day) < end {
 			n++
 		}
 		s := sumPeriod(parts[:n], before, today)
-		s.owners = owners
+		s.owners = ownersOn(owners, dayNumber(first))
 		list = append(list, s)
-		parts, before = parts[n:], dayAmount{}
+		parts, before = parts[n:], ledger.RevenueSum{}
 	}
 	return list
 }
 
 // sumPeriod sums days with the same owners.
-func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
-	s := &period{days: make([]dayAmount, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
+func sumPeriod(parts []ledger.RevenueDay, before ledger.RevenueSum, today int) *period {
+	s := &period{days: make([]dayAmount, 0, len(parts)), countAll: before.Settlements, first: before.FirstAt,
+		last: before.LastAt}
+	if before.Settlements > 0 {
+		s.before = usdOrZero(before.USD)
+		s.all = s.before
+	}
 	for i := range parts {
 		d := &parts[i]
 		amount, day := usdOrZero(d.USD), dayNumber(d.Day)
@@ -133,6 +168,9 @@ func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
 			s.days[n-1].count += d.Settlements
 		} else {
 			s.days = append(s.days, dayAmount{day, s.all, d.Settlements})
+		}
+		if s.first.IsZero() || d.FirstAt.Before(s.first) {
+			s.first = d.FirstAt
 		}
 		if d.LastAt.After(s.last) {
 			s.last = d.LastAt
@@ -183,17 +221,17 @@ func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitator
 	return list
 }
 
-// addPeriod adds a period of a recipient with n owners, of which the service is the one at place. first is the
-// recipient's first settlement.
-func (e *revenue) addPeriod(s *period, first time.Time, place, n int) {
+// addPeriod adds a period of a recipient with n owners, of which the service is the one at place.
+func (e *revenue) addPeriod(s *period, place, n int) {
 	e.total7.add(s.seven)
 	e.total30.add(s.thirty)
 	e.share30.add(s.thirty.share(place, n))
 	e.shareAll.add(s.all.share(place, n))
 	e.count30 += s.count30
+	e.isContested = e.isContested || s.count30 > 0 && s.isContested()
 	e.countAll += s.countAll
-	if e.first.IsZero() || first.Before(e.first) {
-		e.first = first
+	if e.first.IsZero() || s.first.Before(e.first) {
+		e.first = s.first
 	}
 	if s.last.After(e.last) {
 		e.last = s.last
@@ -239,7 +277,7 @@ type historyShare struct {
 // read decodes the history.
 func (p *history) read() {
 	days, err := p.recipient.Past()
-	p.period, p.err = sumPeriod(days, dayAmount{}, 1<<30), err
+	p.period, p.err = sumPeriod(days, ledger.RevenueSum{}, 1<<30), err
 }
 
 // days returns the owner's days.

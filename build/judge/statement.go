@@ -14,9 +14,15 @@ import (
 // own file has.
 func (d *Directory) StatementQuery(i int) (list []statement.Recipient) {
 	for _, c := range d.revenue.ownership.claims[i] {
-		if o := d.revenue.ownership.owners[c.recipient]; len(o) > 0 && o[0].service == i {
-			list = append(list, statement.Recipient{Network: c.network, Address: c.payTo})
+		owners := d.revenue.ownership.owners[c.recipient]
+		if len(owners) == 0 || owners[0].service != i {
+			continue
 		}
+		since := forever
+		for _, o := range owners {
+			since = min(since, o.since)
+		}
+		list = append(list, statement.Recipient{Network: c.network, Address: c.payTo, Since: dayOfNumber(since)})
 	}
 	return list
 }
@@ -32,8 +38,8 @@ func (t *revenueIndex) settlements(i int) site.Settlements {
 		if k < 0 {
 			continue
 		}
-		r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Until: dateOrNull(c.until),
-			Shares: listShares(owners, k), RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
+		r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Since: t.dates.date(owners[k].since),
+			Until: dateOrNull(dayOfNumber(owners[k].until)), Shares: listShares(owners, k), RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
 		for n := range f.Statements {
 			if s := &f.Statements[n]; s.Network == c.network && s.Address == c.payTo {
 				r.FirstSettlementAt, r.RowsFrom = site.TimeOrNull(s.FirstAt), dateOrNull(s.RowsFrom)
@@ -46,35 +52,28 @@ func (t *revenueIndex) settlements(i int) site.Settlements {
 }
 
 // listShares returns how a recipient's volume was divided while the kth of its owners had it, as splitPeriods divides
-// it: a share ends where the claim of an owner ends.
+// it: a share ends on the day before its owners change.
 func listShares(owners []owner, k int) []site.RecipientShare {
-	var ends []time.Time // distinct; the zero time, which has no end, is last
-	for _, o := range owners {
-		ends = append(ends, o.until)
-	}
-	compare := func(a, b time.Time) int {
-		if a.IsZero() != b.IsZero() {
-			return b.Compare(a)
+	own := owners[k]
+	var shares []site.RecipientShare
+	changes := listChanges(owners)
+	for n, day := range changes {
+		if !own.includes(day) {
+			continue
 		}
-		return a.Compare(b)
-	}
-	slices.SortFunc(ends, compare)
-	ends = slices.CompactFunc(ends, time.Time.Equal)
-	last, _ := slices.BinarySearchFunc(ends, owners[k].until, compare)
-	shares := make([]site.RecipientShare, last+1)
-	for n, o := range owners {
-		end, _ := slices.BinarySearchFunc(ends, o.until, compare)
-		shares[min(end, last)].ServiceCount++ // summed below: an owner has every share up to its end
-		if n < k {
-			shares[min(end, last)].Place++
+		share := site.RecipientShare{}
+		for i, o := range owners {
+			if o.includes(day) {
+				share.ServiceCount++
+				if i < k {
+					share.Place++
+				}
+			}
 		}
-	}
-	for n := last; n >= 0; n-- {
-		shares[n].Until = dateOrNull(ends[n])
-		if n < last {
-			shares[n].ServiceCount += shares[n+1].ServiceCount
-			shares[n].Place += shares[n+1].Place
+		if n+1 < len(changes) {
+			share.Until = dateOrNull(dayOfNumber(changes[n+1] - 1))
 		}
+		shares = append(shares, share)
 	}
 	return shares
 }

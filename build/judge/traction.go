@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -49,21 +51,33 @@ func listCountedTokens(facilitators []ledger.FacilitatorFacts) []ledger.CountedT
 }
 
 // queryRecipients returns the recipients whose revenue a build reads.
-func (p *ownership) queryRecipients(services []postgres.ServiceFacts, measured map[string]bool) []ledger.Recipient {
+func (p *ownership) queryRecipients(services []postgres.ServiceFacts) []ledger.Recipient {
 	var list []ledger.Recipient
 	for i := range services {
 		for _, c := range p.claims[i] {
-			if !measured[c.network] || p.unresponsive[i] {
+			o, ok := p.ownerOf(c.recipient, i)
+			if !ok {
 				continue
 			}
-			r := ledger.Recipient{ServiceID: services[i].ID, Network: c.network, Address: c.payTo}
-			if !c.until.IsZero() {
-				r.Until = &c.until
+			r := ledger.Recipient{ServiceID: services[i].ID, Network: c.network, Address: c.payTo,
+				Since: dayOfNumber(o.since)}
+			if o.until != forever {
+				r.Until = new(dayOfNumber(o.until))
 			}
 			list = append(list, r)
 		}
 	}
 	return list
+}
+
+// ownerOf returns the ith service as an owner of a recipient, and false if the recipient never was its own.
+func (p *ownership) ownerOf(r recipient, i int) (o owner, ok bool) {
+	owners := p.owners[r]
+	k, ok := slices.BinarySearchFunc(owners, i, func(o owner, i int) int { return cmp.Compare(o.service, i) })
+	if ok {
+		o = owners[k]
+	}
+	return o, ok
 }
 
 // revenueIndex judges the traction of services: what their settlements on chain show.
@@ -81,7 +95,7 @@ type revenueIndex struct {
 	now       time.Time
 }
 
-func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenueIndex {
+func newRevenueIndex(f *postgres.Facts, claims [][]claim, free listing.FreeHosts, now time.Time) *revenueIndex {
 	t := &revenueIndex{
 		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains),
 		byService: map[int64]*ledger.ServiceBuyers{},
@@ -91,7 +105,7 @@ func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenu
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
 	}
-	t.ownership = newOwnership(f.Services, claims, t.measured, now)
+	t.ownership = newOwnership(f.Services, claims, t.measured, free, now)
 	t.revenues = t.ownership.divideRevenue(f.Revenue, len(f.Services), now)
 	if f.Revenue != nil {
 		for i := range f.Revenue.Services {
@@ -126,13 +140,13 @@ func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	return site.TractionMeasured, on, off
 }
 
-// shared returns the services that are paid now at a recipient of the ith service on a measured network, sorted by
-// slug. It includes the ith service.
+// shared returns the services that are paid now at a recipient that now belongs to the ith service, on a measured
+// network, sorted by slug. It includes the ith service, unless no recipient belongs to it.
 func (t *revenueIndex) shared(i int) []int {
 	var own []recipient
 	var key strings.Builder
 	for _, c := range t.ownership.claims[i] {
-		if c.until.IsZero() && t.measured[c.network] {
+		if o, ok := t.ownership.ownerOf(c.recipient, i); ok && t.isCurrent(o) {
 			own = append(own, c.recipient)
 			key.WriteString(c.network + " " + c.payTo + "\n")
 		}
@@ -143,7 +157,7 @@ func (t *revenueIndex) shared(i int) []int {
 	if !ok {
 		for _, r := range own {
 			for _, h := range t.ownership.owners[r] {
-				if h.until.IsZero() {
+				if t.isCurrent(h) {
 					all = append(all, h.service)
 				}
 			}
@@ -153,6 +167,11 @@ func (t *revenueIndex) shared(i int) []int {
 		t.sharing[key.String()] = all
 	}
 	return all
+}
+
+// isCurrent reports whether a recipient belongs to an owner now, and an active endpoint of it names the recipient.
+func (t *revenueIndex) isCurrent(o owner) bool {
+	return o.until == forever && o.includes(dayNumber(t.now))
 }
 
 // traction judges the ith service. Unless its status is measured, all its figures are nil: unknown is not zero.
@@ -181,7 +200,8 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		}
 	}
 	out.ProQuotaShare = 1 / float64(out.SharedWith+1)
-	out.Caveat = measuredCaveat(off, out.SharedWith) + redemptionCaveat(e.count30-countAmounts(of.Amounts))
+	out.SharedWithStrangers = e.isContested
+	out.Caveat = measuredCaveat(off, out.SharedWith) + t.strangersCaveat(i) + redemptionCaveat(e.count30-countAmounts(of.Amounts))
 	out.AllTimeCaveat = allTimeCaveat(on, t.chains)
 
 	out.VolumeUSD30d, out.TxCount30d = new(e.share30.decimal()), &e.count30

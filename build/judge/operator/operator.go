@@ -107,6 +107,13 @@ func (x *Index) Of(i int) []site.OperatorLink {
 	return links
 }
 
+// Key returns a text that services of one operator have in common: the registrable domain of a base URL, or its host
+// with its port if it has none or is below a domain of free.
+func Key(base string, free listing.FreeHosts) string {
+	host, name := hostOf(base)
+	return cmp.Or(domainOf(name, free), host, base)
+}
+
 // hostOf returns the host of a base URL, with its port if it has one, and the host's name alone.
 func hostOf(base string) (host, name string) {
 	u, err := url.Parse(base)
