@@ -212,7 +212,7 @@ func newLookupService(l *site.Listing, clipped *bool) site.LookupService {
 	d := &l.Detail
 	of := site.LookupService{
 		Slug: d.Slug, Name: clip(d.Name, lookupNameBytes, clipped), Status: d.Status, Verified: d.Verified,
-		Risk: d.Assessment.Risk.Level,
+		Risk: d.Assessment.Risk.Level, Advice: l.Item.AdviceLevel,
 	}
 	if len(l.Changes) > 0 {
 		of.LastChange = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}

@@ -158,9 +158,9 @@ func TestBadge(t *testing.T) {
 		of   site.Listing
 		want site.Badge
 	}{
-		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "online, 99.4% uptime over 30 days",
-			Color: "#1b7a48"}},
-		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "degraded", Color: "#8f5600"}},
+		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "caution: online, 99.4% uptime over 30 days",
+			Color: "#8f5600"}},
+		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown: degraded", Color: "#646a75"}},
 		{unchecked(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown", Color: "#646a75"}},
 	} {
 		files, err := e.ServiceFiles(e.DescribeService(&c.of))
@@ -243,16 +243,18 @@ func TestAdviceComesFirst(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*site.ServiceDetail)
+		change func(*site.Listing)
 		ready  bool
 	}{
-		{"ready", func(*site.ServiceDetail) {}, true},
-		{"not ready", func(d *site.ServiceDetail) { d.PaymentReady = false }, false},
-		{"offline", func(d *site.ServiceDetail) { d.Status = site.StatusOffline }, false},
-		{"in danger", func(d *site.ServiceDetail) { d.Assessment.Risk.Level = site.RiskDanger }, false},
+		{"ready", func(*site.Listing) {}, true},
+		{"no endpoint can be paid", func(l *site.Listing) {
+			for i := range l.Terms {
+				l.Terms[i].Payable = false
+			}
+		}, false},
 	} {
 		l := acme()
-		c.change(&l.Detail)
+		c.change(&l)
 		e := newRenderer(t, world())
 		data, err := servicePage(e, l)()
 		if err != nil {

@@ -24,6 +24,7 @@ type page struct {
 	Up          breadcrumb // the parent page; none if that is the home page
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
+	IsWarning   bool   // the picture says that the service must not be paid
 	Body        any    // the value of the page's own template
 
 	Site       Site
@@ -133,7 +134,7 @@ func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Picture, p.LinkedData = cards.picture(p.Category), e.linkedData(&p)
+	p.Picture, p.LinkedData = cards.picture(&p), e.linkedData(&p)
 	if p.HasMarkdown {
 		p.Markdown = markdown.Key(p.Key)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/render/card"
 	"tollbook/render/colour"
+	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/templates"
 )
@@ -41,7 +42,7 @@ func (p *Pages) palette() (card.Colours, error) {
 	ours, _ := colour.Schemes(css)
 	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
 	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"),
-		Accent: of("link")}, nil
+		Accent: of("link"), Danger: of("down")}, nil
 }
 
 // readIcons returns the icon of pages, and two for programs that do not know SVG: those of the operator, or drawn ones.
@@ -80,23 +81,28 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	return append(icons, Asset{touchIconKey, touch}, Asset{oldIconKey, card.ICO(oldIconSize, old)}), nil
 }
 
-// cardSet contains the cards of a directory: its own, and one for each category.
+// cardSet contains the cards of a directory: its own, the warning, and one for each category.
 type cardSet struct {
 	directory  picture
+	warning    picture // of the services that must not be paid
 	categories map[string]picture
 	files      []Asset
 }
 
-// picture returns the card of a category. It returns that of the directory for "", for a category without services, and
-// for a name that cannot be drawn.
-func (d *cardSet) picture(category string) picture {
-	if one, ok := d.categories[category]; ok {
+// picture returns the card of a page: the warning, or that of its category. It returns that of the directory for "", for
+// a category without services, and for a name that cannot be drawn.
+func (d *cardSet) picture(p *page) picture {
+	if p.IsWarning {
+		return d.warning
+	}
+	if one, ok := d.categories[p.Category]; ok {
 		return one
 	}
 	return d.directory
 }
 
-// Pictures returns the cards as files. A service has none of its own: its page uses that of its category.
+// Pictures returns the cards as files. A service has none of its own: its page uses that of its category, or
+// the warning.
 func (e *Renderer) Pictures() ([]Asset, error) {
 	d, err := e.cards()
 	if err != nil {
@@ -130,9 +136,12 @@ func (e *Renderer) draw() (*cardSet, error) {
 	if s.Sample {
 		c.Note = "Sample data"
 	}
-	cards, names, alts := []card.Card{c}, []string{""},
-		[]string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}
-	stems := []string{"card"}
+	warning := c
+	warning.Title, warning.Line = display.AdviceLevel(site.AdviceDoNotPay), "A payment to this service is advised against"
+	warning.Colours.Ink, warning.Colours.Accent = colours.Danger, colours.Danger
+	cards, names, alts := []card.Card{c, warning}, []string{"", ""},
+		[]string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb), warning.Title + ": " + warning.Line}
+	stems := []string{"card", "card-do-not-pay"}
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
 	for _, g := range largest[:min(maxCards, len(largest))] {
@@ -161,9 +170,12 @@ func (e *Renderer) draw() (*cardSet, error) {
 	d := &cardSet{categories: map[string]picture{}, files: files}
 	for i, f := range files {
 		one := picture{f.Key, alts[i], card.Width, card.Height}
-		if i == 0 {
+		switch i {
+		case 0:
 			d.directory = one
-		} else {
+		case 1:
+			d.warning = one
+		default:
 			d.categories[names[i]] = one
 		}
 	}

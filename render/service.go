@@ -2,6 +2,7 @@ package render
 
 import (
 	"html/template"
+	"slices"
 	"strconv"
 
 	"tollbook/render/amount"
@@ -28,7 +29,7 @@ const (
 
 type service struct {
 	site.ServiceDetail
-	IsAdvised     bool // see site.ServiceDetail.IsAdvised
+	IsPayable     bool // an endpoint can be paid
 	Chips         []money.Chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
@@ -113,7 +114,7 @@ func (e *ServiceRenderer) ServicePage(t *ServiceText, beside Neighbours) ([]byte
 func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume []site.VolumePoint) page {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, IsAdvised: d.IsAdvised(), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
+		ServiceDetail: *d, IsPayable: slices.ContainsFunc(l.Terms, func(t site.Terms) bool { return t.Payable }), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
 		Strip:         chart.NewStrip(l.Uptime, e.calendar),
 		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing, volume),
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
@@ -182,7 +183,8 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug),
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
-		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true, Now: newestFact(d), Body: s,
+		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true,
+		IsWarning: d.Assessment.Advice.Level == site.AdviceDoNotPay, Now: newestFact(d), Body: s,
 	}
 }
 
@@ -195,8 +197,12 @@ func newestFact(d *site.ServiceDetail) site.Time {
 	return d.CreatedAt
 }
 
-// describe returns a sentence about a service for search engines: its own description, or a general one.
+// describe returns a sentence about a service for search engines and previews: the advice against a payment, or else the
+// service's own description, or a general one.
 func describe(d *site.ServiceDetail) string {
+	if a := &d.Assessment.Advice; a.Level == site.AdviceDoNotPay {
+		return display.Line(display.AdviceLevel(a.Level)+": "+display.Reasons(a), display.MaxBlurb)
+	}
 	if text := display.Line(d.Description, display.MaxBlurb); text != "" {
 		return text
 	}

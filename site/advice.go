@@ -14,6 +14,9 @@ type Advice struct {
 	Reasons []AdviceReason `json:"reasons"` // one to MaxAdviceReasons, the most important first
 }
 
+// GoodUptime is the uptime of 30 days in percent below which a service is not good to pay, and nothing of it is green.
+const GoodUptime = 95
+
 // MaxAdviceReasons is the maximum number of reasons of an Advice.
 const MaxAdviceReasons = 3
 

@@ -116,8 +116,9 @@ type LookupService struct {
 	Name       string        `json:"name"`
 	Status     string        `json:"status"`
 	Verified   bool          `json:"verified"`
-	Risk       string        `json:"risk"`        // level
-	LastChange *LookupChange `json:"last_change"` // the newest of its change records; null when there is none
+	Risk       string        `json:"risk"`         // level
+	Advice     string        `json:"advice_level"` // whether the service may be paid; "" in older snapshots
+	LastChange *LookupChange `json:"last_change"`  // the newest of its change records; null when there is none
 }
 
 // LookupChange is a summary of a change record.

@@ -102,13 +102,11 @@ func (d *ServiceDetail) Item() ServiceListItem {
 	return item
 }
 
-// IsAdvised reports whether pages may show how to pay the service: it is payment ready, not offline and not in danger,
-// and no recipient looks mistyped. Otherwise the level of its advice is do_not_pay or unknown.
+// IsAdvised reports whether pages may show how to pay the service: nothing is known by which a payment would be lost,
+// and enough is known to say so.
 func (d *ServiceDetail) IsAdvised() bool {
-	return d.PaymentReady && d.Status != StatusOffline && d.Assessment.Risk.Level != RiskDanger &&
-		!slices.ContainsFunc(d.Assessment.Compliance.Checks, func(c ComplianceCheck) bool {
-			return c.ID == "payto_shape" && !c.Pass
-		})
+	level := d.Assessment.Advice.Level
+	return level == AdviceGood || level == AdviceCaution
 }
 
 // UptimeWindows are percentages of counted checks; null if a window contains none.

@@ -51,7 +51,9 @@ const cells = (() => {
 			.setAttribute("href", "#mark-" + known);
 		return make("span", { class: "state state-" + known }, mark, known);
 	};
+	// advice is display.AdviceLevel.
+	const advice = (level) => ({ good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" })[level] ?? "Unknown";
 	const chips = (codes, names) => codes.length === 0 ? unknown() :
 		make("ul", { class: "chips" }, ...codes.map((code) => make("li", { title: code }, names.get(code) || code)));
-	return { make, words, group, count, unknown, decimal, dollars, percent, millis, state, chips };
+	return { make, words, group, count, unknown, decimal, dollars, percent, millis, state, advice, chips };
 })();

@@ -40,8 +40,7 @@
 	// for the best value.
 	const rows = [
 		["Risk", [
-			["May I pay it?", (s) => words(({ good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" }[
-				s.assessment.advice.level] ?? "Unknown") + ": " + list(s.assessment.advice.reasons).map((r) => r.text)
+			["May I pay it?", (s) => words(cells.advice(s.assessment.advice.level) + ": " + list(s.assessment.advice.reasons).map((r) => r.text)
 				.join("; "), 300)],
 			["Flags", (s) => list(s.assessment.risk.flags).length
 				? make("ul", {}, ...list(s.assessment.risk.flags)

@@ -161,7 +161,6 @@
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
 		return item;
 	};
-	const advices = { good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" };
 	const row = (s) => {
 		const page = settings.service.replace("_", s.slug);
 		const lead = make("th", { scope: "row", class: "lead" },
@@ -170,7 +169,7 @@
 		lead.append(make(to ? "a" : "span", to ? { class: "tag", href: to } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));
 		lead.append(" ", make("strong", { class: "advice advice-" + words(s.advice_level, 32) },
-			(advices[s.advice_level] ?? "Unknown")
+			cells.advice(s.advice_level)
 			+ (s.advice_reason === null ? "" : ": " + words(s.advice_reason, 300))));
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));

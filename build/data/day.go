@@ -26,7 +26,7 @@ var Checks = newMaker(
 		func(c *bulk.Check) Value { return newBool(c.Counted) }),
 	check(Column{Name: "is_up", Kind: Boolean, Required: true, Source: fromVisits,
 		Description: "Whether an endpoint asked for payment."},
-		func(c *bulk.Check) Value { return newBool(c.IsUp) }),
+		func(c *bulk.Check) Value { return newBool(c.IsUp && c.Counted) }),
 	check(Column{Name: "status", Source: fromVisits,
 		Description: "What the visit found: online, degraded or offline; null before the first that counts."},
 		func(c *bulk.Check) Value { return textOrNull(c.Status) }),

@@ -46,16 +46,20 @@ func (n Names) GlobalCheck(c postgres.Check) site.GlobalCheckEntry {
 		return CheckTombstone(c.ID.String(), site.NewTime(c.CheckedAt))
 	}
 	status := site.StatusUnknown
-	if c.Status != nil {
+	if c.Status != nil && c.Counted {
 		status = statusAfterCheck(*c.Status, c.ConsecutiveFailures)
 	}
 	return site.GlobalCheckEntry{
-		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
+		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: isUp(c), StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound,
 		ServiceSlug: service.slug, ServiceName: service.name, ServiceStatus: status,
 		Counted: c.Counted, UncountedReason: c.UncountedReason,
 	}
 }
+
+// isUp reports whether a check found its service up. A check that does not count found nothing: the crawler stores the
+// state before it.
+func isUp(c postgres.Check) bool { return c.IsUp && c.Counted }
 
 // CheckTombstone returns the row of an erased service in the log of all checks.
 func CheckTombstone(id string, at site.Time) site.GlobalCheckEntry {
@@ -66,7 +70,7 @@ func CheckTombstone(id string, at site.Time) site.GlobalCheckEntry {
 // Check returns a row of a service's own log of checks.
 func Check(c postgres.Check) site.CheckEntry {
 	return site.CheckEntry{
-		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
+		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: isUp(c), StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound, ErrorMessage: c.ErrorMessage,
 		Counted: c.Counted, UncountedReason: c.UncountedReason,
 	}

@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +36,8 @@ func newAsking(recipients ...string) postgres.EndpointFacts {
 	}
 	e.Verdict, e.LastPaidAt = new("paid"), ago(time.Hour)
 	e.Envelope = &postgres.Envelope{ReceivedAt: *ago(time.Hour), StatusCode: 402, URL: "https://acme.test/a",
-		TLSVerified: true, Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)}
+		TLSVerified: true, Header: http.Header{"Payment-Required": {base64.StdEncoding.EncodeToString(
+			[]byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`))}}}
 	return e
 }
 

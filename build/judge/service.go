@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"tollbook/build/judge/advice"
@@ -72,10 +73,10 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, pay, now)
-	d.Assessment.Advice = advice.Of(&d)
+	payments := judgePayments(f, captures, now)
+	d.Assessment.Advice = advice.Of(&d, listFaults(payments), now)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
-		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, listReasons(f, captures, result, now),
-			d.IsAdvised(), now),
+		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, payments, d.IsAdvised(), now),
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
@@ -116,8 +117,29 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 	case postgres.StateRetired: // nobody knows what it does now
 		d.DelistedAt, d.Status, d.PaymentReady = timeOrNull(f.StateAt), site.StatusUnknown, false
 	}
+	if !wasSeen(f, day, now) {
+		d.Status = site.StatusUnknown
+	}
 	d.Uptime24h, d.AvgResponseTimeMS = day.percentOrNull(), day.average()
 	return d
+}
+
+// unseenAfter is how long no visit may tell whether a service is up until its status is unknown.
+const unseenAfter = 24 * time.Hour
+
+// wasSeen reports whether a visit within unseenAfter told whether the service is up: a check was counted, a failure
+// began, or a conclusive response came. The counted checks of a day lack the visits of the last minutes. A service that
+// is visited once a day is known until serviceStatus says otherwise.
+func wasSeen(f *postgres.ServiceFacts, day *checkCounter, now time.Time) bool {
+	if day.counted > 0 || site.Interval(f.CheckInterval, f.FailingSince, now) >= unseenAfter {
+		return true
+	}
+	isRecent := func(at *time.Time) bool { return at != nil && now.Sub(*at) < unseenAfter }
+	return isRecent(f.LastSuccessAt) || isRecent(f.FailingSince) ||
+		slices.ContainsFunc(f.Endpoints, func(e postgres.EndpointFacts) bool {
+			return e.Conclusive != nil && isRecent(&e.Conclusive.ReceivedAt) ||
+				e.Envelope != nil && isRecent(&e.Envelope.ReceivedAt)
+		})
 }
 
 // validUntil reports whether less than span has passed since an event, and when the span ends. The end is nil if the
@@ -133,7 +155,7 @@ func validUntil(seen *time.Time, span time.Duration, now time.Time) (bool, *site
 // offlineAfter is how many conclusive offline visits in a row make a service offline.
 const offlineAfter = 3
 
-// serviceStatus returns the status of a service now. It is unknown if the service was never checked conclusively, or
+// serviceStatus returns the status of a service by its last visit. It is unknown if the service was never checked conclusively, or
 // not within three check intervals (at least an hour). Otherwise it is the status after the last visit.
 func serviceStatus(s *postgres.Service, now time.Time) string {
 	if s.LastCheckedAt == nil || s.LastStatus == nil {

@@ -1,25 +1,20 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 
+	"tollbook/build/judge/advice"
 	"tollbook/build/judge/price"
 	"tollbook/build/judge/request"
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
-
-// signingChecks are the compliance checks that a standard client depends on: if one fails, the client signs no payment
-// or one that is refused.
-var signingChecks = []string{
-	"payload_captured", "accepts_present", "payto_conformant", "payto_shape", "price_present", "price_sane",
-	"asset_declared",
-	"network_caip2", "scheme_declared", "x402_version_current", "eip712_domain_extra", "version_channel_coherent",
-}
 
 // activeCaptures returns the capture of each active endpoint.
 func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
@@ -32,24 +27,79 @@ func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	return rows
 }
 
-// listReasons returns for each active endpoint why a standard client cannot pay it, "" if it can. captures are those of
-// the active endpoints, and result is the result of their checks.
-func listReasons(f *postgres.ServiceFacts, captures []x402.Evidence, result complianceResult, now time.Time) []string {
-	allPass := !slices.ContainsFunc(result.Checks, func(c x402.Check) bool {
-		return !c.Pass && slices.Contains(signingChecks, c.ID)
-	})
-	list := make([]string, 0, len(captures))
+// payment says whether an active endpoint can be paid, as its newest terms show.
+type payment struct {
+	unsignable string          // why standard clients sign no payment, or one that is refused; "" if they sign one
+	fault      *advice.Payment // why nobody should be sent there; nil if nothing is known against it
+}
+
+// judgePayments judges each active endpoint. captures are those of the active endpoints.
+func judgePayments(f *postgres.ServiceFacts, captures []x402.Evidence, now time.Time) []payment {
+	list := make([]payment, 0, len(captures))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
-			list = append(list, unsignableReason(e, &captures[len(list)], allPass))
+			list = append(list, judgePayment(e, &captures[len(list)]))
 		}
 	}
 	return list
 }
 
+// judgePayment judges one endpoint by its rows that clients sign. One such row against which nothing is known is
+// enough, because clients choose among rows.
+func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
+	switch {
+	case e.Verdict == nil:
+		return payment{unsignable: capture.Endpoint + ": not asked yet"}
+	case *e.Verdict != "paid":
+		return payment{unsignable: capture.Endpoint + ": its latest answer was " + *e.Verdict}
+	}
+	v := capture.Captured.Envelope
+	if v == nil || len(price.Current(e.Prices)) == 0 && len(v.Accepts) == 0 {
+		return payment{unsignable: capture.Endpoint + ": no price is known", fault: &advice.Payment{
+			Code: "price_unknown", Text: capture.Endpoint + ": no price is known", IsUnknown: true}}
+	}
+	var first payment // of a row that no client signs, if none does
+	var fault *advice.Payment
+	isSigned := false
+	for i, reason := range x402.UnsignableRows(*capture) {
+		if reason != "" {
+			if first.unsignable == "" {
+				first = payment{reason, &advice.Payment{Code: "not_payable", Text: "Standard clients cannot pay " + reason}}
+			}
+			continue
+		}
+		isSigned = true
+		found := faultOfRow(e, capture, i)
+		if found == nil {
+			return payment{}
+		}
+		fault = cmp.Or(fault, found)
+	}
+	if !isSigned {
+		return first
+	}
+	return payment{fault: fault}
+}
+
+// faultOfRow returns why a row that clients sign is no payment to recommend, nil if nothing is known against it.
+func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *advice.Payment {
+	r := &capture.Captured.Envelope.Accepts[i]
+	at := fmt.Sprintf("%s, row %d: ", capture.Endpoint, i+1)
+	switch {
+	case !r.IsKnownToken():
+		return &advice.Payment{Code: "token_unknown", IsUnknown: true, Text: at + fmt.Sprintf(
+			"nobody knows what token %s on %s is worth", display.Short(r.Asset), display.Line(r.NetworkCAIP2, display.MaxCode))}
+	case r.Implausible() != "":
+		return &advice.Payment{Code: "price_implausible", Text: at + r.Implausible()}
+	case e.Envelope != nil && capture.Captured.Envelope.Expired(i, e.Envelope.ReceivedAt):
+		return &advice.Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
+	}
+	return nil
+}
+
 // newTerms returns, for each active endpoint, what is known of its payment beyond the contract. isAdvised says that
 // nothing about the service as a whole speaks against paying it.
-func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []string, isAdvised bool,
+func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, payments []payment, isAdvised bool,
 	now time.Time) []site.Terms {
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
@@ -57,14 +107,15 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []stri
 		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
-		t := site.Terms{Reason: reasons[len(terms)]}
+		of := &payments[len(terms)]
+		t := site.Terms{Reason: of.unsignable}
 		t.Signable = t.Reason == ""
 		if e.Envelope != nil {
 			t.InputSchema = e.Envelope.Exchange.InputSchema
 		}
 		t.Fields, t.MoreFields = requestFields(e, &captures[len(terms)], t.InputSchema)
 		unpayable, _ := judgeRows(&captures[len(terms)])
-		t.Payable = isAdvised && len(unpayable) == 0 && e.Verdict != nil && *e.Verdict == "paid"
+		t.Payable = isAdvised && t.Signable && of.fault == nil && len(unpayable) == 0
 		for _, p := range price.Current(e.Prices) {
 			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: priceExtra(p)})
 		}
@@ -94,22 +145,16 @@ func priceExtra(p postgres.Price) string {
 	return *p.Extra
 }
 
-// unsignableReason returns why a standard client cannot sign a payment for an endpoint, "" if it can. allPass says that
-// all endpoints together pass signingChecks.
-func unsignableReason(e *postgres.EndpointFacts, capture *x402.Evidence, allPass bool) string {
-	switch {
-	case e.Verdict == nil:
-		return capture.Endpoint + ": not asked yet"
-	case *e.Verdict != "paid":
-		return capture.Endpoint + ": its latest answer was " + *e.Verdict
+// listFaults returns what is known against each endpoint whose newest answer asks for payment.
+func listFaults(payments []payment) []advice.Payment {
+	var list []advice.Payment
+	for _, p := range payments {
+		switch {
+		case p.fault != nil:
+			list = append(list, *p.fault)
+		case p.unsignable == "":
+			list = append(list, advice.Payment{})
+		}
 	}
-	hasPrice := len(price.Current(e.Prices)) > 0
-	if v := capture.Captured.Envelope; hasPrice && allPass && v != nil && len(v.Accepts) > 0 {
-		return "" // checks look at each endpoint separately, and none failed
-	}
-	if reason := x402.FirstFailure(*capture, signingChecks); hasPrice ||
-		reason != "" && capture.Captured.Envelope != nil {
-		return reason
-	}
-	return capture.Endpoint + ": no price is known"
+	return list
 }

@@ -1,45 +1,66 @@
 package judge
 
 import (
-	"strings"
+	"encoding/base64"
+	"net/http"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/build/judge/advice"
+	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
 
-func TestUnsignableReason(t *testing.T) {
+// TestJudgePayment checks whether an endpoint can be recommended by its verdict and its newest terms.
+func TestJudgePayment(t *testing.T) {
 	t.Parallel()
-	ids := map[string]bool{}
-	for _, r := range x402.Rules() {
-		ids[r.ID] = true
+	row := func(network, amount, asset, extra string) string {
+		return `{"scheme":"exact","network":"` + network + `","amount":"` + amount + `","asset":"` + asset +
+			`","payTo":"0x116DB50EEaa0b480fA98c8ba9707538Da76cB71A","maxTimeoutSeconds":60,"extra":{"name":"USD Coin",` +
+			`"version":"2"` + extra + `}}`
 	}
-	for _, id := range signingChecks {
-		if !ids[id] {
-			t.Errorf("signingChecks has %s, which is no rule", id)
-		}
-	}
-	for verdict, want := range map[string]string{"": "GET /x: not asked yet",
-		"open": "GET /x: its latest answer was open", "paid": "GET /x: no price is known"} {
-		e := newPricedEndpoint()
-		if e.Verdict = &verdict; verdict == "" {
+	const usdc, other = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x1111111111111111111111111111111111111111"
+	good := row("eip155:8453", "1000", usdc, "")
+	received := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ name, verdict, accepts, code, unsignable string }{
+		{"never asked", "", good, "", "GET /x: not asked yet"},
+		{"latest answer without terms", "open", good, "", "GET /x: its latest answer was open"},
+		{"can be paid", "paid", good, "", ""},
+		{"no row", "paid", "", "price_unknown", "GET /x: no price is known"},
+		{"a price of zero", "paid", row("eip155:8453", "0", usdc, ""), "price_implausible", ""},
+		{"ten billion dollars", "paid", row("eip155:8453", "10000000000000000", usdc, ""), "price_implausible", ""},
+		{"an unknown token", "paid", row("eip155:8453", "1000", other, ""), "token_unknown", ""},
+		{"an unknown network", "paid", row("eip155:999999", "1000", usdc, ""), "token_unknown", ""},
+		{"expired", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-19T12:00:00Z"`), "offer_expired", ""},
+		{"expired in seconds", "paid", row("eip155:8453", "1000", usdc, `,"expiresAt":1763600000`), "offer_expired", ""},
+		{"valid for an hour", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-20T13:00:00Z"`), "", ""},
+		{"a network as version 1 writes it", "paid", row("base", "1000", usdc, ""), "not_payable",
+			`GET /x, row 1: network "base" should be eip155:8453`},
+		{"another row can be paid", "paid", row("base", "1000", usdc, "") + "," + good, "", ""},
+		{"another row has a plausible price", "paid", row("eip155:8453", "0", usdc, "") + "," + good, "", ""},
+	} {
+		e := newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil))
+		if e.Verdict = &c.verdict; c.verdict == "" {
 			e.Verdict = nil
 		}
-		if got := unsignableReason(&e, &x402.Evidence{Endpoint: "GET /x"}, true); got != want {
-			t.Errorf("verdict %q: %q, want %q", verdict, got, want)
+		if c.accepts == "" {
+			e.Prices = nil
 		}
-	}
-	// If all endpoints together pass, an endpoint passes if it has payment terms.
-	e, verdict := newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil)), "paid"
-	e.Verdict = &verdict
-	for body, want := range map[string]string{
-		`{"x402Version":1,"accepts":[{"scheme":"exact"}]}`: "", `{"x402Version":1,"accepts":[]}`: "GET /x: ",
-		`{}`: "GET /x: ",
-	} {
-		shown := &x402.Evidence{Endpoint: "GET /x",
-			Captured: x402.Capture(x402.Answer{Status: 402, Body: []byte(body)})}
-		if got := unsignableReason(&e, shown, true); !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%s: %q, want %q", body, got, want)
+		e.Envelope = &postgres.Envelope{ReceivedAt: received}
+		terms := base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[` + c.accepts + `]}`))
+		capture := x402.Evidence{Endpoint: "GET /x", Captured: x402.Capture(x402.Answer{Status: 402,
+			Header: http.Header{"Payment-Required": {terms}}})}
+		got := judgePayment(&e, &capture)
+		if diff := cmp.Diff(c.unsignable, got.unsignable); diff != "" {
+			t.Errorf("%s: why no client signs (-want +got):\n%s", c.name, diff)
+		}
+		if got.fault == nil {
+			got.fault = &advice.Payment{}
+		}
+		if diff := cmp.Diff(c.code, got.fault.Code); diff != "" {
+			t.Errorf("%s: what is known against it (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package badge makes the badge of a service: its state and uptime, as data and as a picture.
+// Package badge makes the badge of a service: the advice on it, its state and uptime, as data and as a picture.
 //
 // It must never know a page or a key.
 package badge
@@ -6,23 +6,41 @@ package badge
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
-// colors maps a state to its colour on white, from the light scheme of the stylesheet.
-var colors = map[string]string{
-	site.StatusOnline: "#1b7a48", site.StatusDegraded: "#8f5600", site.StatusOffline: "#b3261e",
-	site.StatusUnknown: "#646a75",
-}
+// Colours on white, from the light scheme of the stylesheet.
+const (
+	green = "#1b7a48"
+	amber = "#8f5600"
+	red   = "#b3261e"
+	grey  = "#646a75"
+)
 
-// New returns a badge with the state and the uptime of 30 days. It contains no text that the service wrote.
+// New returns a badge with the advice, unless that is good, the state and the uptime of 30 days. It contains no text
+// that the service wrote. A service may show its badge anywhere, so the badge is green only if the service is good to
+// pay, online and up as often as the advice demands.
 func New(d *site.ServiceDetail) site.Badge {
-	state := display.Status(d.Status)
-	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state, Color: colors[state]}
+	state, level := display.Status(d.Status), d.Assessment.Advice.Level
+	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state}
 	if up := display.Percent(d.Uptime.D30); up != "" {
 		b.Message += ", " + up + " uptime over 30 days"
+	}
+	if words := strings.ToLower(display.AdviceLevel(level)); level != site.AdviceGood && words != b.Message {
+		b.Message = words + ": " + b.Message
+	}
+	switch {
+	case level == site.AdviceDoNotPay, state == site.StatusOffline:
+		b.Color = red
+	case state == site.StatusUnknown, level != site.AdviceGood && level != site.AdviceCaution:
+		b.Color = grey
+	case level == site.AdviceCaution, state == site.StatusDegraded, d.Uptime.D30 == nil, *d.Uptime.D30 < site.GoodUptime:
+		b.Color = amber
+	default:
+		b.Color = green
 	}
 	return b
 }

@@ -16,9 +16,11 @@ func CheckRows(checks []site.CheckEntry) template.HTML {
 	for i := range checks {
 		c := &checks[i]
 		m.raw(`<tr><td class="nowrap">`).time(c.CheckedAt.String(), c.CheckedAt.UTC().Format(display.SecondLayout))
-		m.raw(`</td><td>`).answered(c.IsUp)
-		if !c.Counted {
-			m.raw(` <span class="quiet">not counted</span>`)
+		m.raw(`</td><td>`)
+		if c.Counted {
+			m.answered(c.IsUp)
+		} else {
+			m.raw(`<span class="quiet">not counted</span>`)
 		}
 		m.raw(`</td><td class="num">`)
 		if c.StatusCode != nil {

@@ -98,8 +98,8 @@ func TestRows(t *testing.T) {
 		got          template.HTML
 	}{
 		{"checks",
-			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" ` +
-				`.IsUp}}{{if not .Counted}} <span class="quiet">not counted</span>{{end}}</td>` +
+			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{if .Counted}}{{template "answered" ` +
+				`.IsUp}}{{else}}<span class="quiet">not counted</span>{{end}}</td>` +
 				`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td ` +
 				`class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
 				`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line ` +

@@ -141,7 +141,7 @@ var serviceFields = map[string]Field{
 	"uptime_percentage":    {About: "Percentage of the day's counted checks that were up", Max: 100},
 	"successful_checks":    {About: "Number of counted checks that were up"},
 	"checked_at":           {About: "When the check ended"},
-	"is_up":                {About: "Whether the service responded: any status but offline"},
+	"is_up":                {About: "Whether the service responded: any status but offline. False also for a check that does not count"},
 	"status_code": {
 		About: "HTTP status of the first paid response, or of the first response if none was paid; null if there " +
 			"was none",

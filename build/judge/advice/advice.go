@@ -1,34 +1,47 @@
 // Package advice owns the answer to the first question of a reader: may I pay this service? It weighs what the
-// service's record publishes. It must never know a fact that the record lacks, or the time.
+// service's record publishes, and whether its endpoints can be paid. All doors publish this answer: pages, lists,
+// badges, look-ups, commands and tools. It must never know a fact that is not published.
 package advice
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tollbook/site"
 )
 
-// A service with an uptime below minUptime percent over 30 days, or with fewer than minChecks counted checks in them,
-// is not good.
-const (
-	minUptime = 95
-	minChecks = 24
+// minChecks is the number of counted checks in 30 days below which a service is not good.
+const minChecks = 24
+
+// poorGrades are the grades with which a service is not good. cappingChecks are the checks by whose failure it is not
+// good either, whatever its grade: it costs buyers money, or nobody protects the payment.
+var (
+	poorGrades    = []string{"D", "F", "unknown"}
+	cappingChecks = []string{"eip712_domain_extra", "price_sane", "transport_https"}
 )
 
-// poorGrades are the grades with which a service is not good.
-var poorGrades = []string{"D", "F", "unknown"}
+// outdatedAfter is the age of the last usable terms from which a payment is advised against.
+const outdatedAfter = 7 * 24 * time.Hour
 
-// Of returns the advice on a service. Its status, prices, uptime and assessment must be complete.
-func Of(d *site.ServiceDetail) site.Advice {
-	if reasons := against(d); len(reasons) > 0 {
+// Payment says why an endpoint that asks for payment is none to recommend. The zero value says that nothing is known
+// against it.
+type Payment struct {
+	Code, Text string // as in site.AdviceReason
+	IsUnknown  bool   // a fact is missing; otherwise the facts speak against it
+}
+
+// Of returns the advice on a service at a time. Its status, prices, uptime and assessment must be complete. payments
+// are those of its active endpoints whose newest answers ask for payment.
+func Of(d *site.ServiceDetail, payments []Payment, now time.Time) site.Advice {
+	if reasons := against(d, now); len(reasons) > 0 {
 		return newAdvice(site.AdviceDoNotPay, reasons)
 	}
-	if reason := missing(d); reason != nil {
+	if reason := missing(d, payments); reason != nil {
 		return newAdvice(site.AdviceUnknown, []site.AdviceReason{*reason})
 	}
-	if reasons := doubts(d); len(reasons) > 0 {
+	if reasons := doubts(d, payments); len(reasons) > 0 {
 		return newAdvice(site.AdviceCaution, reasons)
 	}
 	return newAdvice(site.AdviceGood, merits(d))
@@ -45,7 +58,7 @@ func reason(code, text string, args ...any) site.AdviceReason {
 }
 
 // against returns why a payment would be lost or answered with nothing.
-func against(d *site.ServiceDetail) (reasons []site.AdviceReason) {
+func against(d *site.ServiceDetail, now time.Time) (reasons []site.AdviceReason) {
 	reasons = flagged(d, site.RiskDanger)
 	isUnpayable := slices.ContainsFunc(reasons, func(r site.AdviceReason) bool {
 		return r.Code == "unpayable_recipient"
@@ -56,14 +69,19 @@ func against(d *site.ServiceDetail) (reasons []site.AdviceReason) {
 	if d.Status == site.StatusOffline {
 		reasons = append(reasons, reason("offline", "Offline: %d visits in a row failed", d.ConsecutiveFailures))
 	}
-	if isKnown := missing(d) == nil; isKnown && !d.PaymentReady {
+	if isOutdated(d, now) && d.Status != site.StatusUnknown && d.DelistedAt == nil && d.GradedRail() == nil {
 		reasons = append(reasons, reason("terms_outdated", "No usable payment terms since %s", day(d.LastSuccessAt)))
 	}
 	return reasons
 }
 
+// isOutdated reports whether the service once had usable terms, and none for outdatedAfter.
+func isOutdated(d *site.ServiceDetail, now time.Time) bool {
+	return d.LastSuccessAt != nil && now.Sub(d.LastSuccessAt.Time) >= outdatedAfter
+}
+
 // missing returns which fact is missing without which nobody can say whether a payment would arrive, nil if none is.
-func missing(d *site.ServiceDetail) *site.AdviceReason {
+func missing(d *site.ServiceDetail, payments []Payment) *site.AdviceReason {
 	var r site.AdviceReason
 	switch {
 	case d.DelistedAt != nil:
@@ -76,6 +94,8 @@ func missing(d *site.ServiceDetail) *site.AdviceReason {
 		r = reason("other_protocol", "Takes payments over %s; only those over x402 are judged", d.GradedRail().Protocol)
 	case fails(d, "accepts_present"):
 		r = reason("no_options", "The recorded responses contain no payment options")
+	case len(payments) > 0 && !slices.ContainsFunc(payments, func(p Payment) bool { return !p.IsUnknown }):
+		r = site.AdviceReason{Code: payments[0].Code, Text: payments[0].Text}
 	default:
 		return nil
 	}
@@ -90,19 +110,32 @@ func fails(d *site.ServiceDetail, id string) bool {
 }
 
 // doubts returns what speaks against a payment that would arrive.
-func doubts(d *site.ServiceDetail) (reasons []site.AdviceReason) {
+func doubts(d *site.ServiceDetail, payments []Payment) (reasons []site.AdviceReason) {
 	reasons = flagged(d, site.RiskWarning)
+	faults := slices.DeleteFunc(slices.Clone(payments), func(p Payment) bool { return p == Payment{} })
+	if len(faults) > 0 {
+		r := site.AdviceReason{Code: faults[0].Code, Text: faults[0].Text}
+		if n := len(payments); n > 1 {
+			r.Text = fmt.Sprintf("%d of %d endpoints: %s", len(faults), n, r.Text)
+		}
+		reasons = append(reasons, r)
+	}
 	switch d.Status {
 	case site.StatusUnknown:
+		if d.Uptime.Coverage.H24.CheckCount == 0 && d.PausedAt == nil {
+			reasons = append(reasons, reason("nothing_seen", "No check in 24 hours could tell whether it is up"))
+			break
+		}
 		reasons = append(reasons, reason("check_outdated", "Last checked on %s", day(d.LastCheckedAt)))
 	case site.StatusDegraded:
 		reasons = append(reasons, reason("degraded", "Degraded: the last visit found faults"))
 	}
-	if grade := &d.Assessment.Compliance; slices.Contains(poorGrades, grade.Grade) {
+	isCapped := slices.ContainsFunc(cappingChecks, func(id string) bool { return fails(d, id) }) && len(reasons) == 0
+	if grade := &d.Assessment.Compliance; slices.Contains(poorGrades, grade.Grade) || isCapped {
 		reasons = append(reasons, gradeReason(d, "grade_poor"))
 	}
 	switch up, checks := d.Uptime.D30, d.Uptime.Coverage.D30.CheckCount; {
-	case up != nil && *up < minUptime:
+	case up != nil && *up < site.GoodUptime:
 		reasons = append(reasons, uptimeReason(d, "uptime_low"))
 	case checks < minChecks:
 		reasons = append(reasons, reason("few_checks", "Too new: %d checks in 30 days", checks))

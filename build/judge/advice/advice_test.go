@@ -32,54 +32,83 @@ func raise(level, code, title string) func(*site.ServiceDetail) {
 	}
 }
 
+var now = time.Date(2026, 11, 22, 12, 5, 0, 0, time.UTC)
+
 func TestOf(t *testing.T) {
 	day := site.NewTime(time.Date(2026, 11, 10, 23, 59, 0, 0, time.UTC))
 	for _, test := range []struct {
-		name string
-		edit func(*site.ServiceDetail)
-		want string
+		name     string
+		edit     func(*site.ServiceDetail)
+		want     string
+		payments []Payment
 	}{
 		{"nothing speaks against it", func(*site.ServiceDetail) {},
-			"good: uptime Up in 99.5% of 2880 checks over 30 days; grade Grade A: 14 of 14 checks pass"},
+			"good: uptime Up in 99.5% of 2880 checks over 30 days; grade Grade A: 14 of 14 checks pass", nil},
 		{"with settlements", func(d *site.ServiceDetail) {
 			d.Assessment.Traction = site.Traction{Status: site.TractionMeasured, TxCount30d: new(int64(116)),
 				UniqueBuyers30d: new(int64(1))}
 		}, "good: uptime Up in 99.5% of 2880 checks over 30 days; grade Grade A: 14 of 14 checks pass; " +
-			"settlements Settlements in 30 days: 116, by 1 buyer"},
+			"settlements Settlements in 30 days: 116, by 1 buyer", nil},
 		{"with a price", func(d *site.ServiceDetail) { d.Assessment.Economics.CategoryPercentile = new(33.33) },
 			"good: uptime Up in 99.5% of 2880 checks over 30 days; grade Grade A: 14 of 14 checks pass; " +
-				"price 33.33% of its category are cheaper"},
+				"price 33.33% of its category are cheaper", nil},
 		{"danger", raise(site.RiskDanger, "pay_to_changed", "Recipient changed"),
-			"do_not_pay: pay_to_changed Recipient changed"},
+			"do_not_pay: pay_to_changed Recipient changed", nil},
 		{"danger before its first success", func(d *site.ServiceDetail) {
 			raise(site.RiskDanger, "unpayable_recipient", "Payments may be lost")(d)
 			d.LastSuccessAt, d.PaymentReady = nil, false
-		}, "do_not_pay: unpayable_recipient Payments may be lost"},
+		}, "do_not_pay: unpayable_recipient Payments may be lost", nil},
 		{"a recipient that is no address", func(d *site.ServiceDetail) {
 			d.Assessment.Compliance.Checks[0].Pass = false
-		}, "do_not_pay: recipient_invalid A recipient is no valid address"},
+		}, "do_not_pay: recipient_invalid A recipient is no valid address", nil},
 		{"no payment options", func(d *site.ServiceDetail) {
 			d.Assessment.Compliance.Checks = []site.ComplianceCheck{{ID: "accepts_present"}, {ID: "payto_shape"}}
-		}, "unknown: no_options The recorded responses contain no payment options"},
+		}, "unknown: no_options The recorded responses contain no payment options", nil},
 		{"offline", func(d *site.ServiceDetail) {
 			raise(site.RiskWarning, "probe_failing", "Offline")(d)
 			d.Status, d.ConsecutiveFailures = site.StatusOffline, 4
-		}, "do_not_pay: offline Offline: 4 visits in a row failed"},
+		}, "do_not_pay: offline Offline: 4 visits in a row failed", nil},
 		{"old terms", func(d *site.ServiceDetail) { d.PaymentReady, d.LastSuccessAt = false, &day },
-			"do_not_pay: terms_outdated No usable payment terms since 2026-11-10"},
+			"do_not_pay: terms_outdated No usable payment terms since 2026-11-10", nil},
+		{"old terms, and nobody knows", func(d *site.ServiceDetail) {
+			d.PaymentReady, d.LastSuccessAt, d.Status = false, &day, site.StatusUnknown
+		}, "caution: nothing_seen No check in 24 hours could tell whether it is up", nil},
+		{"not ready because its recipient keeps changing", func(d *site.ServiceDetail) {
+			raise(site.RiskDanger, "pay_to_unstable", "Recipient keeps changing")(d)
+			d.PaymentReady = false
+		}, "do_not_pay: pay_to_unstable Recipient keeps changing", nil},
+		{"no endpoint that clients can pay", func(*site.ServiceDetail) {},
+			"caution: not_payable 2 of 2 endpoints: GET /x: version 2 is in body",
+			[]Payment{{Code: "not_payable", Text: "GET /x: version 2 is in body"}, {Code: "not_payable", Text: "other"}}},
+		{"one endpoint that clients cannot pay", func(*site.ServiceDetail) {},
+			"caution: not_payable 1 of 2 endpoints: GET /x: version 2 is in body",
+			[]Payment{{}, {Code: "not_payable", Text: "GET /x: version 2 is in body"}}},
+		{"an unknown token alone", func(*site.ServiceDetail) {}, "unknown: token_unknown nobody knows",
+			[]Payment{{Code: "token_unknown", Text: "nobody knows", IsUnknown: true}}},
+		{"an unknown token beside others", func(*site.ServiceDetail) {},
+			"caution: token_unknown 1 of 2 endpoints: nobody knows",
+			[]Payment{{Code: "token_unknown", Text: "nobody knows", IsUnknown: true}, {}}},
+		{"endpoints that can be paid", func(*site.ServiceDetail) {},
+			"good: uptime Up in 99.5% of 2880 checks over 30 days; grade Grade A: 14 of 14 checks pass", []Payment{{}, {}}},
+		{"a limited grade", func(d *site.ServiceDetail) {
+			d.Assessment.Compliance.Grade = "C"
+			d.Assessment.Compliance.GradeReason = "C at best: the certificate is not valid"
+			d.Assessment.Compliance.Checks = append(d.Assessment.Compliance.Checks, site.ComplianceCheck{ID: "transport_https"})
+		}, "caution: grade_poor Grade C at best: the certificate is not valid", nil},
 		{"delisted", func(d *site.ServiceDetail) { d.DelistedAt, d.PaymentReady = &day, false },
-			"unknown: delisted Delisted on 2026-11-10"},
+			"unknown: delisted Delisted on 2026-11-10", nil},
 		{"never checked", func(d *site.ServiceDetail) {
 			d.LastCheckedAt, d.LastSuccessAt, d.PaymentReady, d.Status = nil, nil, false, site.StatusUnknown
-		}, "unknown: not_checked Not checked yet"},
+		}, "unknown: not_checked Not checked yet", nil},
 		{"no terms", func(d *site.ServiceDetail) { d.LastSuccessAt, d.PaymentReady = nil, false },
-			"unknown: no_terms No check has received usable payment terms yet"},
+			"unknown: no_terms No check has received usable payment terms yet", nil},
 		{"another protocol", func(d *site.ServiceDetail) {
 			d.PaymentReady = false
 			d.Rails = []site.Rail{{Protocol: "mpp", GradeReason: d.Assessment.Compliance.GradeReason}}
-		}, "unknown: other_protocol Takes payments over mpp; only those over x402 are judged"},
-		{"not checked for long", func(d *site.ServiceDetail) { d.Status = site.StatusUnknown },
-			"caution: check_outdated Last checked on 2026-11-22"},
+		}, "unknown: other_protocol Takes payments over mpp; only those over x402 are judged", nil},
+		{"not checked for long", func(d *site.ServiceDetail) {
+			d.Status, d.Uptime.Coverage.H24.CheckCount = site.StatusUnknown, 5
+		}, "caution: check_outdated Last checked on 2026-11-22", nil},
 		{"three doubts of five", func(d *site.ServiceDetail) {
 			raise(site.RiskWarning, "young_domain", "New domain")(d)
 			raise(site.RiskClean, "free_host", "Free hosting or tunnel")(d)
@@ -87,20 +116,20 @@ func TestOf(t *testing.T) {
 			d.Assessment.Compliance.Grade = "D"
 			d.Assessment.Compliance.GradeReason = "D: 8 of 14 checks pass"
 		}, "caution: young_domain New domain; degraded Degraded: the last visit found faults; " +
-			"grade_poor Grade D: 8 of 14 checks pass"},
+			"grade_poor Grade D: 8 of 14 checks pass", nil},
 		{"no grade", func(d *site.ServiceDetail) {
 			d.Assessment.Compliance.Grade, d.Assessment.Compliance.GradeReason = "unknown", "unknown: no response"
-		}, "caution: grade_poor Not graded: no response"},
+		}, "caution: grade_poor Not graded: no response", nil},
 		{"often down", func(d *site.ServiceDetail) { d.Uptime.D30 = new(94.99) },
-			"caution: uptime_low Up in 94.99% of 2880 checks over 30 days"},
+			"caution: uptime_low Up in 94.99% of 2880 checks over 30 days", nil},
 		{"new", func(d *site.ServiceDetail) { d.Uptime.Coverage.D30.CheckCount = 23 },
-			"caution: few_checks Too new: 23 checks in 30 days"},
+			"caution: few_checks Too new: 23 checks in 30 days", nil},
 		{"no counted check", func(d *site.ServiceDetail) {
 			d.Uptime.D30, d.Uptime.Coverage.D30.CheckCount = nil, 0
-		}, "caution: few_checks Too new: 0 checks in 30 days"},
+		}, "caution: few_checks Too new: 0 checks in 30 days", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := Of(newService(test.edit))
+			got := Of(newService(test.edit), test.payments, now)
 			var reasons []string
 			for _, r := range got.Reasons {
 				reasons = append(reasons, r.Code+" "+r.Text)
@@ -139,9 +168,15 @@ func TestAdvisedServices(t *testing.T) {
 				}
 			}
 		})
-		got := Of(d)
-		isPayable := got.Level == site.AdviceGood || got.Level == site.AdviceCaution
-		if isPayable != d.IsAdvised() || len(got.Reasons) == 0 || len(got.Reasons) > site.MaxAdviceReasons {
+		var payments []Payment
+		if rapid.Bool().Draw(t, "unknown token") {
+			payments = []Payment{{Code: "token_unknown", IsUnknown: true}}
+		}
+		d.Assessment.Advice = Of(d, payments, now)
+		got := d.Assessment.Advice
+		isLost := d.Status == site.StatusOffline || d.Assessment.Risk.Level == site.RiskDanger || d.DelistedAt != nil ||
+			d.LastSuccessAt == nil || payments != nil || !d.Assessment.Compliance.Checks[0].Pass
+		if d.IsAdvised() && isLost || len(got.Reasons) == 0 || len(got.Reasons) > site.MaxAdviceReasons {
 			t.Fatalf("advice %v of a service with IsAdvised %t", got, d.IsAdvised())
 		}
 	})

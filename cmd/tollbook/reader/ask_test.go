@@ -66,7 +66,7 @@ func TestAsk(t *testing.T) {
 			status: 1, verdict: "differs", findings: []string{"recipient differs", "option same", "option same",
 				"option same", "recipient differs"}},
 		{address: "https://tinderbox-tokens.sample.test/scan", status: 1, verdict: "danger",
-			findings: []string{"risk danger", "option danger", "option same", "recipient danger"}},
+			findings: []string{"risk danger", "option same", "recipient danger"}},
 		{address: "https://driftwood-treasury.sample.test/treasury", status: 1, verdict: "danger",
 			findings: []string{"listing unknown", "recipient danger", "answer unknown"}},
 		{address: "https://gullwing-markets.sample.test/nothing", status: 2, verdict: "unknown",

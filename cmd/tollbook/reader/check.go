@@ -100,8 +100,9 @@ answer (verdict, reason and payment options of the request of --ask). Fields may
 EXIT STATUS
 
 0 if the URL is listed, not in danger, payable, and all that was compared is as observed. 1 if something differs, if
-the service is in danger, or if a payment is advised against. 2 if there is no verdict: the URL is not listed, the
-directory could not be read, --ask got no payment terms; and for an error in the command line.`,
+the service is in danger, or if a payment is advised against. 2 if there is no verdict: the URL is not listed, too
+little is known of the service, standard clients can't pay it, the directory could not be read, --ask got no payment
+terms; and for an error in the command line.`,
 		Example: "  tollbook check https://api.acme.example/quote --pay-to 0x5aAe…eAed --network base --price 0.01\n" +
 			"  tollbook check --ask https://api.acme.example/quote && ./pay.sh",
 		Args:    cli.Arguments("URL"),

@@ -41,8 +41,9 @@ const (
 	resultDiffers = "differs"
 	resultDanger  = "danger"
 	resultUnknown = "unknown"
-	resultNote    = "note"   // changes no verdict
-	verdictListed = "listed" // nothing was compared
+	resultCaution = "caution" // changes no verdict
+	resultNote    = "note"    // changes no verdict
+	verdictListed = "listed"  // nothing was compared
 )
 
 // Subjects of findings.
@@ -87,22 +88,30 @@ func compare(record *record, c claim, answer *answer) []finding {
 	return list
 }
 
-// addKnown adds the reasons against a payment that the directory knows without the terms: danger and other advice.
+// addKnown adds what the directory knows without the terms: the danger, the advice, and whether clients can pay.
 func (f *findings) addKnown(record *record) {
 	if record.Service.Risk == site.RiskDanger {
 		f.add(aboutRisk, resultDanger, "the risk of %s is danger%s", own(record.Service.Slug),
 			dangerText(record.service))
 	}
-	if record.service != nil && !record.service.IsAdvised() && record.Service.Risk != site.RiskDanger {
-		f.add(aboutRisk, resultDanger, "a payment is advised against: %s",
-			display.Reasons(&record.service.Assessment.Advice))
+	if s := record.service; s != nil {
+		advice := &s.Assessment.Advice
+		text := display.AdviceLevel(advice.Level) + ": " + display.Reasons(advice)
+		switch {
+		case advice.Level == site.AdviceDoNotPay && record.Service.Risk != site.RiskDanger:
+			f.add(aboutRisk, resultDanger, "%s", text)
+		case advice.Level == site.AdviceCaution:
+			f.add(aboutRisk, resultCaution, "%s", text)
+		case !s.IsAdvised() && record.Service.Risk != site.RiskDanger:
+			f.add(aboutRisk, resultUnknown, "%s", text)
+		}
 	}
 	if !record.Signable {
 		reason := "the directory does not say why"
 		if record.Reason != nil {
 			reason = own(*record.Reason)
 		}
-		f.add(aboutOption, resultDanger, "a standard client can't sign a payment: %s", reason)
+		f.add(aboutOption, resultUnknown, "a standard client can't sign a payment: %s", reason)
 	}
 	if len(record.AlsoListed) > 0 {
 		f.add(aboutListing, resultNote, "other services list this URL, too: %s",

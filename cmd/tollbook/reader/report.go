@@ -31,7 +31,7 @@ func (r *report) has(about, result string) bool {
 // labels are the results of findings for people.
 var labels = map[string]string{
 	resultSame: "as observed", resultDiffers: "DIFFERS", resultDanger: "DANGER", resultUnknown: "unknown",
-	resultNote: "note",
+	resultCaution: "caution", resultNote: "note",
 }
 
 // text returns the report for people.
@@ -83,6 +83,9 @@ func (r *report) conclusion() string {
 	}
 	if r.record == nil {
 		return "No verdict: the directory knows nothing about this URL."
+	}
+	if r.has(aboutRisk, resultUnknown) || r.has(aboutOption, resultUnknown) {
+		return "Do not pay before you know more."
 	}
 	return "No verdict: the URL could not be compared."
 }

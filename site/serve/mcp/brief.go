@@ -165,8 +165,11 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup], limit siz
 	a := &v.Data
 	fmt.Fprintf(b, "%s belongs to ", place(a.URL))
 	briefLookup(b, &a.Service, limit)
+	if a.Service.Advice != "" {
+		fmt.Fprintf(b, "\nMay I pay it? %s. The record of the service says why.", display.AdviceLevel(a.Service.Advice))
+	}
 	if a.Service.Risk == site.RiskDanger {
-		b.WriteString("\nDo not pay it now: its risk level is danger. The record of the service says why.")
+		b.WriteString("\nDo not pay it now: its risk level is danger.")
 	}
 	if b.WriteString("\nA standard client can sign a payment for it: "); a.Signable {
 		b.WriteString("yes.\n")

@@ -1,0 +1,188 @@
+package x402
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/site/x402/address"
+)
+
+// What the clients that buyers use sign was read off by running them on recorded responses: x402-fetch 1.2 for version
+// 1, @x402/fetch 2.27 with the schemes of @x402/evm and @x402/svm for both versions.
+
+// clientSchemes are the schemes for which these clients sign. In version 1 they sign exact alone.
+var clientSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"}
+
+// clientNetworks are the network names of version 1 that these clients know. They refuse every other name, CAIP-2 ids
+// among them.
+var clientNetworks = []string{
+	"abstract", "abstract-testnet", "avalanche", "avalanche-fuji", "base", "base-sepolia", "celo", "educhain",
+	"ethereum", "flare", "iotex", "megaeth", "monad", "peaq", "polygon", "polygon-amoy", "sei", "sei-testnet", "sepolia",
+	"skale-base-sepolia", "solana", "solana-devnet", "stable", "stable-testnet", "story",
+}
+
+// UnsignableRows returns for each row of a captured envelope why standard clients sign no payment for it, or one that
+// is refused: "" for a row that they can pay. A reason begins with the endpoint, and with the row if others may do
+// better. Without an envelope or rows the list is empty; FirstFailure then has a reason.
+//
+// The rows are judged one by one, because clients choose among those that they know. Stricter rules, such as the key
+// order or the padding of base64, are left to the compliance checks.
+func UnsignableRows(e Evidence) []string {
+	exhibits := examine([]Evidence{e})
+	if len(exhibits) == 0 || !exhibits[0].captured() {
+		return nil
+	}
+	x := &exhibits[0]
+	whole := unsignableEnvelope(x)
+	list := make([]string, len(x.rows))
+	for i := range x.rows {
+		if whole != "" {
+			list[i] = x.Endpoint + ": " + whole
+		} else if reason := unsignableRow(&x.rows[i]); reason != "" {
+			list[i] = x.rows[i].where + ": " + reason
+		}
+	}
+	return list
+}
+
+// unsignableEnvelope returns why clients find no terms in a response, "" if they do. Clients of version 2 read the
+// header alone, those of version 1 the body alone.
+func unsignableEnvelope(e *exhibit) string {
+	if reason := payloadCaptured(e); reason != "" {
+		return reason
+	}
+	if reason := acceptsPresent(e); reason != "" {
+		return reason
+	}
+	env := e.Captured.Envelope
+	switch raw := e.top.get("x402Version"); {
+	case absent(raw):
+		return "x402Version is missing"
+	case kind(raw) != '0' || env.Version > 2:
+		return "x402Version is " + show(raw)
+	case e.Captured.Divergent:
+		return meaning(channelsDiverge)
+	case env.Channel == ChannelMCP:
+		return ""
+	case env.Version == 1 && env.Channel != ChannelBody && env.Channel != ChannelHeader:
+		return "version 1 is in " + string(env.Channel) + " instead of the body"
+	case env.Version == 2 && env.Channel != ChannelHeader:
+		return "version 2 is in " + string(env.Channel) + " instead of the PAYMENT-REQUIRED header"
+	case env.Channel == ChannelHeader && env.Decode != "std" && env.Decode != "std-unpadded":
+		return "the header is not standard base64 but " + env.Decode
+	}
+	if env.Channel == ChannelHeader {
+		for _, d := range e.Captured.Defects {
+			if d.Code == headerRepeated || d.Code == headerOversize {
+				return meaning(d.Code)
+			}
+		}
+	}
+	return ""
+}
+
+// unsignableRow returns why clients cannot pay by a row, "" if they can.
+func unsignableRow(r *exhibitRow) string {
+	for _, rule := range []func(*exhibitRow) string{
+		payToConformant, payToShapeForClients, pricePresent, assetDeclared, networkCAIP2, schemeDeclared, clientKnows,
+		domainExtra, schemeExtra,
+	} {
+		if reason := rule(r); reason != "" {
+			return reason
+		}
+	}
+	return r.Unusable()
+}
+
+// payToShapeForClients is like the check payto_shape, but a wrong EIP-55 checksum passes, because clients do not check
+// it.
+func payToShapeForClients(r *exhibitRow) string { return r.PayToFault() }
+
+// clientKnows returns why no client pays by the scheme on the network of a row, "" if one does.
+func clientKnows(r *exhibitRow) string {
+	switch {
+	case r.version == 1 && !slices.Contains(clientNetworks, r.Network):
+		return "clients of version 1 do not know the network " + show(r.members.get("network"))
+	case r.version == 1 && r.Scheme != "exact", !slices.Contains(clientSchemes, r.Scheme):
+		return "standard clients do not know the scheme " + show(r.members.get("scheme"))
+	}
+	return ""
+}
+
+// schemeExtra returns which member of extra a client needs and lacks, "" if there is none.
+func schemeExtra(r *exhibitRow) string {
+	switch namespace := address.Namespace(r.NetworkCAIP2); {
+	case r.Scheme == "exact" && namespace == "solana" && r.extra.text("feePayer") == "":
+		return "extra.feePayer is missing, without which no client can build the payment"
+	case r.Scheme == "upto" && namespace == "eip155" && r.extra.text("facilitatorAddress") == "":
+		return "extra.facilitatorAddress is missing, without which clients sign no maximum"
+	}
+	return ""
+}
+
+// Implausible returns why an amount is not believed to be a price, "" if it may be one: it is zero, or worth more than
+// MaxSaneUSD.
+func (r Requirement) Implausible() string {
+	if strings.Trim(r.Amount, "0.") == "" {
+		return "the price is zero"
+	}
+	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, MaxSaneUSD) {
+		return "the price is $" + price + ", more than $" + MaxSaneUSD
+	}
+	return ""
+}
+
+// IsKnownToken reports whether the network and the token of a row are in the tables of this package. What another token
+// is worth is unknown.
+func (r Requirement) IsKnownToken() bool {
+	_, isKnown := NetworkByID(r.NetworkCAIP2)
+	return isKnown && r.Symbol() != UnknownAsset
+}
+
+// expiryKeys are the members in which sellers write until when an offer is valid: RFC 3339 text, or Unix seconds or
+// milliseconds.
+var expiryKeys = []string{"validUntil", "expiresAt", "expires", "valid_until", "expires_at", "expiry", "expiration"}
+
+// Expired reports whether a row of the envelope was no longer valid at a time, such as that of its response. Its own
+// members count, those of its extra, and those of the envelope and its extensions. Text that is no time is ignored.
+func (e *Envelope) Expired(row int, at time.Time) bool {
+	if row < 0 || row >= len(e.Accepts) {
+		return false
+	}
+	r := &e.Accepts[row]
+	top := e.top
+	if top == nil {
+		top, _ = members(e.Raw)
+	}
+	places := []object{r.members, r.extra(), top}
+	for _, m := range top.child("extensions") {
+		extension, _ := members(m.Value)
+		places = append(places, extension, object(extension).child("info"))
+	}
+	for _, of := range places {
+		for _, key := range expiryKeys {
+			if until, ok := readInstant(of.get(key)); ok && !at.Before(until) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readInstant reads RFC 3339 text or Unix time in seconds, or in milliseconds from 10^11 on.
+func readInstant(raw []byte) (time.Time, bool) {
+	text := strings.TrimSpace(scalar(raw))
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n < 1e9 || n >= 1e14 { // a duration, or no time of this protocol
+			return time.Time{}, false
+		}
+		if n >= 1e11 {
+			return time.UnixMilli(n), true
+		}
+		return time.Unix(n, 0), true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at, err == nil
+}
