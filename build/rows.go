@@ -145,7 +145,12 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	return c
 }
 
+// newCompactTraction returns the compact form of a traction. Rows are ordered and scored by it, so figures that are
+// shared with strangers are left out: nobody knows whose sales they are.
 func newCompactTraction(t *site.Traction) site.CompactTraction {
+	if t.SharedWithStrangers {
+		return site.CompactTraction{Status: t.Status, SharedPayout: t.SharedPayout}
+	}
 	return site.CompactTraction{Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d,
 		UniqueBuyers30d: t.UniqueBuyers30d, TopBuyerShare30d: t.TopBuyerShare30d, SharedPayout: t.SharedPayout}
 }

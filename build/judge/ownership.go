@@ -26,6 +26,9 @@ type claim struct {
 	tenure *tenure // of the service's operator, by newOwnership
 }
 
+// isLive reports whether a claim includes UTC days from first on.
+func (c *claim) isLive(first time.Time) bool { return c.until.IsZero() || !c.until.Before(first) }
+
 // listClaims returns the recipients of a service by network and address: those that its active endpoints name now, and
 // former ones. A recipient counts from the day on which the service was first seen to name it, and a former one until
 // the end of the day after it was last seen. The key of a Lightning node in an offer is no recipient.
@@ -224,10 +227,7 @@ func listTenures(claims [][]claim, operators []int, today int) map[recipient][]*
 	for i := range claims {
 		for k := range claims[i] {
 			c := &claims[i][k]
-			account := accountOf(c.recipient)
-			if !hasValue(c.network) { // what a test network shows is no claim on a main network
-				account = c.recipient
-			}
+			account := accountKey(c.recipient)
 			by[account] = append(by[account], naming{c, i, operators[i]})
 		}
 	}
@@ -263,6 +263,18 @@ func listTenures(claims [][]claim, operators []int, today int) map[recipient][]*
 	}
 	return tenures
 }
+
+// accountKey returns the account whose tenures include a recipient. What a test network shows is no claim on a main
+// network.
+func accountKey(r recipient) recipient {
+	if !hasValue(r.network) {
+		return r
+	}
+	return accountOf(r)
+}
+
+// tenuresOf returns the tenures of a recipient's account, oldest first.
+func (p *ownership) tenuresOf(r recipient) []*tenure { return p.tenures[accountKey(r)] }
 
 // linksOperators reports whether services that name this recipient now belong to one operator. Recipients on test
 // networks and addresses without an owner prove nothing. Neither does an account that another operator named first.
@@ -398,4 +410,43 @@ func newOperatorGroup(services []postgres.ServiceFacts, claims [][]claim, member
 			cmp.Compare(a.PayTo, b.PayTo))
 	})
 	return g
+}
+
+// foreign returns the first account that the ith service names now and another operator named first, nil if there is
+// none.
+func (p *ownership) foreign(i int, services []postgres.ServiceFacts) *naming {
+	for k := range p.claims[i] {
+		c := &p.claims[i][k]
+		if !c.isForeign() || isOwnerless(c.recipient) {
+			continue
+		}
+		for _, t := range p.tenuresOf(c.recipient) {
+			if t.owns {
+				return newNaming(c, &services[t.service], t.since)
+			}
+		}
+	}
+	return nil
+}
+
+// claimed returns the first account of the ith service's operator that another operator names now, but later; nil if
+// there is none.
+func (p *ownership) claimed(i int, services []postgres.ServiceFacts) *naming {
+	for k := range p.claims[i] {
+		c := &p.claims[i][k]
+		if !c.until.IsZero() || c.tenure == nil || !c.tenure.owns || isOwnerless(c.recipient) {
+			continue
+		}
+		for _, t := range p.tenuresOf(c.recipient) {
+			if !t.owns && t.until == forever && t.operator != c.tenure.operator {
+				return newNaming(c, &services[t.service], t.since)
+			}
+		}
+	}
+	return nil
+}
+
+func newNaming(c *claim, by *postgres.ServiceFacts, since int) *naming {
+	return &naming{network: c.network, payTo: address.Spell(c.network, c.payTo), by: by.Slug,
+		since: dayOfNumber(since)}
 }

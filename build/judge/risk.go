@@ -21,6 +21,8 @@ var riskTitles = map[string]string{
 	"plain_http":          "Not encrypted",
 	"price_outlier":       "Unusually high price",
 	"probe_failing":       "Offline",
+	"recipient_claimed":   "Others name its account",
+	"recipient_foreign":   "Names another's account",
 	"testnet_only":        "Test networks only",
 	"unpayable_recipient": "Payments may be lost",
 	"young_domain":        "New domain",
@@ -39,6 +41,7 @@ func newRisk(b *serviceInput, d *site.ServiceDetail, pay payability, now time.Ti
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
 		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer.figures()), flagConcentrated(&b.Traction),
 		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
+		flagForeign(b.Foreign), flagClaimed(b.Claimed),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)
@@ -146,4 +149,29 @@ func flagTestnet(o *price.Offer) *site.RiskFlag {
 		return nil
 	}
 	return newFlag(site.RiskWarning, "testnet_only", "every price is on a test network")
+}
+
+// naming says that a service names an account that belongs to another operator.
+type naming struct {
+	network, payTo string
+	by             string    // slug of the other service
+	since          time.Time // the UTC day on which the owner named the account first
+}
+
+// flagForeign flags a service that names an account after another operator did. The evidence names the first account.
+func flagForeign(n *naming) *site.RiskFlag {
+	if n == nil {
+		return nil
+	}
+	return newFlag(site.RiskWarning, "recipient_foreign", "it names %s on %s, which %s named before, since %s; nothing "+
+		"that is paid there counts for it", n.payTo, networkName(n.network), n.by, n.since.Format(time.DateOnly))
+}
+
+// flagClaimed tells readers of a service that another operator named its account later. That changes nothing for it.
+func flagClaimed(n *naming) *site.RiskFlag {
+	if n == nil {
+		return nil
+	}
+	return newFlag(site.RiskClean, "recipient_claimed", "%s names its account %s on %s, too, since %s", n.by, n.payTo,
+		networkName(n.network), n.since.Format(time.DateOnly))
 }

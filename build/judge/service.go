@@ -30,6 +30,8 @@ type serviceInput struct {
 	Rank            price.Rank
 	History         *price.History
 	FreeHost        bool
+	Foreign         *naming // the account of another operator that it names; nil for none
+	Claimed         *naming // its account that another operator names later; nil for none
 	Traction        site.Traction
 	Volume          []site.VolumePoint
 	OlderVolume     olderVolume
@@ -47,6 +49,8 @@ func (d *Directory) input(i int) *serviceInput {
 		FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
+	b.Foreign = d.revenue.ownership.foreign(i, d.facts.Services)
+	b.Claimed = d.revenue.ownership.claimed(i, d.facts.Services)
 	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Detail.OperatorLinks = d.operators.Of(i)

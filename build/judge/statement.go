@@ -39,7 +39,8 @@ func (t *revenueIndex) settlements(i int) site.Settlements {
 			continue
 		}
 		r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Since: t.dates.date(owners[k].since),
-			Until: dateOrNull(dayOfNumber(owners[k].until)), Shares: listShares(owners, k), RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
+			Until: dateOrNull(dayOfNumber(owners[k].until)), Shares: listShares(owners, k),
+			RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
 		for n := range f.Statements {
 			if s := &f.Statements[n]; s.Network == c.network && s.Address == c.payTo {
 				r.FirstSettlementAt, r.RowsFrom = site.TimeOrNull(s.FirstAt), dateOrNull(s.RowsFrom)

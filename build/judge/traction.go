@@ -117,12 +117,13 @@ func newRevenueIndex(f *postgres.Facts, claims [][]claim, free listing.FreeHosts
 
 // status returns whether the revenue of the ith service is measured, and on which networks it was paid within 30 days:
 // measured ones and others. The status is unresponsive if the service has failed for 7 days and shares a recipient,
-// no-payto if it names no recipient, and unmeasured-network if none of its networks is measured.
+// no-payto if it names no recipient but those of other operators, and unmeasured-network if none of its networks is
+// measured.
 func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	month := t.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, c := range t.ownership.claims[i] {
 		switch {
-		case !c.isLive(month):
+		case !c.isLive(month), c.isForeign():
 		case t.measured[c.network]:
 			on = insertSorted(on, c.network)
 		default:
@@ -182,6 +183,9 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		SharedWithServices: []site.SharedWithItem{}, ProQuotaShare: 1, Caveat: unmeasuredCaveat(status, off),
 		AllTimeCaveat: allTimeCaveat(nil, t.chains),
 	}
+	if foreign := t.strangersCaveat(i); status == site.TractionNoPayTo && foreign != "" {
+		out.Caveat = strings.TrimSpace(foreign)
+	}
 	if status != site.TractionMeasured {
 		return out
 	}
@@ -201,7 +205,8 @@ func (t *revenueIndex) traction(i int) site.Traction {
 	}
 	out.ProQuotaShare = 1 / float64(out.SharedWith+1)
 	out.SharedWithStrangers = e.isContested
-	out.Caveat = measuredCaveat(off, out.SharedWith) + t.strangersCaveat(i) + redemptionCaveat(e.count30-countAmounts(of.Amounts))
+	out.Caveat = measuredCaveat(off, out.SharedWith) + t.strangersCaveat(i) +
+		redemptionCaveat(e.count30-countAmounts(of.Amounts))
 	out.AllTimeCaveat = allTimeCaveat(on, t.chains)
 
 	out.VolumeUSD30d, out.TxCount30d = new(e.share30.decimal()), &e.count30

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/rail/bolt11"
@@ -117,11 +118,11 @@ func TestRedemptionsNameNoBuyers(t *testing.T) {
 		f := &postgres.Facts{Services: []postgres.ServiceFacts{*facts},
 			Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(90 * 24 * time.Hour)}},
 			Revenue: &ledger.Revenue{Services: []ledger.ServiceBuyers{*buyers}, Payees: []ledger.PayeeFacts{{
-				Network: base, Address: strings.ToLower(alice), FirstAt: today, LastAt: today,
+				Network: base, Address: strings.ToLower(alice),
 				Days: []ledger.RevenueDay{{Day: today, Facilitator: "acme", Settlements: count, USD: "20",
-					LastAt: today}},
+					FirstAt: today, LastAt: today}},
 			}}}}
-		return newRevenueIndex(f, [][]claim{listClaims(facts, now)}, now).traction(0)
+		return newRevenueIndex(f, [][]claim{listClaims(facts, now)}, listing.FreeHosts{}, now).traction(0)
 	}
 	for _, c := range []struct {
 		name   string
@@ -218,8 +219,8 @@ func TestOffersHaveTraction(t *testing.T) {
 	today := now.UTC().Truncate(24 * time.Hour)
 	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: tempo, MeasuredSince: ago(90 * 24 * time.Hour)}},
 		Revenue: &ledger.Revenue{Payees: []ledger.PayeeFacts{{Network: tempo, Address: strings.ToLower(alice),
-			FirstAt: today, LastAt: today, Days: []ledger.RevenueDay{{Day: today, Facilitator: "mpp", Settlements: 3,
-				USD: "0.5", LastAt: today}}}}}}
+			Days: []ledger.RevenueDay{{Day: today, Facilitator: "mpp", Settlements: 3, USD: "0.5", FirstAt: today,
+				LastAt: today}}}}}}
 	price := postgres.Price{Since: *ago(time.Hour), NetworkCAIP2: new(tempo), PayTo: alice}
 	var claims [][]claim
 	for i, e := range []postgres.EndpointFacts{
@@ -231,7 +232,7 @@ func TestOffersHaveTraction(t *testing.T) {
 		s.ID, s.Slug = int64(i), fmt.Sprint("s", i)
 		f.Services, claims = append(f.Services, *s), append(claims, listClaims(s, now))
 	}
-	index := newRevenueIndex(f, claims, now)
+	index := newRevenueIndex(f, claims, listing.FreeHosts{}, now)
 	want := []string{"measured 0.25 3 shared with 1", "measured 0.25 3 shared with 1", "unmeasured-network", "no-payto"}
 	var got []string
 	for i := range f.Services {
@@ -244,6 +245,95 @@ func TestOffersHaveTraction(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("traction (-want +got):\n%s", diff)
+	}
+}
+
+// TestClaimsBeginWhenTheyAreMade checks on which days a recipient belongs to which services: a service on its own, two
+// of one operator, strangers that came later or on the same day, and one that was gone in between.
+func TestClaimsBeginWhenTheyAreMade(t *testing.T) {
+	t.Parallel()
+	today := now.Truncate(24 * time.Hour)
+	type service struct {
+		slug, host   string
+		named, ended int // days ago; ended 0 if it names the account now
+		failing      bool
+	}
+	for _, c := range []struct {
+		name     string
+		services []service
+		want     []string // by service: settlements of all days, of 30 days, first day, flags
+	}{
+		{"one service has nothing from before it named the account", []service{{"old", "old.example", 40, 0, false}},
+			[]string{"41 30 -40"}},
+		{"a stranger that came later has nothing, and takes nothing",
+			[]service{{"old", "old.example", 40, 0, false}, {"thief", "thief.example", 0, 0, false}},
+			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
+		{"whatever the order of slugs",
+			[]service{{"a-thief", "thief.example", 5, 0, false}, {"old", "old.example", 40, 0, false}},
+			[]string{"no-payto recipient_foreign", "41 30 -40 recipient_claimed"}},
+		{"services of one operator divide from the day on which the second came",
+			[]service{{"a", "a.old.com", 40, 0, false}, {"b", "b.old.com", 5, 0, false}},
+			[]string{"41 30 -40", "6 6 -5"}},
+		{"strangers that came on the same day divide, and it is no merit",
+			[]service{{"a", "a.example", 40, 0, false}, {"b", "b.example", 40, 0, false}},
+			[]string{"41 30 -40 strangers", "41 30 -40 strangers"}},
+		{"a stranger has the days after the older claim ended",
+			[]service{{"old", "old.example", 40, 10, false}, {"new", "new.example", 20, 0, false}},
+			[]string{"32 21 -40", "9 9 -8"}},
+		{"a stranger does not inherit from a service that is down",
+			[]service{{"old", "old.example", 40, 0, true}, {"thief", "thief.example", 20, 0, false}},
+			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
+		{"another service of the operator does",
+			[]service{{"a", "a.old.com", 40, 0, true}, {"b", "b.old.com", 20, 0, false}},
+			[]string{"unresponsive", "21 21 -20"}},
+		{"a host with only an address is one operator with its port alone",
+			[]service{{"a", "127.0.0.1:1", 40, 0, false}, {"b", "127.0.0.1:2", 3, 0, false}},
+			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
+	} {
+		f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(90 * 24 * time.Hour)}}}
+		payee := ledger.PayeeFacts{Network: base, Address: strings.ToLower(alice)}
+		for age := 60; age >= 0; age-- {
+			day := today.AddDate(0, 0, -age)
+			payee.Days = append(payee.Days, ledger.RevenueDay{Day: day, Facilitator: "acme", Settlements: 1, USD: "1",
+				FirstAt: day, LastAt: day})
+		}
+		f.Revenue = &ledger.Revenue{Payees: []ledger.PayeeFacts{payee}}
+		var claims [][]claim
+		for i, s := range c.services {
+			p := newPrice("1", alice, today.AddDate(0, 0, -s.named), nil)
+			if s.ended > 0 {
+				p.Until = new(today.AddDate(0, 0, -s.ended))
+			}
+			facts := newService(newPricedEndpoint(p))
+			facts.ID, facts.Slug, facts.BaseURL = int64(i), s.slug, "https://"+s.host
+			facts.Endpoints[0].LastPaidAt = new(now)
+			if s.failing {
+				facts.FailingSince = ago(8 * 24 * time.Hour)
+			}
+			f.Services, claims = append(f.Services, *facts), append(claims, listClaims(facts, now))
+		}
+		index := newRevenueIndex(f, claims, listing.FreeHosts{}, now)
+		var got []string
+		for i := range f.Services {
+			r := index.traction(i)
+			text := r.Status
+			if r.TxCountAllTime != nil {
+				text = fmt.Sprint(*r.TxCountAllTime, " ", *r.TxCount30d, " ", -int(today.Sub(r.FirstSettlementAt.Time)/(24*time.Hour)))
+			}
+			if r.SharedWithStrangers {
+				text += " strangers"
+			}
+			if n := index.ownership.foreign(i, f.Services); n != nil {
+				text += " " + flagForeign(n).Code
+			}
+			if n := index.ownership.claimed(i, f.Services); n != nil {
+				text += " " + flagClaimed(n).Code
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 
@@ -307,18 +397,19 @@ func TestSharesAddUpToRevenue(t *testing.T) {
 			r := recipient{base, fmt.Sprint("0x", n)}
 			for i := range services {
 				if rapid.Bool().Draw(t, "holds") {
-					h := owner{service: i}
+					h := owner{service: i, operator: rapid.IntRange(0, 1).Draw(t, "operator"),
+						since: dayNumber(today) - rapid.IntRange(0, 60).Draw(t, "since"), until: forever}
 					if rapid.Bool().Draw(t, "former") {
-						h.until = today.AddDate(0, 0, -rapid.IntRange(0, 40).Draw(t, "until"))
+						h.until = max(h.since, dayNumber(today)-rapid.IntRange(0, 40).Draw(t, "until"))
 					}
 					p.owners[r] = append(p.owners[r], h)
 				}
 			}
-			payee := ledger.PayeeFacts{Network: base, Address: r.payTo, FirstAt: today.AddDate(0, 0, -50)}
+			payee := ledger.PayeeFacts{Network: base, Address: r.payTo}
 			for age := 45; age >= 0; age-- {
 				day := today.AddDate(0, 0, -age)
 				somebody := slices.ContainsFunc(p.owners[r], func(h owner) bool {
-					return h.until.IsZero() || !h.until.Before(day)
+					return h.includes(dayNumber(day))
 				})
 				for _, f := range []string{"a", "b"} {
 					if !rapid.Bool().Draw(t, "paid") {
@@ -326,7 +417,7 @@ func TestSharesAddUpToRevenue(t *testing.T) {
 					}
 					amount := rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,8})?`).Draw(t, "usd")
 					payee.Days = append(payee.Days, ledger.RevenueDay{Day: day, Facilitator: f, Settlements: 1,
-						USD: amount, LastAt: day})
+						USD: amount, FirstAt: day, LastAt: day})
 					if somebody {
 						wantAll.add(mustParseUSD(t, amount))
 					}
@@ -408,10 +499,10 @@ func BenchmarkRevenueIndex(b *testing.B) {
 			continue
 		}
 		seen[address] = true
-		payee := ledger.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
+		payee := ledger.PayeeFacts{Network: base, Address: address}
 		for age := 89; age >= 0; age-- {
 			payee.Days = append(payee.Days, ledger.RevenueDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme",
-				Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
+				Settlements: 30, USD: "0.300001", FirstAt: today.AddDate(0, 0, -age), LastAt: today.AddDate(0, 0, -age)})
 		}
 		f.Revenue.Payees = append(f.Revenue.Payees, payee)
 	}
@@ -420,7 +511,7 @@ func BenchmarkRevenueIndex(b *testing.B) {
 		for i := range claims {
 			claims[i] = listClaims(&f.Services[i], now)
 		}
-		t := newRevenueIndex(f, claims, now)
+		t := newRevenueIndex(f, claims, listing.FreeHosts{}, now)
 		total := &big.Int{}
 		for i := range f.Services {
 			judged := t.traction(i)

@@ -310,7 +310,11 @@ var serviceFields = map[string]Field{
 			"the recipients, not divided among services that share them; null without volume in 30 days, and until " +
 			"the first settlement and the measuring of its networks are 30 days old",
 	},
-	"shared_payout":             {About: "Whether other services use the same recipient address"},
+	"shared_payout": {About: "Whether other services use the same recipient address"},
+	"shared_with_strangers": {
+		About: "Whether part of the figures of 30 days is of recipients that services of other operators named first on " +
+			"the same day, so that nobody knows whose sales they are",
+	},
 	"shared_with":               {About: "Number of other services that use it"},
 	"measured_networks":         {About: "CAIP-2 ids of the networks whose settlements are counted"},
 	"first_settlement_at":       {About: "Time of the oldest settlement observed"},

@@ -148,7 +148,7 @@ func merits(d *site.ServiceDetail) []site.AdviceReason {
 	reasons := []site.AdviceReason{uptimeReason(d, "uptime"), gradeReason(d, "grade")}
 	traction, economics := &d.Assessment.Traction, &d.Assessment.Economics
 	switch {
-	case traction.Status == site.TractionMeasured && traction.TxCount30d != nil:
+	case traction.Status == site.TractionMeasured && traction.TxCount30d != nil && !traction.SharedWithStrangers:
 		by := "buyers unknown"
 		if traction.UniqueBuyers30d != nil {
 			by = "by " + plural(*traction.UniqueBuyers30d, "buyer")
