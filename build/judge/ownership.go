@@ -122,8 +122,8 @@ func dayOfTime(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) 
 // dayAfter returns the UTC day after the day of t.
 func dayAfter(t time.Time) time.Time { return dayOfTime(t).AddDate(0, 0, 1) }
 
-// unresponsiveAfter is how long a service must have failed until a recipient that it shares with other services of its
-// operator belongs to them alone.
+// unresponsiveAfter is how long a service must have failed until a recipient that it shares with other services belongs
+// to them alone. A stranger that came later shares nothing.
 const unresponsiveAfter = 7 * 24 * time.Hour
 
 // failsLong reports whether a service has failed for unresponsiveAfter.
@@ -138,7 +138,7 @@ func failsLong(s *postgres.Service, now time.Time) bool {
 // EVM is named on all of them.
 type ownership struct {
 	claims       [][]claim               // by service, on all networks
-	unresponsive []bool                  // by service: it fails and shares a recipient with services of its operator
+	unresponsive []bool                  // by service: it fails and shares a recipient
 	owners       map[recipient][]owner   // on measured networks, by slug, without unresponsive services
 	tenures      map[recipient][]*tenure // by account, oldest first
 	payments     []flow.Payment          // to these recipients, of 30 days
@@ -187,21 +187,17 @@ func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured m
 	}
 	p := &ownership{claims: claims, unresponsive: make([]bool, len(services)), owners: map[recipient][]owner{},
 		tenures: listTenures(claims, operators, dayNumber(now))}
-	type sharing struct {
-		recipient
-		operator int
-	}
-	named := map[sharing]int{}
+	named := map[recipient]int{} // services whose own the recipient is today
 	for i := range services {
 		for _, c := range p.claims[i] {
-			if c.newest && measured[c.network] {
-				named[sharing{c.recipient, operators[i]}]++
+			if c.newest && measured[c.network] && c.tenure.owns {
+				named[c.recipient]++
 			}
 		}
 	}
 	for i := range services {
 		shares := slices.ContainsFunc(p.claims[i], func(c claim) bool {
-			return c.newest && named[sharing{c.recipient, operators[i]}] > 1
+			return c.newest && c.tenure.owns && named[c.recipient] > 1
 		})
 		if p.unresponsive[i] = shares && failsLong(&services[i].Service, now); p.unresponsive[i] {
 			continue
