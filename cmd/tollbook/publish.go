@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/build"
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/publication"
@@ -202,7 +203,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	c, moved, err := folder.Rollback(ctx, id, key)
+	c, moved, err := folder.Rollback(ctx, id, key, build.ListSnapshots)
 	if err != nil {
 		return explainRollback(err)
 	}

@@ -255,7 +255,7 @@ func TestReview(t *testing.T) {
 		}
 	}
 	approve(first, "grosse-co")
-	if err := db.EraseService(ctx, "grosse-co", later); err != nil {
+	if err := db.EraseService(ctx, "grosse-co", "anna", "", later); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := db.Submission(ctx, first); !errors.Is(err, postgres.ErrNotFound) {
