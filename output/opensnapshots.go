@@ -140,6 +140,11 @@ func (s *Source) openByID(id string) (*Snapshot, error) {
 func (s *Source) setCurrent(next *Snapshot) {
 	if s.current != nil {
 		s.recent = slices.Insert(s.recent, 0, s.current)
+		if next.Checkpoint.Erased > s.current.Checkpoint.Erased {
+			for _, snap := range slices.Concat(s.recent, s.byID) {
+				snap.foundAt = time.Time{} // it may be deleted
+			}
+		}
 	}
 	s.current = next
 	s.recent = slices.DeleteFunc(s.recent, func(snap *Snapshot) bool { // next is in the list after a rollback

@@ -117,10 +117,14 @@ func readRemoved(ctx context.Context, q rows.Querier) ([]RemovedService, error) 
 }
 
 // RemovedServices reads the erased services in the order of their erasure.
-func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) { return readRemoved(ctx, r.tx) }
+func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) {
+	return readRemoved(ctx, r.tx)
+}
 
 // Removals reads the erased services in the order of their erasure.
-func (db *DB) Removals(ctx context.Context) ([]RemovedService, error) { return readRemoved(ctx, db.pool) }
+func (db *DB) Removals(ctx context.Context) ([]RemovedService, error) {
+	return readRemoved(ctx, db.pool)
+}
 
 // checkRemoved returns a *RemovedError if a removal covers a base URL.
 func checkRemoved(ctx context.Context, q rows.Querier, base string) error {
