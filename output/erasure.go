@@ -33,7 +33,9 @@ func (e Erasures) Cover(id string) bool {
 
 // without returns the snapshots of a list that may be retained. The current one is always among them.
 func (e Erasures) without(list []RetainedSnapshot, current string) []RetainedSnapshot {
-	return slices.DeleteFunc(slices.Clone(list), func(s RetainedSnapshot) bool { return s.ID != current && e.Cover(s.ID) })
+	return slices.DeleteFunc(slices.Clone(list), func(s RetainedSnapshot) bool {
+		return s.ID != current && e.Cover(s.ID)
+	})
 }
 
 // SetErasures sets which snapshots Prune deletes because of erasures.

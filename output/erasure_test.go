@@ -73,8 +73,8 @@ func zipsIn(names []string) []string {
 
 // TestErasureDeletesSnapshots checks that Prune and Publish delete the snapshots that may contain what was erased,
 // whatever the retention says, and their trees. Earlier ones stay. A publisher that fails between the pointer and the
-// deletions leaves the new snapshot published, and the same command or prune finishes. Nobody can roll back to a deleted
-// snapshot, or read one that a server has open.
+// deletions leaves the new snapshot published, and the same command or prune finishes. Nobody can roll back to a
+// deleted snapshot, or read one that a server has open.
 func TestErasureDeletesSnapshots(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
@@ -82,7 +82,8 @@ func TestErasureDeletesSnapshots(t *testing.T) {
 			plain, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 			var ids []string
 			for i := range 4 {
-				ids = append(ids, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i+1)).Checkpoint.Snapshot)
+				r := mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i+1))
+				ids = append(ids, r.Checkpoint.Snapshot)
 				mustPublishTo(t, plain, reg, d)
 			}
 			local, remote := openSource(t, d.Root()), OpenStoreSource(plain, 0, quiet())

@@ -58,8 +58,8 @@ func (s *Source) ByID(id string) (*Snapshot, error) {
 	return snap, nil
 }
 
-// checkInterval is the time between two requests to a store whether it still has an open snapshot. A folder is asked each
-// time.
+// checkInterval is the time between two requests to a store whether it still has an open snapshot. A folder is asked
+// each time.
 const checkInterval = time.Minute
 
 // checkKept returns an open snapshot that is not the current one, or ErrNotRetained if it was deleted because something

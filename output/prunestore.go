@@ -15,8 +15,8 @@ import (
 
 // Prune removes from the store the snapshots that neither the folder's retention nor the list in the current snapshot
 // names. It removes the packs that the folder does not have any more, unless the folder has no packs at all. It removes
-// the files of days that neither the current nor the previous snapshot names, the snapshots that erasures cover, which a
-// publication may have left when it was interrupted, and remains of interrupted publishers.
+// the files of days that neither the current nor the previous snapshot names, the snapshots that erasures cover, which
+// a publication may have left when it was interrupted, and remains of interrupted publishers.
 // Objects with other names stay. No pointer names a removed object, so after a crash the next run removes
 // the rest.
 func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err error) {

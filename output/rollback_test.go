@@ -60,7 +60,8 @@ func TestFolderRollback(t *testing.T) {
 		t.Errorf("readers get %s", got)
 	}
 	snap.Release()
-	if again, moved, err := d.Rollback(t.Context(), first.Snapshot, nil, nil); err != nil || moved || again.Generation != 3 {
+	again, moved, err := d.Rollback(t.Context(), first.Snapshot, nil, nil)
+	if err != nil || moved || again.Generation != 3 {
 		t.Errorf("again: %+v, %v, %v", again, moved, err)
 	}
 	if third := mustPublish(t, d, t0.Add(2*time.Minute), tree(3)).Checkpoint; third.Generation != 4 ||

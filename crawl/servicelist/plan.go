@@ -157,9 +157,9 @@ func (p *Plan) refuse(e *Entry, at int, has postgres.Listed, o postgres.OptOut) 
 	p.Notes = append(p.Notes, note)
 }
 
-// findRemoved returns the removal that keeps an entry from being listed, nil if there is none. Without an address, which
-// earlier versions did not store, a removed service is known by its slug alone. A service that is listed at the entry's
-// URL already stays listed.
+// findRemoved returns the removal that keeps an entry from being listed, nil if there is none. Earlier versions did not
+// store addresses; a service that one of them removed is known by its slug alone. A service that is listed at the
+// entry's URL already stays listed.
 func findRemoved(e *Entry, at int, has postgres.Listed) *postgres.RemovedService {
 	if at >= 0 && has.Services[at].BaseURL == e.BaseURL {
 		return nil

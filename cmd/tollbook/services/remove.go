@@ -40,6 +40,8 @@ listed, whatever the retention says, because a snapshot never changes. The next 
 that is published to. Copies elsewhere are yours to delete: caches (purge everything), older versions of a bucket's
 objects, copies of readers, and backups of the database.
 
+Payments on public chains stay in the table of settlements; its rows name accounts, and no service.
+
 The service stays removed. A file, a catalogue, a source or a submission does not list it again, until "tollbook
 services allow" permits it. For that its slug and addresses are stored, with the time, --as and --reason; none of them
 is published. The slug is never given again. A service that is listed again starts without a history.
@@ -86,8 +88,8 @@ func runRemove(ctx context.Context, db *database.DB, o removeOptions, slug strin
 	}
 	if !o.Yes {
 		fmt.Fprintf(s.Err,
-			"%s has %s.\nRemove erases all of it for good, with every snapshot that contains it. To keep it and mark the service as delisted, "+
-				"answer no and use:\n\n    tollbook services retire %s\n\n", slug, describeCounts(counts), slug)
+			"%s has %s.\nRemove erases all of it for good, with every snapshot that contains it. To keep it and "+
+				"mark the service as delisted, answer no and use:\n\n    tollbook services retire %s\n\n", slug, describeCounts(counts), slug)
 		yes, err := cli.Confirm(ctx, s.In, s.Err, "Erase "+slug+"?")
 		switch {
 		case errors.Is(err, cli.ErrNoTerminal):
@@ -111,7 +113,8 @@ func runRemove(ctx context.Context, db *database.DB, o removeOptions, slug strin
 		}{slug, counts})
 	}
 	_, err = fmt.Fprintf(s.Out, "Erased %s: %s. Next: tollbook build publishes the directory without it, and deletes "+
-		"the snapshots that contain it; tollbook publish does the same in another place\n", slug, describeCounts(counts))
+		"the snapshots that contain it; tollbook publish does the same in another place\n", slug,
+		describeCounts(counts))
 	return err
 }
 

@@ -98,8 +98,8 @@ func (st *Store) NewResourcesOfServices(ctx context.Context, source int, pull in
 }
 
 // UnlistedResources reads the resources of a pull whose host has no service and was not asked since a time, in the same
-// way. Hosts that answered when they were asked have had a service, so they are left out, and so are
-// hosts of services that the operator removed.
+// way. Hosts that answered when they were asked have had a service, so they are left out, and so are hosts of services
+// that the operator removed.
 func (st *Store) UnlistedResources(ctx context.Context, source int, pull int64, since time.Time, limit int) ([]Resource,
 	error) {
 	return st.readStaged(ctx, `source_staged n WHERE n.source_id = $1 AND n.pull = $2
