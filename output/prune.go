@@ -103,8 +103,8 @@ type Pruned struct {
 
 // Prune removes the snapshots that the folder's retention does not retain or that its erasures cover, and all trees but
 // the current and the previous one. It removes the packs of hours before packsBefore ("2026112023"; "" for none) except
-// the needed ones, the files of days that neither the current nor the previous snapshot names, and remains of interrupted publishers. It
-// locks the folder. Files with other names stay.
+// the needed ones, the files of days that neither the current nor the previous snapshot names, and remains of
+// interrupted publishers. It locks the folder. Files with other names stay.
 func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
