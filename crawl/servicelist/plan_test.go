@@ -220,7 +220,7 @@ func TestPlanRemoved(t *testing.T) {
 			[]string{"https://early.example is not listed: removed on 2026-11-01: stays removed; tollbook services " +
 				"allow early lets it be listed again"}},
 		{"one that is allowed", entryOf(`service_name = "Free"`, `url = "https://free.example"`),
-			[]string{"free"}},
+			[]string{"free-example"}},
 		{"a listed service that would move there", entryOf(`slug = "acme"`, `url = "https://gone.example/pay"`),
 			[]string{"stays as it is, because the service at https://gone.example/pay was " + gone}},
 	} {
