@@ -1,7 +1,8 @@
 -- For operators:
 -- - A service that "services remove" erases stays removed: no file, source, catalogue or submission lists it again, until
---   "services allow" permits it. The next build and publication delete the earlier snapshots that contain it. For services
---   that were removed before this version, both start when "services remove" is run again with their slug.
+--   "services allow" permits it. The next build and publication delete the earlier snapshots that contain it. Of a service
+--   that was removed before this version only the slug is known: they delete all earlier snapshots once "services remove"
+--   is run again with the slug, and only a file that names the slug is refused.
 
 -- Identity of the database.
 
