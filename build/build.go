@@ -16,6 +16,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/build/tables"
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -62,8 +63,11 @@ type Report struct {
 	Needed   []string      `json:"-"`     // hours of the packs that the snapshot's logs name
 	Took     time.Duration `json:"-"`
 
+	Erased int `json:"erased_snapshots,omitempty"` // earlier snapshots that were deleted for services removed since
+
 	SetAside []routes.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
 
+	removed   int64                   // ID of the last removal of a service that the snapshot handles
 	published []assessments.Published // what the snapshot says of each service that was judged
 }
 
@@ -88,12 +92,35 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		}
 	}
 	if err == nil {
+		err = markClean(ctx, db, folder, report)
+	}
+	if err == nil {
 		if _, err = db.Assessments.Record(ctx, o.Now, report.published); err != nil {
 			err = fmt.Errorf("snapshot %s is current, but the next build must do what failed: %w", report.Snapshot, err)
 		}
 	}
 	report.published, report.Took = nil, time.Since(began)
 	return report, nameDamage(ctx, db, err)
+}
+
+// markClean stores that a snapshot is the first one without the services removed before, and gives the folder the
+// erasures that it prunes. A crash before it leaves a snapshot that counts as one with these services. The next build
+// stores its own snapshot and deletes this one with the others.
+func markClean(ctx context.Context, db *postgres.DB, folder *output.Folder, report Report) error {
+	if report.removed == 0 {
+		return nil
+	}
+	err := db.StoreCleanSnapshot(ctx, report.Snapshot, report.removed)
+	if err != nil {
+		return fmt.Errorf("snapshot %s is current, but the next build must delete those before it: %w", report.Snapshot,
+			err)
+	}
+	removed, err := db.Removals(ctx)
+	if err != nil {
+		return err
+	}
+	folder.SetErasures(NewErasures(removed, ""))
+	return nil
 }
 
 // nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
@@ -123,13 +150,9 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}
 	defer b.Abort()
-	previous, err := listPrevious(folder, b)
-	if err != nil {
-		return Report{}, err
-	}
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		return guard(func() error {
-			report, err = writeTree(ctx, r, folder, b, pages, previous, aside, o)
+			report, err = writeTree(ctx, r, folder, b, pages, aside, o)
 			return err
 		})
 	})
@@ -149,7 +172,7 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 // directory does not fit into memory. Endpoints are read twice in the same transaction: for judgments that compare
 // services, and for each service's own files.
 func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
-	previous []site.PublishedSnapshot, aside *setAside, o Options) (Report, error) {
+	aside *setAside, o Options) (Report, error) {
 	facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 	if err != nil {
 		return Report{}, err
@@ -186,6 +209,14 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	if err := erasePacks(folder, b, removed); err != nil {
+		return Report{}, err
+	}
+	if len(removed) > 0 {
+		report.removed = removed[len(removed)-1].ID
+	}
+	b.SetErasures(NewErasures(removed, archive.SnapshotID(o.Now, "000000")))
+	previous, err := listPrevious(folder, b)
+	if err != nil {
 		return Report{}, err
 	}
 	if report.Packs, report.Needed, err = writePacks(ctx, r, names, folder, b); err != nil {

@@ -65,7 +65,7 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 				return
 			}
 			if hour%50 == 49 {
-				if err := db.EraseService(ctx, "s"+strconv.Itoa(hour/50), at); err != nil &&
+				if err := db.EraseService(ctx, "s"+strconv.Itoa(hour/50), "anna", "", at); err != nil &&
 					!errors.Is(err, postgres.ErrNotFound) {
 					t.Errorf("seed %d: %v", seed, err)
 				}

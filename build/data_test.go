@@ -358,7 +358,7 @@ func TestErasedDays(t *testing.T) {
 	first := run(t, db, dir, o)
 	slug := readTable(t, filepath.Join(unpackData(t, dir, first.Snapshot), "services.parquet"),
 		&data.Services.Table)[3][0].Text()
-	if err := db.EraseService(t.Context(), slug, moment); err != nil {
+	if err := db.EraseService(t.Context(), slug, "anna", "", moment); err != nil {
 		t.Fatal(err)
 	}
 	o.Now = o.Now.Add(time.Minute)

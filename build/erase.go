@@ -1,9 +1,11 @@
 package build
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"tollbook/build/judge"
 	"tollbook/output"
@@ -11,6 +13,26 @@ import (
 	"tollbook/site/encode"
 	"tollbook/site/postgres"
 )
+
+// listedMargin is how long before its time a snapshot may have read its facts as of, so that a service that was listed
+// meanwhile is in it.
+const listedMargin = time.Hour
+
+// NewErasures returns which snapshots may contain services that were removed: those that were built since a service was
+// listed, until the first one without it. A removal that no snapshot handles yet gets the given first snapshot; with ""
+// it is left out.
+func NewErasures(removed []postgres.RemovedService, clean string) (e output.Erasures) {
+	for _, r := range removed {
+		of := output.Erasure{Clean: cmp.Or(r.CleanSnapshot, clean)}
+		if r.ListedAt != nil {
+			of.Since = r.ListedAt.Add(-listedMargin)
+		}
+		if r.DropSnapshots && of.Clean != "" {
+			e = append(e, of)
+		}
+	}
+	return e
+}
 
 // erasePacks rewrites the packs and the data files of days that contain rows of services erased since the previous
 // snapshot. Packs change for no other reason. In packs the rows become tombstones, which have the row's number, ID and

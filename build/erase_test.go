@@ -75,7 +75,7 @@ func TestErasedService(t *testing.T) {
 			}
 		}
 	}
-	if err := db.EraseService(t.Context(), slug, moment); err != nil {
+	if err := db.EraseService(t.Context(), slug, "anna", "", moment); err != nil {
 		t.Fatal(err)
 	}
 	after := run(t, db, dir, options(moment.Add(time.Minute)))

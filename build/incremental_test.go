@@ -217,7 +217,9 @@ func TestIncrementalBuild(t *testing.T) {
 					Category: "Other", Source: "imported:file",
 					CreatedAt: w.o.Now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}}})
 		}, false},
-		{"an erased service", func() error { return w.db.EraseService(t.Context(), of[0].Slug, w.o.Now) }, false},
+		{"an erased service", func() error {
+			return w.db.EraseService(t.Context(), of[0].Slug, "anna", "", w.o.Now)
+		}, false},
 		{"facilitators' names", sql(`UPDATE facilitators SET name = name || ' & Co'`), true},
 		{"the title", func() error { w.o.Site.Title = "Another"; return nil }, true},
 		{"the program", func() error { w.o.Program = "another"; return nil }, true},

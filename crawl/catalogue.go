@@ -27,9 +27,16 @@ type ImportReport struct {
 	Refused   int // services at addresses that the guard refuses, such as localhost
 
 	OptedOut []postgres.OptOut // hosts that the catalogue lists and whose owners opted out, sorted by host
+	Removed  []RemovedSeller   // services that the catalogue lists and that the operator removed, in its order
 
 	New   []postgres.Listing // services that were not listed before
 	Added []AddedEndpoints   // new endpoints of services that were listed before
+}
+
+// RemovedSeller is a seller that is not listed, because the operator removed its service.
+type RemovedSeller struct {
+	BaseURL string                  `json:"base_url"`
+	Removed postgres.RemovedService `json:"removed"`
 }
 
 // AddedEndpoints are the new endpoints of a listed service.
@@ -118,6 +125,10 @@ func (c *Crawler) addItems(ctx context.Context, items []facts.Item, from string,
 					got.Added = append(got.Added, added)
 				}
 			}
+			continue
+		}
+		if r := listed.FindRemoved(s.BaseURL); r != nil {
+			got.Removed = append(got.Removed, RemovedSeller{s.BaseURL, *r})
 			continue
 		}
 		got.New = append(got.New, newListing(s, from, slugs, c.o.Now()))

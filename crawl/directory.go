@@ -28,7 +28,7 @@ import (
 //	{"kind":"token", …}         a token whose settlements are measured
 //	{"kind":"service", …}       with its endpoints, ownership token and audit trail
 //	{"kind":"submission", …}    with its audit trail; without contacts, email and notes are empty
-//	{"kind":"erased", …}        a slug that is never assigned again
+//	{"kind":"erased", …}        a slug that is never assigned again, and addresses that nothing is listed at
 //	{"kind":"opt-out", …}       a host whose owner wants it to be left out
 //	{"kind":"source", …}        whether a public source is read, with its audit trail
 //	{"kind":"suggestion", …}    with its state; without contacts, email is left out
@@ -215,7 +215,10 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		if !site.ValidSlug(e.Slug) {
 			return errSlug(e.Slug)
 		}
-		in.d.Erased = append(in.d.Erased, e.ErasedService)
+		if strings.ContainsRune(strings.Join(e.Addresses, "")+e.Actor+e.Reason+e.CleanSnapshot, 0) {
+			return errors.New("a text contains a NUL byte")
+		}
+		in.d.Erased = append(in.d.Erased, e.RemovedService)
 		return checkUnique(in.slugs, "slug", e.Slug, n)
 	case "opt-out":
 		o, err := readLine[directoryOptOut](data)

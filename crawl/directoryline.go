@@ -38,7 +38,7 @@ type directorySubmission struct {
 
 type directoryErased struct {
 	Kind string `json:"kind"`
-	postgres.ErasedService
+	postgres.RemovedService
 }
 
 type directoryOptOut struct {

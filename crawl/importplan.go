@@ -14,6 +14,7 @@ type ImportPlan struct {
 	Refused int              `json:"refused"` // services at addresses that the guard refuses
 
 	OptedOut []postgres.OptOut `json:"opted_out"` // hosts whose owners opted out
+	Removed  []RemovedSeller   `json:"removed"`   // services that the operator removed
 }
 
 // PlannedService is a service with the endpoints that the import would add.
@@ -26,7 +27,8 @@ type PlannedService struct {
 // NewImportPlan returns the plan of an import.
 func NewImportPlan(got ImportReport) ImportPlan {
 	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Refused: got.Refused,
-		OptedOut: slices.Concat([]postgres.OptOut{}, got.OptedOut)}
+		OptedOut: slices.Concat([]postgres.OptOut{}, got.OptedOut),
+		Removed:  slices.Concat([]RemovedSeller{}, got.Removed)}
 	for _, l := range got.New {
 		p.New = append(p.New, PlannedService{l.Slug, l.BaseURL, endpointTexts(l.Endpoints)})
 	}

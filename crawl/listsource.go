@@ -33,11 +33,13 @@ func (c *Crawler) ListItems(ctx context.Context, items []facts.Item, source stri
 	var err error
 	for range listAttempts {
 		got, err = c.addItems(ctx, items, source, false)
-		if !errors.Is(err, postgres.ErrListed) && !errors.Is(err, postgres.ErrSlugUsed) {
+		if !errors.Is(err, postgres.ErrListed) && !errors.Is(err, postgres.ErrSlugUsed) &&
+			!errors.As(err, new(*postgres.RemovedError)) {
 			break
 		}
 	}
-	return pull.Listed{Services: got.Listed, Endpoints: got.Endpoints, Refused: got.Refused}, err
+	return pull.Listed{Services: got.Listed, Endpoints: got.Endpoints, Refused: got.Refused,
+		Removed: len(got.Removed)}, err
 }
 
 // maxAskedEndpoints is how many endpoints of a host are asked whether they answer.

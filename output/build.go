@@ -52,6 +52,7 @@ type Build struct {
 	packs       []string                    // hours of new packs, which have temporary names
 	days        map[string]archive.DataFile // new files of days by name, which have temporary names
 	erased      int64                       // for the checkpoint; 0 leaves it unchanged
+	erasures    Erasures                    // their snapshots are not retained
 	orphan      string                      // id of a snapshot that has its final name but no checkpoint yet
 	done        bool
 }

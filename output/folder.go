@@ -54,6 +54,7 @@ type Folder struct {
 	root      string
 	disk      disk.Disk
 	retention Retention
+	erasures  Erasures
 }
 
 // OpenFolder opens the root of a publication. Begin creates missing folders.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"tollbook/output/archive"
 )
@@ -24,7 +25,7 @@ var ErrNotRetained = errors.New("no such snapshot is kept")
 // Only one snapshot is opened at a time: its directory takes memory, and a caller who waits mostly wants the same one.
 func (s *Source) ByID(id string) (*Snapshot, error) {
 	if snap := s.find(id); snap != nil {
-		return snap, nil
+		return s.checkKept(snap)
 	}
 	exists := false
 	if _, ok := archive.ParseSnapshotID(id); ok {
@@ -51,9 +52,45 @@ func (s *Source) ByID(id string) (*Snapshot, error) {
 	snap.retain() // for the caller
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	snap.foundAt = time.Now()
 	s.byID = slices.Insert(s.byID, 0, snap)
 	s.byID = releaseAfter(s.byID, maxByID)
 	return snap, nil
+}
+
+// checkInterval is the time between two requests to a store whether it still has an open snapshot. A folder is asked
+// each time.
+const checkInterval = time.Minute
+
+// checkKept returns an open snapshot that is not the current one, or ErrNotRetained if it was deleted because something
+// in it was erased. Before the first erasure, and while the store is unreachable, an open snapshot stays in use.
+func (s *Source) checkKept(snap *Snapshot) (*Snapshot, error) {
+	s.mu.Lock()
+	due := s.current != nil && s.current != snap && s.current.Checkpoint.Erased > 0
+	if s.origin.pollInterval() >= time.Second { // a store
+		due = due && time.Since(snap.foundAt) >= checkInterval
+	}
+	s.mu.Unlock()
+	if !due {
+		return snap, nil
+	}
+	exists, err := s.origin.hasSnapshot(snap.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if exists || err != nil {
+		snap.foundAt = time.Now()
+		return snap, nil
+	}
+	for _, list := range []*[]*Snapshot{&s.recent, &s.byID} {
+		*list = slices.DeleteFunc(*list, func(open *Snapshot) bool {
+			if open == snap {
+				open.Release()
+			}
+			return open == snap
+		})
+	}
+	snap.Release()
+	return nil, fmt.Errorf("snapshot %s: %w", snap.ID, ErrNotRetained)
 }
 
 // find returns an open snapshot, and moves one that was opened by id to the front.
@@ -103,6 +140,11 @@ func (s *Source) openByID(id string) (*Snapshot, error) {
 func (s *Source) setCurrent(next *Snapshot) {
 	if s.current != nil {
 		s.recent = slices.Insert(s.recent, 0, s.current)
+		if next.Checkpoint.Erased > s.current.Checkpoint.Erased {
+			for _, snap := range slices.Concat(s.recent, s.byID) {
+				snap.foundAt = time.Time{} // it may be deleted
+			}
+		}
 	}
 	s.current = next
 	s.recent = slices.DeleteFunc(s.recent, func(snap *Snapshot) bool { // next is in the list after a rollback

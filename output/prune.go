@@ -96,12 +96,15 @@ func (r Retention) Retain(list []RetainedSnapshot, shared int64, now time.Time, 
 }
 
 // Pruned counts what Prune removed.
-type Pruned struct{ Snapshots, Trees, Packs, Days int }
+type Pruned struct {
+	Snapshots, Trees, Packs, Days int
+	Erased                        int // snapshots that may contain what was erased, not counted in Snapshots
+}
 
-// Prune removes the snapshots that the folder's retention does not retain, and all trees but the current and the
-// previous one. It removes the packs of hours before packsBefore ("2026112023"; "" for none) except the needed ones,
-// the files of days that neither the current nor the previous snapshot names, and remains of interrupted publishers. It
-// locks the folder. Files with other names stay.
+// Prune removes the snapshots that the folder's retention does not retain or that its erasures cover, and all trees but
+// the current and the previous one. It removes the packs of hours before packsBefore ("2026112023"; "" for none) except
+// the needed ones, the files of days that neither the current nor the previous snapshot names, and remains of
+// interrupted publishers. It locks the folder. Files with other names stay.
 func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
@@ -130,8 +133,6 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	if c.Previous != nil {
 		previous = *c.Previous
 	}
-	isID := func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok }
-
 	if err := d.prunePacks(packsBefore, needed, p); err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	if err != nil {
 		return err
 	}
-	retained := d.retention.Retain(list, shared, now, c.Snapshot, previous)
+	retained := d.retention.Retain(d.erasures.without(list, c.Snapshot), shared, now, c.Snapshot, previous)
 	for _, s := range list {
 		if slices.Contains(retained, s.ID) {
 			continue
@@ -154,9 +155,15 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		if err := d.disk.Remove(d.snapshotPath(s.ID)); err != nil {
 			return err
 		}
-		p.Snapshots++
+		if d.erasures.Cover(s.ID) {
+			p.Erased++
+		} else {
+			p.Snapshots++
+		}
 	}
-	seals, err := d.list(archive.SnapshotsDir, zipSumExt, isID)
+	// A crash between two deletions leaves the rest of the snapshots; the next Prune deletes them.
+
+	seals, err := d.list(archive.SnapshotsDir, zipSumExt, isSnapshotID)
 	if err != nil {
 		return err
 	}
@@ -168,13 +175,19 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 			return err
 		}
 	}
-	trees, err := d.list(treeDir, "", isID)
+	trees, err := d.list(treeDir, "", isSnapshotID)
 	if err != nil {
 		return err
 	}
 	for _, id := range trees {
-		if id == c.Snapshot || id == previous || id == d.treeID() {
+		erased := id != c.Snapshot && d.erasures.Cover(id)
+		if !erased && (id == c.Snapshot || id == previous || id == d.treeID()) {
 			continue
+		}
+		if erased && id == d.treeID() { // builds write no trees any more
+			if err := d.disk.Remove(filepath.Join(d.root, currentLink)); err != nil {
+				return err
+			}
 		}
 		if err := d.removeTree(id); err != nil {
 			return err

@@ -15,7 +15,8 @@ import (
 
 // Prune removes from the store the snapshots that neither the folder's retention nor the list in the current snapshot
 // names. It removes the packs that the folder does not have any more, unless the folder has no packs at all. It removes
-// the files of days that neither the current nor the previous snapshot names, and remains of interrupted publishers.
+// the files of days that neither the current nor the previous snapshot names, the snapshots that erasures cover, which
+// a publication may have left when it was interrupted, and remains of interrupted publishers.
 // Objects with other names stay. No pointer names a removed object, so after a crash the next run removes
 // the rest.
 func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err error) {
@@ -67,10 +68,10 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		gone = append(gone, archive.PackName(pack.ID))
 		pruned.Packs++
 	}
-	list, err := p.listZips(ctx, archive.SnapshotsDir, func(name string) bool {
-		_, ok := archive.ParseSnapshotID(name)
-		return ok
-	})
+	if pruned.Erased, err = p.deleteErased(ctx, t.checkpoint.Snapshot); err != nil {
+		return pruned, err
+	}
+	list, err := p.listZips(ctx, archive.SnapshotsDir, isSnapshotID)
 	if err != nil {
 		return pruned, err
 	}

@@ -48,8 +48,10 @@ type PublishOptions struct {
 	Check func(before, after archive.Files) error
 	// Listed returns the ids of previous snapshots that a tree lists; nil returns none.
 	Listed func(archive.Tree) ([]string, error)
-	Force  bool               // publish although Check returns an error
-	Key    ed25519.PrivateKey // signs the checkpoint; nil for no signature
+	Force  bool // publish although Check returns an error
+	// Erasures name the snapshots that are deleted, and that are not published again.
+	Erasures Erasures
+	Key      ed25519.PrivateKey // signs the checkpoint; nil for no signature
 	// Expand reports whether a file also becomes a single object; nil means no file does.
 	Expand func(name string) bool
 	// AllBelow is the largest number of writes a day for which every file becomes an object, and not only those of
@@ -72,7 +74,8 @@ type Published struct {
 	Written    int                `json:"written"`
 	Deleted    int                `json:"deleted"`
 	Unchanged  int                `json:"unchanged"` // expanded objects
-	Bytes      int64              `json:"bytes"`     // sent
+	Erased     int                `json:"erased_snapshots"`
+	Bytes      int64              `json:"bytes"` // sent
 	Traffic    objects.Traffic    `json:"traffic"`
 	PerDay     float64            `json:"per_day"`             // publications at this schedule; 0 if it is unknown
 	Expansion  *Expansion         `json:"expansion,omitempty"` // nil if nothing was chosen
@@ -168,6 +171,12 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	// next run continues with them.
 
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
+	if err == nil {
+		r.Erased, err = p.deleteErased(ctx, local.Snapshot)
+	}
+	// A crash between two deletions leaves the rest of the snapshots that contain what was erased. No pointer names
+	// them; the next Publish or Prune deletes them.
+
 	r.Bytes, r.Traffic = p.progress.bytesSent(), p.store.Traffic().Since(before)
 	r.PerDay = perDay(p.o.period(local))
 	if err == nil && r.Moved {
@@ -215,6 +224,9 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
+	}
+	if p.o.Erasures.Cover(id) {
+		return r, fmt.Errorf("snapshot %s: %w", id, ErrErased)
 	}
 	held, release, err := p.register.Lock(ctx)
 	if err != nil {
@@ -290,6 +302,8 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 		return nil
 	}
 	switch was := t.checkpoint; {
+	case p.o.Erasures.Cover(next.Snapshot):
+		return fmt.Errorf("%w: snapshot %s: %w", ErrSuccessor, next.Snapshot, ErrErased)
 	case next.Snapshot <= t.record.Withdrawn:
 		return fmt.Errorf("%w: snapshot %s was taken back by a rollback; build anew", ErrSuccessor, next.Snapshot)
 	case builtSecond(next).Before(builtSecond(was)):

@@ -55,7 +55,7 @@ func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	}
 	// The digest is not known yet; retention depends on time and size alone.
 	this := archive.SnapshotID(b.opts.Now, "000000")
-	list = slices.DeleteFunc(list, func(s RetainedSnapshot) bool { return s.ID >= this })
+	list = slices.DeleteFunc(list, func(s RetainedSnapshot) bool { return s.ID >= this || b.erasures.Cover(s.ID) })
 	bytes := map[string]int64{}
 	for _, s := range list {
 		bytes[s.ID] = s.Bytes

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"tollbook/output/archive"
 	"tollbook/output/disk"
@@ -15,8 +16,12 @@ import (
 
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
 // replaced snapshot as the previous one. The next build follows it.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool,
-	err error) {
+//
+// The folder does not say what was erased. So once something was, Rollback refuses a snapshot that is older than the
+// current one unless listed, which returns the IDs that a snapshot lists for readers, returns it for the current one. A
+// nil listed returns every ID.
+func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey,
+	listed func(archive.Tree) ([]string, error)) (c archive.Checkpoint, moved bool, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
@@ -48,6 +53,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if err != nil {
 		return c, false, err
 	}
+	if before.Erased > 0 && id < before.Snapshot && listed != nil {
+		if err := d.checkListed(before.Snapshot, id, listed); err != nil {
+			return c, false, err
+		}
+	}
 	// A crash here leaves nothing: Rollback has only read so far.
 
 	if d.treeID() != "" { // a web server may show the tree
@@ -78,6 +88,20 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	}
 	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
+}
+
+// checkListed returns ErrErased unless the current snapshot lists another one.
+func (d *Folder) checkListed(current, id string, listed func(archive.Tree) ([]string, error)) error {
+	z, err := archive.OpenZipFile(d.snapshotPath(current))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	ids, err := listed(z)
+	if err == nil && !slices.Contains(ids, id) {
+		err = fmt.Errorf("snapshot %s: %w", id, ErrErased)
+	}
+	return err
 }
 
 // verifySnapshot reads and checks the whole zip of a snapshot. It returns the digest, which must match the id.

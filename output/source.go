@@ -46,6 +46,7 @@ type Snapshot struct {
 	ID         string
 	Checkpoint archive.Checkpoint
 	source     *Source
+	foundAt    time.Time // when the origin last had it; Source.mu protects it
 	packsDir   string
 	refCount
 }

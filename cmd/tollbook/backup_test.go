@@ -70,7 +70,7 @@ func fillSample(t *testing.T, db *postgres.DB) (slug string) {
 
 func erase(t *testing.T, db *postgres.DB, slug string) {
 	t.Helper()
-	if err := db.EraseService(t.Context(), slug, backupMoment); err != nil {
+	if err := db.EraseService(t.Context(), slug, "anna", "", backupMoment); err != nil {
 		t.Fatal(err)
 	}
 }

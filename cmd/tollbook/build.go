@@ -66,7 +66,8 @@ func newBuildCommand() *cobra.Command {
 		Short: "Build a snapshot of the directory from the database",
 		Long: `Build reads the database at one moment, judges every service, writes every response and every page of
 the directory into one zip, and makes it the current snapshot of <data>/public. If it fails or is killed, the last
-snapshot stays current. Old snapshots are deleted as tollbook prune does in a bucket.
+snapshot stays current. Old snapshots are deleted as tollbook prune does in a bucket, and so
+are all that contain removed services.
 
 The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
 --site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,

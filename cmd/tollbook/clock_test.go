@@ -155,7 +155,7 @@ func (d *steppedDirectory) build(t *testing.T) {
 		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot,
 			err)
 	}
-	if err := publication.Prune(d.folder, d.now, b.Needed); err != nil {
+	if _, err := publication.Prune(d.folder, d.now, b.Needed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -66,8 +66,8 @@ Unlike apply, import accepts categories that no service has yet.
 Any other URL is a facilitator's catalogue, such as https://facilitator.example/discovery/resources. Import reads it
 page by page and combines the entries of each host. Services that are listed already get the endpoints that they lack.
 
-Hosts whose owners opted out are not listed; the report names each with the reason. "tollbook services opt-outs" lists
-them.
+Hosts whose owners opted out and services that were removed are not listed; the report names each with the reason.
+"tollbook services opt-outs" and "tollbook services removed" list them.
 
 An import removes nothing and may be repeated. Import checks only the syntax of an address; a crawl decides whether it
 may be visited. With --dry-run it only prints what would change.

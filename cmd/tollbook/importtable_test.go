@@ -21,6 +21,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/tollbook/database",
 			"cmd/tollbook/report",
 			"cmd/tollbook/settings",
+			"cmd/tollbook/usage",
 			"crawl/servicelist",
 			"site/invisible",
 			"site/listing",
@@ -307,7 +308,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"site/postgres/assessments",
 			"site/postgres/sources",
-			"site", "site/fields", "site/listing", "site/postgres/bulk", "site/postgres/checks",
+			"site", "site/fields", "site/listing", "site/lookup", "site/postgres/bulk", "site/postgres/checks",
 			"site/postgres/consent",
 			"site/postgres/ledger", "site/postgres/migration", "site/postgres/moves", "site/postgres/polls",
 			"site/postgres/rechecks",

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/build"
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/publication"
@@ -73,7 +74,7 @@ func newPublishCommand() *cobra.Command {
 		Short: "Publish the current snapshot to a bucket or another folder",
 		Long: `Publish sends the current snapshot of <data>/public to the place of --publish-to. First it sends the zip
 and the new packs. Then it replaces the pointer checkpoint.json, which is the moment of publication. Last it writes
-each changed file as an object of its own.
+each changed file as an object of its own, and deletes earlier snapshots that contain removed services.
 
 Before it sends anything it verifies every sum, and compares the snapshot with the published one. It refuses a
 snapshot in which more than 5 services, or 5 %, are missing that nobody removed, or in which a number of changes or
@@ -115,8 +116,8 @@ func newRollbackCommand() *cobra.Command {
 		Short: "Return to an earlier snapshot",
 		Long: `Rollback makes an earlier snapshot the current one: it moves the pointer back, then restores the objects
 or the expanded folder. Without --publish-to it changes <data>/public and needs no database. A snapshot that was
-rolled back from a bucket is not published there again without --force; the next build is. /v1/snapshots lists the
-snapshots that a place still has.
+rolled back from a bucket is not published there again without --force; the next build is. Rollback refuses a snapshot
+that contains a service removed since. /v1/snapshots lists the snapshots that a place still has.
 
 ` + bucketHelp + `
 
@@ -153,7 +154,8 @@ each that was current within the last hour, the newest 10 of the last 2 hours, t
 of each of --publish-keep-daily days, and all that the current one lists at /v1/snapshots. If snapshots and packs
 have more than --publish-keep-size MB together, it deletes the oldest snapshots, but none of the first two kinds and
 none that the current one lists. It deletes a pack after build has deleted it from <data>/public, which is when all
-its rows are past their retention. It also deletes parts of unfinished uploads.
+its rows are past their retention. It also deletes parts of unfinished uploads, and snapshots that contain
+removed services, which an interrupted publication leaves.
 
 ` + bucketHelp + `
 
@@ -202,7 +204,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	c, moved, err := folder.Rollback(ctx, id, key)
+	c, moved, err := folder.Rollback(ctx, id, key, build.ListSnapshots)
 	if err != nil {
 		return explainRollback(err)
 	}

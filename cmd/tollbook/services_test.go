@@ -95,8 +95,8 @@ func TestServicesShow(t *testing.T) {
 	}
 }
 
-// TestApply checks the life of a file: a plan, no change, a mended name, a refusal to retire without --yes, and a slug
-// that is not given again.
+// TestApply checks the life of a file: a plan, no change, a mended name, a refusal to retire without --yes, a
+// removed service that stays removed until it is allowed, and a slug that is not given again.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -119,7 +119,12 @@ func TestApply(t *testing.T) {
 	}
 	fails(t, env, "nothing was erased", "services", "remove", "service-0001")
 	ran(t, env, "services", "remove", "--yes", "service-0001")
-	if out := ran(t, env, "services", "apply", two); !strings.Contains(out, "+ s0001-example https://s0001.example") {
+	if out := ran(t, env, "services", "apply", two); !strings.Contains(out, ": stays removed; ") ||
+		strings.Contains(out, "+ ") {
 		t.Errorf("after remove:\n%s", out)
+	}
+	ran(t, env, "services", "allow", "service-0001")
+	if out := ran(t, env, "services", "apply", two); !strings.Contains(out, "+ s0001-example https://s0001.example") {
+		t.Errorf("after allow:\n%s", out)
 	}
 }

@@ -101,6 +101,7 @@ func (j *job) add(ctx context.Context, list []sources.Resource) error {
 	j.report.Services += got.Services
 	j.report.Endpoints += got.Endpoints
 	j.report.Refused += got.Refused
+	j.report.Removed += got.Removed
 	return j.lock.EndListing(ctx)
 }
 

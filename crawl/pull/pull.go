@@ -49,7 +49,10 @@ type Visitor interface {
 }
 
 // Listed counts what a list of items added to the directory.
-type Listed struct{ Services, Endpoints, Refused int }
+type Listed struct {
+	Services, Endpoints, Refused int
+	Removed                      int // services that stay unlisted, because the operator removed them
+}
 
 // Options are the settings of a Puller.
 type Options struct {
@@ -93,6 +96,7 @@ type Report struct {
 	Services  int `json:"services_added"`
 	Endpoints int `json:"endpoints_added"` // of services that were listed before
 	Refused   int `json:"services_refused"`
+	Removed   int `json:"services_stay_removed"` // that the operator removed, and that are not listed again
 }
 
 // ErrBusy says that another process pulls the source.
@@ -215,7 +219,8 @@ func (p *Puller) log(ctx context.Context, r Report) {
 	}
 	attrs := []slog.Attr{slog.String("source", r.Source), slog.String("outcome", r.Outcome),
 		slog.Int("rows", r.Rows), slog.Int("new", r.New), slog.Int("merged", r.Merged),
-		slog.Int("dropped", r.Dropped), slog.Int("services", r.Services), slog.Int("endpoints", r.Endpoints)}
+		slog.Int("dropped", r.Dropped), slog.Int("services", r.Services), slog.Int("endpoints", r.Endpoints),
+		slog.Int("stay_removed", r.Removed)}
 	if r.Error != "" {
 		attrs = append(attrs, slog.String("error", r.Error))
 	}

@@ -36,7 +36,7 @@ func newMatcher(entries []Entry, o Options, has postgres.Listed) *matcher {
 			m.slugs[entries[i].Slug] = true
 		}
 	}
-	m.matchSlugs(has.Erased)
+	m.matchSlugs(has)
 	m.match(func(s *postgres.DueService) string { return s.BaseURL }, func(e *Entry) string { return e.BaseURL })
 	m.match(func(s *postgres.DueService) string { return addressOf(s.BaseURL) }, func(e *Entry) string {
 		return addressOf(e.BaseURL)
@@ -60,7 +60,7 @@ func newMatcher(entries []Entry, o Options, has postgres.Listed) *matcher {
 }
 
 // matchSlugs finds the services of the entries that name a slug.
-func (m *matcher) matchSlugs(erased map[string]bool) {
+func (m *matcher) matchSlugs(has postgres.Listed) {
 	places := map[string]int{}
 	for i := range m.has {
 		places[m.has[i].Slug] = i
@@ -72,7 +72,7 @@ func (m *matcher) matchSlugs(erased map[string]bool) {
 		}
 		if at, ok := places[e.Slug]; ok {
 			m.of[i], m.claimed[at] = at, true
-		} else if erased[e.Slug] {
+		} else if has.Erased[e.Slug] && findRemoved(e, -1, has) == nil {
 			m.in.fault(e.at["slug"], "slug %s belonged to a service that was erased, and a slug is never given twice; "+
 				"choose another or leave it out", e.Slug)
 		}

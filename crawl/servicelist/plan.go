@@ -65,6 +65,8 @@ type Note struct {
 	Slug   string           `json:"slug"` // "" for a service that is not listed
 	Text   string           `json:"text"`
 	OptOut *postgres.OptOut `json:"opt_out,omitempty"` // nil unless the owner of the host opted out
+
+	Removed *postgres.RemovedService `json:"removed,omitempty"` // nil unless the operator removed the service
 }
 
 // IsEmpty reports whether the plan changes nothing.
@@ -103,6 +105,8 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 	for i := range entries {
 		if o, ok := optOutOf(entries[i].BaseURL, has); ok {
 			p.refuse(&entries[i], m.of[i], has, o)
+		} else if r := findRemoved(&entries[i], m.of[i], has); r != nil {
+			p.refuseRemoved(&entries[i], m.of[i], has, r)
 		} else if at := m.of[i]; at >= 0 {
 			p.compare(&entries[i], &has.Services[at], prune)
 		} else {
@@ -148,6 +152,34 @@ func (p *Plan) refuse(e *Entry, at int, has postgres.Listed, o postgres.OptOut) 
 	note := Note{Text: e.BaseURL + " is not listed, because " + o.String(), OptOut: &o}
 	if at >= 0 {
 		note.Slug, note.Text = has.Services[at].Slug, "stays as it is, because "+o.String()
+		p.Unchanged++
+	}
+	p.Notes = append(p.Notes, note)
+}
+
+// findRemoved returns the removal that keeps an entry from being listed, nil if there is none. Earlier versions did not
+// store addresses; a service that one of them removed is known by its slug alone. A service that is listed at the
+// entry's URL already stays listed.
+func findRemoved(e *Entry, at int, has postgres.Listed) *postgres.RemovedService {
+	if at >= 0 && has.Services[at].BaseURL == e.BaseURL {
+		return nil
+	}
+	for i := range has.Removed {
+		if r := &has.Removed[i]; e.NamesSlug && e.Slug == r.Slug && r.AllowedAt == nil &&
+			(len(r.Addresses) == 0 || r.Covers(e.BaseURL)) {
+			return r
+		}
+	}
+	return has.FindRemoved(e.BaseURL)
+}
+
+// refuseRemoved notes that the service of an entry was removed. Nothing is listed there, and a service that would move
+// there stays as it is.
+func (p *Plan) refuseRemoved(e *Entry, at int, has postgres.Listed, r *postgres.RemovedService) {
+	note := Note{Text: e.BaseURL + " is not listed: " + r.String(), Removed: r}
+	if at >= 0 {
+		note.Slug = has.Services[at].Slug
+		note.Text = "stays as it is, because the service at " + e.BaseURL + " was " + r.String()
 		p.Unchanged++
 	}
 	p.Notes = append(p.Notes, note)

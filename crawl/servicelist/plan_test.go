@@ -192,3 +192,62 @@ func TestFaultsOfAPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanRemoved checks that an entry of a removed service is a note, and that the other entries are applied. It is
+// found by its address, or without one by its slug.
+func TestPlanRemoved(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	has := stored(nil)
+	has.Removed = []postgres.RemovedService{
+		{Slug: "gone", RemovedAt: at, Actor: "anna", Addresses: []string{"gone.example/pay"}},
+		{Slug: "early", RemovedAt: at},
+		{Slug: "free", RemovedAt: at, Addresses: []string{"free.example"}, AllowedAt: &at},
+	}
+	has.Erased = map[string]bool{"gone": true, "early": true, "free": true}
+	const gone = "removed on 2026-11-01 by anna: stays removed; tollbook services allow gone lets it be listed again"
+	for _, tt := range []struct {
+		name, list string
+		want       []string // notes, then the slugs that are added
+	}{
+		{"its address and slug", entryOf(`slug = "gone"`, `url = "http://GONE.example/pay/"`),
+			[]string{"http://gone.example/pay is not listed: " + gone}},
+		{"its address under another name", entryOf(`service_name = "Other"`, `url = "https://www.gone.example/pay"`) +
+			entryOf(`service_name = "New"`, `url = "https://new.example"`),
+			[]string{"https://www.gone.example/pay is not listed: " + gone, "new"}},
+		{"a neighbour", entryOf(`service_name = "Near"`, `url = "https://gone.example/quote"`), []string{"near"}},
+		{"a slug without an address", entryOf(`slug = "early"`, `url = "https://early.example"`),
+			[]string{"https://early.example is not listed: removed on 2026-11-01: stays removed; tollbook services " +
+				"allow early lets it be listed again"}},
+		{"one that is allowed", entryOf(`service_name = "Free"`, `url = "https://free.example"`),
+			[]string{"free-example"}},
+		{"a listed service that would move there", entryOf(`slug = "acme"`, `url = "https://gone.example/pay"`),
+			[]string{"stays as it is, because the service at https://gone.example/pay was " + gone}},
+	} {
+		o := Options{Name: "list.toml", Now: at}
+		entries, err := Read(strings.NewReader(tt.list), o)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		p, err := NewPlan(entries, o, has, false)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		var got []string
+		for _, n := range p.Notes {
+			if got = append(got, n.Text); n.Removed == nil {
+				t.Errorf("%s: the note has no removal", tt.name)
+			}
+		}
+		for _, a := range p.Add {
+			got = append(got, a.Slug)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if len(p.Change) > 0 {
+			t.Errorf("%s: changes %+v", tt.name, p.Change)
+		}
+	}
+}

@@ -11,13 +11,13 @@ import (
 
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/moves"
-	"tollbook/site/postgres/rows"
 )
 
 // Listed is what a directory lists.
 type Listed struct {
 	Services []DueService      // by slug, with their endpoints
 	Erased   map[string]bool   // slugs of erased services, which are never given again
+	Removed  []RemovedService  // erased services, in the order of their erasure
 	OptOuts  map[string]OptOut // by host, as consent.HostOf returns it
 	Moved    map[string]string // old host of each host that services moved to; see package moves
 }
@@ -76,8 +76,7 @@ func readListed(ctx context.Context, tx pgx.Tx) (l Listed, err error) {
 	if l.Services, err = withEndpoints(ctx, tx, list); err != nil {
 		return l, err
 	}
-	erased, err := rows.Column[string](ctx, tx, `SELECT slug FROM removed_services`)
-	if err != nil {
+	if l.Removed, err = readRemoved(ctx, tx); err != nil {
 		return l, err
 	}
 	if l.OptOuts, err = consent.Read(ctx, tx); err != nil {
@@ -86,9 +85,9 @@ func readListed(ctx context.Context, tx pgx.Tx) (l Listed, err error) {
 	if l.Moved, err = moves.Read(ctx, tx); err != nil {
 		return l, err
 	}
-	l.Erased = make(map[string]bool, len(erased))
-	for _, slug := range erased {
-		l.Erased[slug] = true
+	l.Erased = make(map[string]bool, len(l.Removed))
+	for _, r := range l.Removed {
+		l.Erased[r.Slug] = true
 	}
 	return l, nil
 }

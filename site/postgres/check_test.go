@@ -223,7 +223,7 @@ func TestRecordVisitsInParallel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.EraseService(ctx, "gone", start); err != nil {
+	if err := db.EraseService(ctx, "gone", "anna", "", start); err != nil {
 		t.Fatal(err)
 	}
 	const rounds = 120

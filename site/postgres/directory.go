@@ -28,7 +28,7 @@ type Directory struct {
 	Tokens       []ledger.Token
 	Services     []DirectoryService
 	Submissions  []DirectorySubmission
-	Erased       []ErasedService    // oldest first
+	Erased       []RemovedService   // oldest first
 	OptOuts      []OptOut           // by host
 	Sources      []sources.Decision // by name
 	Suggestions  []suggestions.Suggestion
@@ -86,12 +86,6 @@ type DirectoryAuditLine struct {
 	Detail string    `json:"detail"`
 }
 
-// ErasedService is a slug that is never used again.
-type ErasedService struct {
-	Slug      string    `json:"slug"`
-	RemovedAt time.Time `json:"removed_at"`
-}
-
 // Directory reads everything as of one moment, each list in a total order.
 func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
@@ -99,9 +93,7 @@ func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 			if d.Facilitators, d.Tokens, err = ledger.Export(ctx, tx); err != nil {
 				return err
 			}
-			d.Erased, err = collect(ctx, tx, pgx.RowToStructByPos[ErasedService],
-				`SELECT slug, removed_at FROM removed_services ORDER BY id`)
-			if err != nil {
+			if d.Erased, err = readRemoved(ctx, tx); err != nil {
 				return err
 			}
 			if d.OptOuts, err = consent.ReadSorted(ctx, tx); err != nil {
@@ -241,13 +233,6 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 		if full {
 			return ErrNotEmpty
 		}
-		batch := &pgx.Batch{}
-		for _, e := range d.Erased {
-			batch.Queue(`INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, e.Slug, e.RemovedAt)
-		}
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-			return err
-		}
 		if err := ledger.Restore(ctx, tx, d.Facilitators, d.Tokens); err != nil {
 			return err
 		}
@@ -255,6 +240,10 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 			if err := restoreService(ctx, tx, s, now); err != nil {
 				return fmt.Errorf("service %s: %w", s.Slug, err)
 			}
+		}
+		// The services are listed before, because one may be listed above the address of a service that was removed.
+		if err := insertRemoved(ctx, tx, d.Erased); err != nil {
+			return fmt.Errorf("erased services: %w", err)
 		}
 		if err := consent.Restore(ctx, tx, d.OptOuts, now); err != nil {
 			return err

@@ -9,15 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RemovedService is the slug of a service that the operator erased.
-type RemovedService struct {
-	ID   int64 // grows with each erasure
-	Slug string
-}
-
 // EraseService deletes a service with all its facts, or returns ErrNotFound. Its rows in the logs of all services keep
-// their numbers and lose their content. Its slug is never given again.
-func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
+// their numbers and lose their content. Its slug is never given again, and nothing is listed at its addresses until
+// AllowService. The actor and the reason are stored with both.
+func (db *DB) EraseService(ctx context.Context, slug, actor, reason string, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// Keep SealLogs from summing its checks again. Visits and site readings lock the service's row before any
 		// other, so this does too.
@@ -34,6 +29,16 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		if err != nil {
 			return err
 		}
+		var base string
+		var listed time.Time
+		if err := tx.QueryRow(ctx, `SELECT base_url, created_at FROM services WHERE id = $1`, id).Scan(&base,
+			&listed); err != nil {
+			return err
+		}
+		addresses, err := readAddresses(ctx, tx, id, base)
+		if err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
 			`UPDATE checks SET error_message = NULL, uncounted_reason = NULL
@@ -46,8 +51,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, slug, now)
-		return err
+		return insertRemoved(ctx, tx, []RemovedService{{Slug: slug, RemovedAt: now, Addresses: addresses, Actor: actor,
+			Reason: reason, ListedAt: &listed, DropSnapshots: true}})
 	})
 	if err != nil {
 		return fmt.Errorf("erase service %s: %w", slug, err)
@@ -81,19 +86,6 @@ func (db *DB) CountStored(ctx context.Context, slug string) (c StoredCounts, err
 		return c, fmt.Errorf("count what is stored about %s: %w", slug, err)
 	}
 	return c, nil
-}
-
-// RemovedServices reads the erased services in the order of their erasure.
-func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) {
-	rows, err := r.tx.Query(ctx, `SELECT id, slug FROM removed_services ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
-	}
-	removed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[RemovedService])
-	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
-	}
-	return removed, nil
 }
 
 // lockServices locks the rows of services until the transaction ends, and returns the ids of those that exist, sorted.

@@ -57,7 +57,7 @@ func TestVisitOfErasedService(t *testing.T) {
 		visits[i] = visit(s, start)
 		visits[i].Changes = []postgres.Change{record(s.ID, site.PriceChanged, start, i)}
 	}
-	if err := db.EraseService(ctx, due[1].Slug, start); err != nil {
+	if err := db.EraseService(ctx, due[1].Slug, "anna", "", start); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.RecordVisits(ctx, visits); err != nil {
@@ -104,7 +104,7 @@ func TestEraseAmongVisits(t *testing.T) {
 	erased := make(chan error, 1)
 	go func() {
 		for i := 0; i < n; i += 2 {
-			if err := db.EraseService(ctx, due[i].Slug, start); err != nil {
+			if err := db.EraseService(ctx, due[i].Slug, "anna", "", start); err != nil {
 				erased <- err
 				return
 			}
@@ -161,7 +161,7 @@ func TestEraseErrors(t *testing.T) {
 	if err := db.SealLogs(ctx, start.Add(time.Hour), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.EraseService(ctx, "bolt", start); err != nil {
+	if err := db.EraseService(ctx, "bolt", "anna", "", start); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(ctx, dsn)

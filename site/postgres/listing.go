@@ -52,7 +52,8 @@ func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	})
 }
 
-// AddListing lists a service in a transaction and returns its id, or ErrListed, ErrSlugUsed or an *OptOutError.
+// AddListing lists a service in a transaction and returns its id, or ErrListed, ErrSlugUsed, an *OptOutError or a
+// *RemovedError.
 func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error) {
 	if err := consent.Check(ctx, tx, l.BaseURL); err != nil {
 		return 0, err
@@ -90,7 +91,7 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 	if used {
 		return 0, ErrSlugUsed
 	}
-	return id, nil
+	return id, checkRemoved(ctx, tx, l.BaseURL) // after the insert, for the same reason
 }
 
 // Services reads every listed service, by slug.

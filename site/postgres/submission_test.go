@@ -255,11 +255,17 @@ func TestReview(t *testing.T) {
 		}
 	}
 	approve(first, "grosse-co")
-	if err := db.EraseService(ctx, "grosse-co", later); err != nil {
+	if err := db.EraseService(ctx, "grosse-co", "anna", "", later); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := db.Submission(ctx, first); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("what its owner sent outlives a service that was erased: %v", err)
+	}
+	again := receive("Again", "a.example")
+	var removed *postgres.RemovedError
+	if _, err := db.ApproveSubmission(ctx, again, "ada", later); !errors.As(err, &removed) ||
+		removed.Service.Actor != "anna" {
+		t.Errorf("a service that was removed is listed for a submission: %v", err)
 	}
 	approve(second, "grosse-co-2") // the slug of a removed service is not given again
 	approve(nameless, "api-d-example")

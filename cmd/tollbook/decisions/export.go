@@ -40,9 +40,9 @@ func NewExport() *cobra.Command {
 		Short: "Export the listed services and all decisions to a file",
 		Long: `Export writes one file of JSON lines with everything that people decided: facilitators with their
 accounts, measured tokens, services with their slugs, endpoints and ownership tokens, submissions with each
-decision, its author and time, the slugs of erased services, hosts that opted out, which public sources are read, and
-suggestions. "tollbook import" restores it into an empty directory. Without FILE it writes to stdout. A file is written
-completely or not at all, and only its owner may read it.
+decision, its author and time, removed services, which stay removed, hosts that opted out, which public sources are
+read, and suggestions. "tollbook import" restores it into an empty directory. Without FILE it writes to stdout. A file
+is written completely or not at all, and only its owner may read it.
 
 E-mail addresses, and notes of submissions, are included only with --with-contacts; who sent a submission or suggestion
 never is.
@@ -128,7 +128,7 @@ func NewImport() *cobra.Command {
 one line refuses the file and names the line. The directory must be empty. To add services to another one, use
 "tollbook services import".
 
-The services are due at once, and their endpoints count as first seen now. Slugs of erased services stay reserved.
+The services are due at once, and their endpoints count as first seen now. Removed services stay removed.
 Submissions and suggestions keep their ids and decisions, but not the Idempotency-Keys of their senders.
 
 EXIT STATUS

@@ -197,7 +197,8 @@ func (d *Demo) build(ctx context.Context) (build.Report, error) {
 	if err != nil {
 		return built, err
 	}
-	return built, publication.Prune(d.folder, now, built.Needed)
+	_, err = publication.Prune(d.folder, now, built.Needed)
+	return built, err
 }
 
 // buildFirst makes the first snapshot of this run and prints where it is.

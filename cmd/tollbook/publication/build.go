@@ -70,14 +70,17 @@ func (b *Builder) Build(
 	if err != nil {
 		return report, err
 	}
-	return report, Prune(folder, now, report.Needed)
+	pruned, err := Prune(folder, now, report.Needed)
+	report.Erased = pruned.Erased
+	return report, err
 }
 
 // Prune removes snapshots and packs that no reader can request any more from the published folder.
-func Prune(folder *output.Folder, now time.Time, needed []string) error {
+func Prune(folder *output.Folder, now time.Time, needed []string) (output.Pruned, error) {
 	oldest := site.PackHour(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays))
-	if _, err := folder.Prune(now, oldest, needed...); err != nil {
-		return fmt.Errorf("prune published folder: %w", err)
+	pruned, err := folder.Prune(now, oldest, needed...)
+	if err != nil {
+		return pruned, fmt.Errorf("prune published folder: %w", err)
 	}
-	return nil
+	return pruned, nil
 }

@@ -52,6 +52,10 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 	if err != nil {
 		return nil, err
 	}
+	removals, err := db.Removals(ctx)
+	if err != nil {
+		return nil, err
+	}
 	now, allBelow := time.Now(), 0
 	switch {
 	case o.Expand == "auto" && objects.IsBucket(o.To):
@@ -65,6 +69,7 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 		Header:   objectHeader,
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.ListSnapshots,
+		Erasures: build.NewErasures(removals, ""),
 		Progress: o.Progress,
 	}), nil
 }

@@ -21,6 +21,9 @@ func Build(w io.Writer, r build.Report, asJSON bool) error {
 		"Snapshot %s: zip %.1f MB, %d new packs, %.1f s\n", display.Number(int64(r.Services)),
 		display.Number(int64(r.Files)), megabytes(r.Bytes), display.Number(int64(r.Copied)), r.Snapshot,
 		megabytes(r.Zip), r.Packs, r.Took.Seconds())
+	if err == nil {
+		err = printErased(w, r.Erased)
+	}
 	if n := len(r.SetAside); n > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "%d services are damaged and set aside; their last files stay:\n", n)
 		for _, s := range r.SetAside {
@@ -43,10 +46,26 @@ func Publication(w io.Writer, p output.Published, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "Published snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, "+
 		"%d unchanged; %.1f MB sent\n", p.Checkpoint.Snapshot, p.Checkpoint.Generation, p.Packs, p.Written, p.Deleted,
 		p.Unchanged, megabytes(p.Bytes))
+	if err == nil {
+		err = printErased(w, p.Erased)
+	}
 	if err != nil {
 		return err
 	}
 	return printCost(w, p)
+}
+
+// printErased prints how many snapshots were deleted because of removed services.
+func printErased(w io.Writer, n int) error {
+	if n == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("Deleted %d earlier snapshots that contained removed services\n", n)
+	if n == 1 {
+		text = "Deleted 1 earlier snapshot that contained removed services\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // Pruned prints what was removed from a place.
@@ -55,7 +74,11 @@ func Pruned(w io.Writer, p output.Pruned, asJSON bool) error {
 		return JSON(w, struct {
 			Snapshots int `json:"snapshots"`
 			Packs     int `json:"packs"`
-		}{p.Snapshots, p.Packs})
+			Erased    int `json:"erased_snapshots"`
+		}{p.Snapshots, p.Packs, p.Erased})
+	}
+	if err := printErased(w, p.Erased); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "Removed %d snapshots and %d packs\n", p.Snapshots, p.Packs)
 	return err

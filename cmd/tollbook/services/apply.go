@@ -66,8 +66,9 @@ An entry means the listed service that has its slug, if it names one; else the s
 that came from a file and has its service_name. So a name or a URL may change, and the service keeps its history and
 its slug. To change both at once, name the slug.
 
-Services that were submitted or came from a catalogue are never retired by --prune. Before something is removed, apply
-asks; without a terminal it needs --yes.
+Services that were submitted or came from a catalogue are never retired by --prune. A service that "services remove"
+erased stays removed: the plan has a line that says so, and the other entries are applied. Before something is
+removed, apply asks; without a terminal it needs --yes.
 
 EXIT STATUS
 

@@ -77,7 +77,7 @@ EXIT STATUS
 				e.Source = "imported:operator" // no file may retire it
 				return e, nil
 			}, func(p *servicelist.Plan) error {
-				if len(p.Notes) > 0 && p.Notes[0].OptOut != nil {
+				if len(p.Notes) > 0 && (p.Notes[0].OptOut != nil || p.Notes[0].Removed != nil) {
 					return errors.New(strings.TrimSpace(p.Notes[0].Slug + " " + p.Notes[0].Text))
 				}
 				if len(p.Add) == 0 {

@@ -12,12 +12,16 @@ import (
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/usage"
+	"tollbook/site/listing"
 	"tollbook/site/postgres"
 )
 
 // removeOptions are the flags of services remove.
 type removeOptions struct {
 	cli.DataOptions
+	cli.ActorOptions
+	Reason    string
 	Yes, JSON bool
 }
 
@@ -30,18 +34,26 @@ func newRemoveCommand() *cobra.Command {
 erase and asks first; without a terminal it needs --yes. To keep the history of a service that has ended, use
 "tollbook services retire" instead.
 
-The next build no longer lists it. That build also empties its rows in the packs of the logs; each row keeps only its
-number and time. Nothing else ever changes a pack, and the checkpoint says that it happened. Caches in front of a
-bucket may still have old packs: purge packs/ there. Snapshots that were published before contain the service until
-prune deletes them.
+The next build no longer contains it. That build empties its rows in the packs of the logs, where each row keeps only
+its number and time, and in the tables by day. It then deletes all snapshots that were built while the service was
+listed, whatever the retention says, because a snapshot never changes. The next publication does the same in the place
+that is published to. Copies elsewhere are yours to delete: caches (purge everything), older versions of a bucket's
+objects, copies of readers, and backups of the database.
 
-The slug is never given again. If the same service is listed again, it starts without a history, under another slug.
+Payments on public chains stay in the table of settlements; its rows name accounts, and no service.
+
+The service stays removed. A file, a catalogue, a source or a submission does not list it again, until "tollbook
+services allow" permits it. For that its slug and addresses are stored, with the time, --as and --reason; none of them
+is published. The slug is never given again. A service that is listed again starts without a history.
+
+A service that a version before schema 8 removed is erased from earlier snapshots if it is removed again by its slug.
 
 EXIT STATUS
 
 0 if it is erased, 1 if not.`,
 		Example: "  tollbook services remove acme-quotes && tollbook build",
 		Args:    cli.Arguments("SLUG"),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cli.WithDatabase(cmd.Context(), o.DataOptions, func(db *database.DB) error {
 				return runRemove(cmd.Context(), db, o, args[0], streamsOf(cmd))
@@ -49,23 +61,35 @@ EXIT STATUS
 		},
 	}
 	o.DataOptions.AddFlags(cmd.Flags())
+	o.ActorOptions.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "`sentence` that says why, for the record")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print what was erased as JSON")
 	return cmd
 }
 
+// maxReason is the largest length of a reason in characters.
+const maxReason = 500
+
+func (o *removeOptions) validate() error {
+	if err := listing.CheckText(o.Reason, maxReason); o.Reason != "" && err != nil {
+		return usage.Errorf("--reason %w", err)
+	}
+	return o.Validate()
+}
+
 func runRemove(ctx context.Context, db *database.DB, o removeOptions, slug string, s Streams) error {
 	counts, err := db.CountStored(ctx, slug)
 	if errors.Is(err, postgres.ErrNotFound) {
-		return ErrNoService(slug)
+		return dropSnapshots(ctx, db, o, slug, s)
 	}
 	if err != nil {
 		return err
 	}
 	if !o.Yes {
 		fmt.Fprintf(s.Err,
-			"%s has %s.\nRemove erases all of it for good. To keep it and mark the service as delisted, "+
-				"answer no and use:\n\n    tollbook services retire %s\n\n", slug, describeCounts(counts), slug)
+			"%s has %s.\nRemove erases all of it for good, with every snapshot that contains it. To keep it and "+
+				"mark the service as delisted, answer no and use:\n\n    tollbook services retire %s\n\n", slug, describeCounts(counts), slug)
 		yes, err := cli.Confirm(ctx, s.In, s.Err, "Erase "+slug+"?")
 		switch {
 		case errors.Is(err, cli.ErrNoTerminal):
@@ -77,7 +101,7 @@ func runRemove(ctx context.Context, db *database.DB, o removeOptions, slug strin
 			return errors.New("nothing was erased")
 		}
 	}
-	if err := db.EraseService(ctx, slug, time.Now()); errors.Is(err, postgres.ErrNotFound) {
+	if err := db.EraseService(ctx, slug, o.As, o.Reason, time.Now()); errors.Is(err, postgres.ErrNotFound) {
 		return ErrNoService(slug)
 	} else if err != nil {
 		return err
@@ -88,8 +112,26 @@ func runRemove(ctx context.Context, db *database.DB, o removeOptions, slug strin
 			postgres.StoredCounts
 		}{slug, counts})
 	}
-	_, err = fmt.Fprintf(s.Out, "Erased %s: %s. Next: tollbook build publishes the directory without it\n", slug,
+	_, err = fmt.Fprintf(s.Out, "Erased %s: %s. Next: tollbook build publishes the directory without it, and deletes "+
+		"the snapshots that contain it; tollbook publish does the same in another place\n", slug,
 		describeCounts(counts))
+	return err
+}
+
+// dropSnapshots makes the next build delete the snapshots with a service that an earlier version removed.
+func dropSnapshots(ctx context.Context, db *database.DB, o removeOptions, slug string, s Streams) error {
+	dropped, err := db.DropSnapshots(ctx, slug)
+	if err != nil {
+		return err
+	}
+	if !dropped {
+		return ErrNoService(slug)
+	}
+	if o.JSON {
+		return report.JSON(s.Out, map[string]any{"slug": slug, "drop_snapshots": true})
+	}
+	_, err = fmt.Fprintf(s.Out, "%s was removed by an earlier version. Next: tollbook build deletes all snapshots "+
+		"before it, and tollbook publish does the same in another place\n", slug)
 	return err
 }
 

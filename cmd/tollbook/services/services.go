@@ -23,7 +23,7 @@ func NewCommand(others ...*cobra.Command) *cobra.Command {
 	for _, c := range stateCommands {
 		commands = append(commands, c.newCommand())
 	}
-	commands = append(commands, newRemoveCommand())
+	commands = append(commands, newRemoveCommand(), newRemovedCommand(), newAllowCommand())
 	return cli.NewGroup(&cobra.Command{
 		Use:   "services",
 		Short: "Add, change, list, verify and remove services",

@@ -120,7 +120,7 @@ func TestDays(t *testing.T) {
 	if days, err = assessments.ReadDays(t.Context(), conn, day); len(days) > 0 || err != nil {
 		t.Errorf("days before the first: %v, %v", days, err)
 	}
-	if err := db.EraseService(t.Context(), "acme", noon); err != nil {
+	if err := db.EraseService(t.Context(), "acme", "anna", "", noon); err != nil {
 		t.Fatal(err)
 	}
 	record(t, db, noon.Add(25*time.Hour), 1, published(1, "A"), published(2, "A"))

@@ -98,14 +98,17 @@ func (st *Store) NewResourcesOfServices(ctx context.Context, source int, pull in
 }
 
 // UnlistedResources reads the resources of a pull whose host has no service and was not asked since a time, in the same
-// way. Hosts that answered when they were asked have had a service, so they are left out.
+// way. Hosts that answered when they were asked have had a service, so they are left out, and so are hosts of services
+// that the operator removed.
 func (st *Store) UnlistedResources(ctx context.Context, source int, pull int64, since time.Time, limit int) ([]Resource,
 	error) {
 	return st.readStaged(ctx, `source_staged n WHERE n.source_id = $1 AND n.pull = $2
 		AND NOT EXISTS (SELECT FROM `+addresses+` WHERE split_part(address, '/', 1) =
 			split_part(n.resource, '/', 1))
 		AND NOT EXISTS (SELECT FROM source_hosts h WHERE h.host = split_part(n.resource, '/', 1)
-			AND (h.answers OR h.asked_at > $5))`, source, pull, "", limit, since)
+			AND (h.answers OR h.asked_at > $5))
+		AND NOT EXISTS (SELECT FROM removed_services, unnest(addresses) a
+			WHERE allowed_at IS NULL AND a = split_part(n.resource, '/', 1))`, source, pull, "", limit, since)
 }
 
 func (st *Store) readStaged(ctx context.Context, of string, args ...any) ([]Resource, error) {
