@@ -37,11 +37,13 @@ func checkSettled(t *testing.T, base string) {
 		},
 		"ledgerleaf-companies": func(x site.Traction) bool { return x.ConcentratedVolume && *x.UniqueBuyers30d <= 6 },
 		"thimble-classifier":   func(x site.Traction) bool { return *x.UniqueBuyers30d == 1 },
-		"chapterhouse-books":   func(x site.Traction) bool { return x.SharedPayout && x.SharedWith == 1 },
 	} {
 		if x := traction(slug); x.Status != "measured" || x.TxCount30d == nil || x.UniqueBuyers30d == nil || !good(x) {
 			t.Errorf("traction of %s: %s", slug, encoded(t, x))
 		}
+	}
+	if x := traction("chapterhouse-books"); x.Status != site.TractionNoPayTo || !strings.Contains(x.Caveat, "named first") {
+		t.Errorf("traction of a service that names another's account: %s", encoded(t, x))
 	}
 	if x := traction("driftwood-treasury"); x.TxCount30d != nil && *x.TxCount30d != 0 {
 		t.Errorf("traction of driftwood-treasury, which nobody can pay: %s", encoded(t, x))
