@@ -54,12 +54,18 @@ func (p *place) makeCluster(ctx context.Context, o Options, id identity, progs p
 	if err := id.own(dir); err != nil {
 		return fmt.Errorf("make a cluster: %w", err)
 	}
-	args := []string{"-D", dir, "-U", superuser, "-E", "UTF8", "--no-locale", "--data-checksums",
+	opened, err := id.open(dir)
+	if err != nil {
+		return fmt.Errorf("make a cluster: %w", err)
+	}
+	defer opened.close()
+	args := []string{"-D", opened.paths[0], "-U", superuser, "-E", "UTF8", "--no-locale", "--data-checksums",
 		"--auth-local=trust", "--auth-host=reject"}
 	if o.Throwaway {
 		args = append(args, "--no-sync")
 	}
-	cmd := id.command(ctx, p.home(), progs.path("initdb"), args...)
+	cmd := id.command(ctx, "/", progs.path("initdb"), args...)
+	cmd.ExtraFiles = opened.files
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // initdb and its backend
 	cmd.WaitDelay = 5 * time.Second
 	var out tailBuffer

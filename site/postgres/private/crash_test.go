@@ -40,13 +40,6 @@ func TestKilledProgram(t *testing.T) {
 			h.killAll(t, dir)
 			awaitGone(t, dir)
 		}, ""},
-		{"another user's server follows", order{RefuseNamespaces: true}, func(t *testing.T, h *helper, dir string) {
-			if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-				t.Skip("only Linux ends it by itself, and only root runs it as another user")
-			}
-			h.killAll(t, dir)
-			awaitGone(t, dir)
-		}, ""},
 		{"the server is stopping", order{}, func(t *testing.T, h *helper, dir string) { h.kill() }, ""},
 		{"the server stays", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
 			h.killAll(t, dir)

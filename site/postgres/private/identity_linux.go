@@ -2,16 +2,34 @@ package private
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 )
 
-// namespaced returns root's identity in a user namespace of its own. There the server sees an ordinary user id, while
-// root owns all its files. It loses root's permission to open files of other users.
-func namespaced(o Options) (identity, error) {
-	if o.hooks.refuseNamespaces {
-		return identity{}, errors.New("user namespaces are refused")
+// passesFolders says that a process can use a folder by its descriptor, whatever the folder's parents allow.
+const passesFolders = true
+
+// isRootOfUser reports whether this program is root only in a user namespace, and an ordinary user outside, as in a
+// container without root's rights.
+func isRootOfUser() bool {
+	b, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
 	}
+	for line := range strings.Lines(string(b)) {
+		var inside, outside, size int
+		if _, err := fmt.Sscan(line, &inside, &outside, &size); err == nil && inside == 0 {
+			return outside != 0
+		}
+	}
+	return false
+}
+
+// namespaced returns this user's identity in a user namespace of its own, where the server sees an ordinary user id. It
+// has the rights of this user, so it is for a user that is root nowhere else and has no other id.
+func namespaced() (identity, error) {
 	// The id must have a name, which initdb looks up.
 	users := unprivileged()
 	if len(users) == 0 {
@@ -19,7 +37,7 @@ func namespaced(o Options) (identity, error) {
 	}
 	uid, gid := users[0].uid, users[0].gid
 	return identity{
-		what: "root under the name of " + users[0].name, uid: os.Geteuid(), gid: os.Getegid(),
+		what: "this user under the name of " + users[0].name, uid: os.Geteuid(), gid: os.Getegid(),
 		attr: func() *syscall.SysProcAttr {
 			return &syscall.SysProcAttr{
 				Cloneflags:  syscall.CLONE_NEWUSER,

@@ -17,9 +17,9 @@ import (
 	"syscall"
 )
 
-// sharedDir is created by root. It contains what cannot be in the data folder because the server's user cannot reach
-// that.
-const sharedDir = "/var/lib/tollbook"
+// sharedDir is created by root. It contains copies of fetched programs that the server's user cannot read in root's
+// cache.
+const sharedDir = "/var/lib/tollbook-postgres"
 
 func (o *Options) sharedDir() string { return cmp.Or(o.hooks.sharedDir, sharedDir) }
 
@@ -142,10 +142,20 @@ func (p *place) owner() (uid int, exists bool) {
 	return int(st.Sys().(*syscall.Stat_t).Uid), true
 }
 
+// readData reads a file of the cluster. It follows no link out of the cluster, whose owner may have made it.
+func (p *place) readData(name string) ([]byte, error) {
+	root, err := os.OpenRoot(p.data)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.ReadFile(name)
+}
+
 // major returns the version of the existing cluster, or 0.
 func (p *place) major() (int, error) {
 	path := filepath.Join(p.data, "PG_VERSION")
-	b, err := os.ReadFile(path)
+	b, err := p.readData("PG_VERSION")
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, exists := p.owner(); exists {
 			return 0, fmt.Errorf("%s is no Postgres data folder: there is no PG_VERSION in it; move it away to "+
@@ -163,8 +173,8 @@ func (p *place) major() (int, error) {
 	return major, nil
 }
 
-// open lets an unprivileged user reach the cluster.
-func (p *place) open(ctx context.Context, id identity, progs programs) error {
+// letIn lets an unprivileged user enter the folder around the cluster, where a process needs to.
+func (p *place) letIn(ctx context.Context, id identity, progs programs) error {
 	st, err := os.Stat(p.home())
 	if err != nil {
 		return fmt.Errorf("open the data folder to %s: %w", id.what, err)
@@ -178,37 +188,6 @@ func (p *place) open(ctx context.Context, id identity, progs programs) error {
 	if err := id.tryOut(ctx, progs, p.home()); err != nil {
 		return errors.Join(err, os.Chmod(p.home(), 0o700))
 	}
-	if owner, exists := p.owner(); exists && owner != id.uid {
-		if err := id.ownAll(p.data); err != nil {
-			return fmt.Errorf("give %s to %s: %w", p.data, id.what, err)
-		}
-	}
-	return nil
-}
-
-// moveElsewhere puts the future cluster into a folder that an unprivileged user can reach. It creates the link to that
-// folder last: a crash before leaves an empty folder, and the next start chooses again.
-func (p *place) moveElsewhere(o Options, id identity) error {
-	parent := o.sharedDir()
-	if err := makePassable(parent); err != nil {
-		parent = "/var/tmp"
-	}
-	home, err := os.MkdirTemp(parent, "postgres-")
-	if err != nil {
-		return fmt.Errorf("make a folder for %s: %w", id.what, err)
-	}
-	if err := os.Chmod(home, 0o711); err != nil {
-		return fmt.Errorf("make a folder for %s: %w", id.what, err)
-	}
-	data := filepath.Join(home, "data")
-	if err := p.lock(home); err != nil {
-		return err
-	}
-	if err := os.Symlink(data, p.data); err != nil {
-		return fmt.Errorf("link to the data: %w", err)
-	}
-	p.data = data
-	o.say(fmt.Sprintf("the database lies in %s, since %s cannot reach %s", home, id.what, p.dir))
 	return nil
 }
 

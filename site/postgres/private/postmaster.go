@@ -86,16 +86,23 @@ func launch(ctx context.Context, o Options, p *place, id identity, progs program
 		log.Close()
 		return nil, err
 	}
-	args := []string{"-D", p.data}
-	for _, setting := range settings(o, socket) {
+	opened, err := id.open(p.data, socket)
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	defer opened.close()
+	args := []string{"-D", opened.paths[0]}
+	for _, setting := range settings(o, opened.paths[1]) {
 		args = append(args, "-c", setting)
 	}
 	s := &postmaster{
 		place: p, socket: socket, log: log,
 		// Stop ends the process, not ctx.
-		cmd:  id.command(context.WithoutCancel(ctx), p.home(), progs.path("postgres"), args...),
+		cmd:  id.command(context.WithoutCancel(ctx), "/", progs.path("postgres"), args...),
 		died: make(chan struct{}),
 	}
+	s.cmd.ExtraFiles = opened.files
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.WaitDelay = 2 * time.Second // children that outlive a killed server keep its stderr open
 	ended, err := startGuarded(o, s.cmd, syscall.SIGINT)

@@ -8,8 +8,9 @@
 //	log/       the server's output, in two files of bounded size
 //	programs/  fetched server programs, if the user has no cache folder
 //
-// It makes a database available from nothing and after any crash, for root and for other users. It must never know the
-// content of the database: schema and queries belong to package postgres.
+// It makes a database available from nothing and after any crash, for root and for other users. The server of root runs
+// as an unprivileged user, who owns data/ and socket/ and can do nothing outside them. It must never know the content of
+// the database: schema and queries belong to package postgres.
 //
 // Recovery is the ordinary start: every supervisor assumes that the last one was killed at the worst time.
 package private
@@ -67,10 +68,9 @@ type Options struct {
 
 // hooks let this package's tests force what a machine does not offer.
 type hooks struct {
-	refuseNamespaces bool   // behave as on a machine that refuses user namespaces
-	noDeathSignal    bool   // let the server outlive this program, as it may elsewhere than on Linux
-	cacheDir         string // for fetched programs, instead of the user's
-	sharedDir        string // instead of sharedDir
+	noDeathSignal bool   // let the server outlive this program, as it may elsewhere than on Linux
+	cacheDir      string // for fetched programs, instead of the user's
+	sharedDir     string // instead of sharedDir
 }
 
 func (o *Options) say(line string) {

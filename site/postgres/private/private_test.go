@@ -35,10 +35,9 @@ func TestMain(m *testing.M) {
 
 // An order is the task of a helper program: Start, report it, and Stop when stdin ends or SIGTERM arrives.
 type order struct {
-	Dir              string
-	Throwaway        bool
-	NoDeathSignal    bool
-	RefuseNamespaces bool
+	Dir           string
+	Throwaway     bool
+	NoDeathSignal bool
 }
 
 // A report is a line of a helper's stdout.
@@ -57,7 +56,7 @@ func obey(line string) int {
 	s, err := Start(ctx, Options{
 		Dir: do.Dir, Throwaway: do.Throwaway,
 		Say:   func(line string) { _ = out.Encode(report{Said: line}) },
-		hooks: hooks{noDeathSignal: do.NoDeathSignal, refuseNamespaces: do.RefuseNamespaces},
+		hooks: hooks{noDeathSignal: do.NoDeathSignal},
 	})
 	if err != nil {
 		_ = out.Encode(report{Error: err.Error()})
@@ -93,7 +92,7 @@ func runHelper(t *testing.T, cmd *exec.Cmd, do order) *helper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(os.Environ(), orderVariable+"="+string(line))
+	cmd.Env = append(cmd.Env, append(os.Environ(), orderVariable+"="+string(line))...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -175,7 +175,7 @@ func inspect(ctx context.Context, dir string) (programs, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version")
-	cmd.Env = environment()
+	cmd.Env = serverEnvironment()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return programs{}, fmt.Errorf("%w: run %s/postgres --version: %w: %s", ErrNoPrograms, dir, err, lastLines(out))

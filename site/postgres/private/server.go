@@ -122,7 +122,7 @@ func runSupervisor(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("start Postgres: find this program: %w", err)
 	}
 	cmd := &exec.Cmd{
-		Path: path, Args: []string{supervisorName, string(request)}, Env: environment(), ExtraFiles: []*os.File{theirs},
+		Path: path, Args: []string{supervisorName, string(request)}, Env: supervisorEnvironment(), ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // Ctrl-C in the terminal must not reach it
 	}
 	if err := cmd.Start(); err != nil {

@@ -3,6 +3,7 @@ package private
 import (
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -50,17 +51,43 @@ func quoteListItem(dir string) string {
 	return `"` + strings.ReplaceAll(dir, `"`, `""`) + `"`
 }
 
-// environment returns this program's environment without variables that change the server: PGDATA, PGPORT and the like,
-// languages, and the time zone.
-func environment() []string {
+// Variables that a child process inherits. All others stay here: they may be secrets, such as a signing key, or may
+// change the server, as PGDATA, LC_ALL and TZ do.
+var (
+	// serverVariables are for the server's programs. The last ones let a user without an entry in /etc/passwd have a
+	// name, in some containers.
+	serverVariables = []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
+		"NSS_WRAPPER_PASSWD", "NSS_WRAPPER_GROUP"}
+
+	// supervisorVariables are for a supervisor besides. It searches for programs, and fetches them with npm.
+	supervisorVariables = []string{"TOLLBOOK_POSTGRES_BIN", "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+		"ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"}
+)
+
+// npmPrefix is how the names of variables begin that configure npm, in any case.
+const npmPrefix = "NPM_CONFIG_"
+
+// serverEnvironment returns the environment of the server's programs.
+func serverEnvironment() []string {
+	return environment(func(name string) bool { return slices.Contains(serverVariables, name) })
+}
+
+// supervisorEnvironment returns the environment of a supervisor and of npm.
+func supervisorEnvironment() []string {
+	return environment(func(name string) bool {
+		upper := strings.ToUpper(name) // proxies are named in either case
+		return slices.Contains(serverVariables, name) || slices.Contains(supervisorVariables, upper) ||
+			strings.HasPrefix(upper, npmPrefix)
+	})
+}
+
+// environment returns the variables of this program whose names are allowed, and the server's language and time zone.
+func environment(allowed func(name string) bool) []string {
 	var env []string
 	for _, e := range os.Environ() {
-		name, _, _ := strings.Cut(e, "=")
-		if strings.HasPrefix(name, "PG") || strings.HasPrefix(name, "LC_") || name == "LANG" || name == "LANGUAGE" ||
-			name == "TZ" {
-			continue
+		if name, _, _ := strings.Cut(e, "="); allowed(name) {
+			env = append(env, e)
 		}
-		env = append(env, e)
 	}
 	return append(env, "LC_ALL=C", "TZ=UTC")
 }

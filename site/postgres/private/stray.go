@@ -97,7 +97,7 @@ func awaitNoStrays(ctx context.Context, data string, atMost time.Duration) error
 // have ended before the call.
 func (p *place) disarmPidFile() error {
 	path := filepath.Join(p.data, "postmaster.pid")
-	b, err := os.ReadFile(path)
+	b, err := p.readData("postmaster.pid")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -117,7 +117,12 @@ func (p *place) disarmPidFile() error {
 	}
 	// Write in place, because the file's owner must stay. The content is shorter than a disk sector.
 	b = append([]byte(strconv.Itoa(os.Getpid())+"\n"), rest...)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
+	root, err := os.OpenRoot(p.data)
+	if err != nil {
+		return fmt.Errorf("disarm the last server's pid file: %w", err)
+	}
+	defer root.Close()
+	if err := root.WriteFile("postmaster.pid", b, 0o600); err != nil {
 		return fmt.Errorf("disarm the last server's pid file: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // findStrays searches /proc for processes of Postgres whose working folder is the cluster, or that have the cluster as
@@ -40,7 +41,16 @@ func findStrays(data string) []stray {
 		}
 		args := bytes.Split(cmdline, []byte{0})
 		flag := slices.IndexFunc(args, func(a []byte) bool { return string(a) == "-D" })
-		leads := flag > 0 && flag+1 < len(args) && string(args[flag+1]) == data
+		leads := false
+		if flag > 0 && flag+1 < len(args) {
+			dir := string(args[flag+1])
+			if fd, inherited := strings.CutPrefix(dir, selfFD); inherited {
+				folder, err := os.Stat(filepath.Join(proc, "fd", fd))
+				leads = err == nil && os.SameFile(folder, cluster)
+			} else {
+				leads = dir == data
+			}
+		}
 		cwd, err := os.Stat(filepath.Join(proc, "cwd"))
 		if leads || err == nil && os.SameFile(cwd, cluster) {
 			strays = append(strays, stray{pid, leads})

@@ -220,9 +220,8 @@ func (s *supervisor) listen() (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("let other programs use Postgres: %w", err)
 	}
-	if err = os.Chmod(path, 0o600); err == nil {
-		err = giveToOwner(s.server.socket, func(uid, gid int) error { return os.Lchown(path, uid, gid) })
-	}
+	// Only the owner can enter the socket's folder. A chmod of path could follow a link that the server's user made.
+	err = giveToOwner(s.server.socket, func(uid, gid int) error { return os.Lchown(path, uid, gid) })
 	if err == nil {
 		err = s.server.place.announce(os.Getpid(), s.server.socket)
 	}
@@ -267,21 +266,20 @@ func send(c *net.UnixConn, m message) {
 
 // supervisorRequest is the argument of a supervisor: Options as JSON.
 type supervisorRequest struct {
-	Dir              string
-	Bin              string   `json:",omitempty"`
-	Settings         []string `json:",omitempty"`
-	Throwaway        bool     `json:",omitempty"`
-	RefuseNamespaces bool     `json:",omitempty"`
-	NoDeathSignal    bool     `json:",omitempty"`
-	CacheDir         string   `json:",omitempty"`
-	SharedDir        string   `json:",omitempty"`
+	Dir           string
+	Bin           string   `json:",omitempty"`
+	Settings      []string `json:",omitempty"`
+	Throwaway     bool     `json:",omitempty"`
+	NoDeathSignal bool     `json:",omitempty"`
+	CacheDir      string   `json:",omitempty"`
+	SharedDir     string   `json:",omitempty"`
 }
 
 func newSupervisorRequest(o Options) supervisorRequest {
 	return supervisorRequest{
 		Dir: o.Dir, Bin: o.Bin, Settings: o.Settings, Throwaway: o.Throwaway,
-		RefuseNamespaces: o.hooks.refuseNamespaces, NoDeathSignal: o.hooks.noDeathSignal,
-		CacheDir: o.hooks.cacheDir, SharedDir: o.hooks.sharedDir,
+		NoDeathSignal: o.hooks.noDeathSignal,
+		CacheDir:      o.hooks.cacheDir, SharedDir: o.hooks.sharedDir,
 	}
 }
 
@@ -289,8 +287,8 @@ func (r supervisorRequest) options() Options {
 	return Options{
 		Dir: r.Dir, Bin: r.Bin, Settings: r.Settings, Throwaway: r.Throwaway,
 		hooks: hooks{
-			refuseNamespaces: r.RefuseNamespaces, noDeathSignal: r.NoDeathSignal,
-			cacheDir: r.CacheDir, sharedDir: r.SharedDir,
+			noDeathSignal: r.NoDeathSignal,
+			cacheDir:      r.CacheDir, sharedDir: r.SharedDir,
 		},
 	}
 }
