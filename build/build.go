@@ -125,7 +125,7 @@ func markClean(ctx context.Context, db *postgres.DB, folder *output.Folder, repo
 
 // nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
 func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || !postgres.MayBeDamage(err) {
 		return err
 	}
 	damaged := db.FindDamage(ctx)

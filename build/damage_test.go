@@ -2,11 +2,15 @@ package build_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -306,4 +310,37 @@ func readIndex(t *testing.T, dir string) routes.Index {
 	var index routes.Index
 	readJSON(t, z, routes.IndexFile, &index)
 	return index
+}
+
+// TestHealthyRowsAreNotAccused checks that no row of a new database or of a loaded one counts as damaged, and that a
+// build that fails for want of a file names no rows at all.
+func TestHealthyRowsAreNotAccused(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]string{"new": postgrestest.NewDatabase(t), "loaded": damagedTemplate.Database(t)} {
+		db, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if list := db.FindDamage(t.Context()); len(list) > 0 {
+			t.Errorf("a %s database: %v", name, list)
+		}
+		conn := postgrestest.Connect(t, dsn)
+		if _, err := conn.Exec(t.Context(), `UPDATE service_states SET last_checked_at = 'infinity'`); err != nil {
+			t.Fatal(err)
+		}
+		list := db.FindDamage(t.Context())
+		if damaged := name == "loaded"; damaged != (len(list) > 0) {
+			t.Errorf("a %s database with infinite times: %v", name, list)
+		}
+		for _, err := range []error{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC},
+			fmt.Errorf("create a file: %w", syscall.EROFS), &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}} {
+			if postgres.MayBeDamage(err) {
+				t.Errorf("%v may come from a stored value", err)
+			}
+		}
+	}
+	if !postgres.MayBeDamage(errors.New("encode time: the year 10000 has not four digits")) {
+		t.Error("an error of a value does not")
+	}
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -112,11 +115,18 @@ func (r *Reader) isDamage(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || r.tx.Conn().IsClosed() {
 		return false
 	}
+	return MayBeDamage(err)
+}
+
+// MayBeDamage reports whether an error may come from a stored value: no file, disk, connection or server was at fault.
+func MayBeDamage(err error) bool {
 	var of *pgconn.PgError
-	if !errors.As(err, &of) {
-		return true
+	if errors.As(err, &of) {
+		return !slices.Contains([]string{"08", "25", "40", "53", "57", "58"}, of.Code[:min(2, len(of.Code))])
 	}
-	return !slices.Contains([]string{"08", "25", "40", "53", "57", "58"}, of.Code[:min(2, len(of.Code))])
+	var net net.Error
+	return !errors.As(err, new(syscall.Errno)) && !errors.As(err, new(*fs.PathError)) && !errors.As(err, &net) &&
+		!errors.As(err, new(*pgconn.ConnectError))
 }
 
 // readServices reads the rows of all services, by slug. A damaged service has its ID, slug and name alone.
@@ -169,7 +179,8 @@ const (
 func (db *DB) FindDamage(ctx context.Context) (list []Damage) {
 	ctx, cancel := context.WithTimeout(ctx, damageTime)
 	defer cancel()
-	// newest_check_at is -infinity until the first check. Settlements are many, and no build reads them.
+	// Columns that may be infinite have that as their default, such as -infinity before the first check: a default is no
+	// damage. Settlements are many, and no build reads them.
 	var table, values string
 	var keys []string
 	var scans []func()
@@ -180,10 +191,12 @@ func (db *DB) FindDamage(ctx context.Context) (list []Damage) {
 			string_agg(format(CASE WHEN a.atttypid = 'numeric'::regtype
 				THEN 'CASE WHEN x.%1$I::text IN (''NaN'', ''Infinity'', ''-Infinity'')'
 				ELSE 'CASE WHEN x.%1$I NOT BETWEEN ''1970-01-01'' AND ''9999-12-31''' END
+				|| coalesce(' AND x.%1$I IS DISTINCT FROM (' || replace(pg_get_expr(d.adbin, d.adrelid), '%', '%%') || ')', '')
 				|| ' THEN ''%1$s is '' || x.%1$I END', a.attname), ', ')
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE 'river%'
-			AND c.relname <> 'settlements' AND a.attname <> 'newest_check_at'
+			AND c.relname <> 'settlements'
 			AND a.atttypid = ANY(ARRAY['timestamptz', 'date', 'numeric']::regtype[])
 		GROUP BY c.oid, c.relname ORDER BY c.relname`, []any{&table, &keys, &values}, func() {
 		table, keys, values := table, slices.Clone(keys), values
