@@ -120,7 +120,8 @@ type plot struct {
 	class  literal
 	title  string // with the unit
 	about  string // the chart in a sentence
-	height int
+	height int    // of the scale
+	below  int    // of the marks below the scale, 0 for none
 	axis   *axis
 	marks  *markup
 }
@@ -153,12 +154,15 @@ func (p *plot) in(f frame) template.HTML {
 	}
 	m.raw(`</p><div class="pane"><svg class="x" aria-hidden="true">`).join(f.over).raw("</svg>\n")
 	m.raw(`<svg class="`).raw(p.class).raw(` marks" viewBox="0 0 `).number(f.slots * stripStep).raw(" ")
-	m.number(p.height).raw(`" preserveAspectRatio="none" role="img" aria-label="`).text(p.title).raw(`, `)
+	m.number(p.height + p.below).raw(`" preserveAspectRatio="none" role="img" aria-label="`).text(p.title).raw(`, `)
 	m.text(f.span).raw(`. `).text(p.about).raw(`">`)
 	var grid path
 	steps := len(p.axis.ticks) - 1
 	for i := range steps {
 		grid.line(0, p.height*i/steps, f.slots*stripStep)
+	}
+	if p.below > 0 {
+		grid.line(0, p.height, f.slots*stripStep)
 	}
 	return m.path("grid", &grid).join(p.marks).raw("</svg></div></div>\n").html()
 }

@@ -99,32 +99,22 @@ func NewUptimeMonths(points []site.ScorePoint, cal *Calendar) Months {
 			sums[at], days[at] = sums[at]+p.UptimePercentage, days[at]+1
 		}
 	}
-	var up, down, gap path
+	var bars uptimeBars
 	var rows markup
 	for i := range m.count {
 		if days[i] == 0 {
-			gap.column(i, stripHeight, stripHeight-gapHeight)
+			bars.addGap(i)
 			continue
 		}
 		mean := math.Round(100*sums[i]/float64(days[i])) / 100
-		failed := int(math.Round((1 - max(0, min(1, mean/100))) * stripHeight))
-		if worst[i] < 100 {
-			failed = max(failed, minDown)
-		}
-		if failed > 0 {
-			down.column(i, 0, failed)
-			failed += downGap
-		}
-		if failed < stripHeight {
-			up.column(i, stripHeight, failed)
-		}
+		bars.add(i, mean, worst[i] < 100)
 		rows.month(m.at(i)).raw(`<td class="num">`).text(display.Percent(&mean)).raw(`</td><td class="num">`)
 		rows.text(display.Percent(&worst[i])).raw(`</td><td class="num">`).number(days[i]).raw("</td></tr>\n")
 	}
 	return Months{Of: "uptime", Label: "Uptime by month", Heads: []string{"Mean of days", "Lowest day", "Days checked"},
 		Rows: rows.html(), Plot: m.html(&plot{class: "days", title: "Uptime by month, mean of its UTC days",
-			about: "A failed check on any day is drawn.", height: stripHeight, axis: &percentAxis,
-			marks: new(markup).path("gap", &gap).path("up", &up).path("down", &down)})}
+			about: "A failed check on any day is marked.", height: stripHeight, below: missHeight, axis: &percentAxis,
+			marks: bars.marks(new(markup))})}
 }
 
 // NewPriceMonths returns the lowest and the highest price at any time of each month. A month without a point has the

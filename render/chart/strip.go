@@ -15,11 +15,13 @@ const (
 	StripDays   = 90
 	stripStep   = 10
 	stripBar    = 8
-	stripHeight = 40
+	stripHeight = 400 // of 100%, so that a unit is a quarter of a percent
 	speedHeight = 60
 	gapHeight   = 3
-	minDown     = 8 // least height of failures: two dashes
-	downGap     = 2 // empty space between failures and successes
+	uptimeGap   = 30 // of a day without a check
+	downGap     = 20 // empty space between failures and successes, within the failures
+	missHeight  = 40 // of the marks below the scale
+	smallMiss   = 20 // height of failures up to which they have such a mark, because they can hardly be seen
 	minSpeed    = 2
 	stripBytes  = 200 // bytes of a row of most days
 )
@@ -69,59 +71,71 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	return s
 }
 
-// uptimeChart draws successful checks from the bottom up, and failed ones as dashes from the top down. A day without a
-// check is a small mark at the bottom.
+// uptimeChart draws the uptime of each day. A day without a check is a small mark at the bottom.
 func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML {
-	var up, down, gap path
+	var bars uptimeBars
 	for i, p := range byDay {
 		if p == nil {
-			gap.column(i, stripHeight, stripHeight-gapHeight)
-			continue
-		}
-		failed := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
-		if p.SuccessfulChecks < p.TotalChecks {
-			failed = max(failed, minDown)
-		}
-		if failed > 0 {
-			down.column(i, 0, failed)
-			failed += downGap
-		}
-		if failed < stripHeight {
-			up.column(i, stripHeight, failed)
+			bars.addGap(i)
+		} else {
+			bars.add(i, p.UptimePercentage, p.SuccessfulChecks < p.TotalChecks)
 		}
 	}
 	return (&plot{class: "days", title: "Uptime by UTC day, share of checks", about: summary, height: stripHeight,
-		axis: &percentAxis, marks: new(markup).path("gap", &gap).path("up", &up).path("down", &down)}).html(c)
+		below: missHeight, axis: &percentAxis, marks: bars.marks(new(markup))}).html(c)
+}
+
+// uptimeBars draws shares of successful checks to scale: a column from the bottom up ends at its value. Failures are
+// dashes from the top down to a gap above it. Failures that can hardly be seen have a mark below the scale.
+type uptimeBars struct{ up, down, gap, miss path }
+
+// addGap adds a slot without a check.
+func (b *uptimeBars) addGap(slot int) { b.gap.column(slot, stripHeight, stripHeight-uptimeGap) }
+
+// add adds the uptime of a slot in percent. hasFailed says that a check failed, whatever the uptime is rounded to.
+func (b *uptimeBars) add(slot int, percent float64, hasFailed bool) {
+	failed := int(math.Round((1 - max(0, min(1, percent/100))) * stripHeight))
+	if failed < stripHeight {
+		b.up.column(slot, stripHeight, failed)
+	}
+	if dashes := failed - downGap; failed == stripHeight {
+		b.down.column(slot, 0, failed)
+	} else if dashes > 0 {
+		b.down.column(slot, 0, dashes)
+	}
+	if hasFailed && failed <= smallMiss {
+		b.miss.column(slot, stripHeight+missHeight/4, stripHeight+missHeight)
+	}
+}
+
+// marks appends the paths.
+func (b *uptimeBars) marks(m *markup) *markup {
+	return m.path("gap", &b.gap).path("up", &b.up).path("down", &b.down).path("miss", &b.miss)
 }
 
 // SmallStrip draws days as a strip does, without axes, for a row of a table.
 func SmallStrip(days site.UptimeDays) template.HTML {
-	var up, down, gap path
+	var bars uptimeBars
 	covered, failed := 0, 0
 	for i, d := range days {
 		if d == 0 {
-			gap.column(i, stripHeight, stripHeight-gapHeight)
+			bars.addGap(i)
 			continue
 		}
 		covered++
-		if d > 100 {
-			up.column(i, stripHeight, 0)
-			continue
+		hasFailed := d <= 100
+		if hasFailed {
+			failed++
 		}
-		failed++
-		height := max(minDown, stripHeight*(101-int(d))/100)
-		down.column(i, 0, height)
-		if height += downGap; height < stripHeight {
-			up.column(i, stripHeight, height)
-		}
+		bars.add(i, float64(d)-1, hasFailed)
 	}
 	if covered == 0 {
 		return None()
 	}
 	m := new(markup).raw(`<svg class="marks small" viewBox="0 0 `).number(StripDays * stripStep).raw(" ").
-		number(stripHeight).raw(`" preserveAspectRatio="none" role="img" aria-label="Checks failed on `).
+		number(stripHeight + missHeight).raw(`" preserveAspectRatio="none" role="img" aria-label="Checks failed on `).
 		number(failed).raw(" of ").text(display.Plural(int64(covered), "day", "days")).raw(` with checks">`)
-	return m.path("gap", &gap).path("up", &up).path("down", &down).raw("</svg>").html()
+	return bars.marks(m).raw("</svg>").html()
 }
 
 // speedChart draws average response times.

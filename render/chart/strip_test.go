@@ -2,6 +2,7 @@ package chart
 
 import (
 	"html/template"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,8 +43,8 @@ func TestStrip(t *testing.T) {
 		want  []string // its axis and its marks
 	}{
 		"uptime": {s.Uptime, []string{
-			"Uptime by UTC day, share of checks", "100%", "50%", "0%", "grid M0 0H900M0 20H900",
-			"up M4 40V0M864 40V10M894 40V22", "down M864 0V8M874 0V40M894 0V20"}},
+			"Uptime by UTC day, share of checks", "100%", "50%", "0%", "grid M0 0H900M0 200H900M0 400H900",
+			"up M4 400V0M864 400V4M894 400V200", "down M874 0V400M894 0V180", "miss M864 410V440"}},
 		"response times": {s.Speed, []string{
 			"Average response time by UTC day, milliseconds", "1,000\u00a0ms", "500\u00a0ms", "0\u00a0ms",
 			"grid M0 0H900M0 30H900", "bar M4 60V30M864 60V0M894 60V58"}},
@@ -52,7 +53,7 @@ func TestStrip(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if n := strings.Count(string(s.Uptime), "V37"); n != StripDays-4 {
+	if n := strings.Count(string(s.Uptime), "V370"); n != StripDays-4 {
 		t.Errorf("%d marks of days without checks, want %d", n, StripDays-4)
 	}
 	rows := strings.Split(string(s.Rows), "\n")
@@ -107,26 +108,59 @@ func TestStripSummary(t *testing.T) {
 	}
 }
 
-// TestStripForm checks that failures differ from successes without a colour: they hang from the top, a space separates
-// them from successes, and the stylesheet draws them with dashes.
-func TestStripForm(t *testing.T) {
+// TestUptimeToScale checks that the column of a day or month ends where its uptime is on the axis, within the rounding
+// of a unit, that failures hang from the top above a gap, and that failures too small to be seen have a mark below the
+// scale. They differ from successes without a colour: by their place, and by dashes.
+func TestUptimeToScale(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	for _, ok := range []int64{0, 1, 500, 990, 999} {
-		s := NewStrip([]site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: float64(ok) / 10, TotalChecks: 1000,
-			SuccessfulChecks: ok}}, NewCalendar(now))
-		down := regexp.MustCompile(`<path class="down" d="M894 (\d+)V(\d+)"/>`).FindStringSubmatch(string(s.Uptime))
-		if down == nil || down[1] != "0" {
-			t.Errorf("%d of 1000: failures do not hang from the top: %q", ok, down)
-			continue
+	find := func(chart template.HTML, class string, x int) (from, to int, ok bool) {
+		data := regexp.MustCompile(`<path class="` + class + `" d="([^"]*)"`).FindStringSubmatch(string(chart))
+		if data == nil {
+			return 0, 0, false
 		}
-		length, _ := strconv.Atoi(down[2])
-		if length < minDown {
-			t.Errorf("%d of 1000: failures are %d high, want %d at least", ok, length, minDown)
+		m := regexp.MustCompile(`M` + strconv.Itoa(x) + ` (\d+)V(\d+)`).FindStringSubmatch(data[1])
+		if m == nil {
+			return 0, 0, false
 		}
-		up := regexp.MustCompile(`<path class="up" d="M894 40V(\d+)"/>`).FindStringSubmatch(string(s.Uptime))
-		if ok > 1 && (up == nil || up[1] != strconv.Itoa(length+downGap)) {
-			t.Errorf("%d of 1000: failures end at %d, successes begin at %q", ok, length, up)
+		from, _ = strconv.Atoi(m[1])
+		to, _ = strconv.Atoi(m[2])
+		return from, to, true
+	}
+	const last = (StripDays-1)*stripStep + stripBar/2
+	for _, c := range []struct {
+		ok, total int64
+		mark      bool
+	}{
+		{0, 100, false}, {7835, 10000, false}, {9474, 10000, false}, {95, 100, true}, {9901, 10000, true},
+		{9999, 10000, true}, {100, 100, false},
+	} {
+		uptime := site.Round2(100 * float64(c.ok) / float64(c.total))
+		point := site.UptimeDataPoint{PeriodStart: now, UptimePercentage: uptime, TotalChecks: c.total, SuccessfulChecks: c.ok}
+		months := NewUptimeMonths([]site.ScorePoint{{Date: "2026-11-20", UptimePercentage: uptime}}, NewCalendar(now))
+		days := site.UptimeDaysOf([]site.UptimeDataPoint{point}, now.Time)
+		for name, chart := range map[string]struct {
+			html  template.HTML
+			x     int
+			exact float64 // percent
+		}{
+			"days":   {NewStrip([]site.UptimeDataPoint{point}, NewCalendar(now)).Uptime, last, uptime},
+			"months": {months.Plot, (leastMonths-1)*stripStep + stripBar/2, uptime},
+			"small":  {SmallStrip(days), last, float64(100 * c.ok / c.total)},
+		} {
+			from, to, isDrawn := find(chart.html, "up", chart.x)
+			drawn := 100 * float64(from-to) / stripHeight
+			if math.Abs(drawn-chart.exact) > 50.0/stripHeight || isDrawn != (c.ok > 0) || isDrawn && from != stripHeight {
+				t.Errorf("%s: %v%% is drawn as %v%%", name, chart.exact, drawn)
+			}
+			top, end, hangs := find(chart.html, "down", chart.x)
+			if failed := stripHeight - (from - to); hangs != (failed > downGap) || hangs && top != 0 ||
+				hangs && isDrawn && end != failed-downGap {
+				t.Errorf("%s: failures of %v%% hang from %d to %d", name, chart.exact, top, end)
+			}
+			if from, to, ok := find(chart.html, "miss", chart.x); ok != c.mark || ok && (from <= stripHeight || to <= from) {
+				t.Errorf("%s: %v%% has a mark below the scale: %v, at %d to %d", name, chart.exact, ok, from, to)
+			}
 		}
 	}
 	css, err := templates.FS.ReadFile("chart.css")
