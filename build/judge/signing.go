@@ -25,7 +25,7 @@ var signingChecks = []string{
 func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	var rows []x402.Evidence
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			rows = append(rows, readCapture(f, e))
 		}
 	}
@@ -40,7 +40,7 @@ func listReasons(f *postgres.ServiceFacts, captures []x402.Evidence, result comp
 	})
 	list := make([]string, 0, len(captures))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			list = append(list, unsignableReason(e, &captures[len(list)], allPass))
 		}
 	}
@@ -54,7 +54,7 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, reasons []stri
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			continue
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}

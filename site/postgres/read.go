@@ -40,7 +40,7 @@ type Facts struct {
 // ServiceFacts is everything that is known of one service.
 type ServiceFacts struct {
 	Service
-	Endpoints []EndpointFacts // by path, then method
+	Endpoints []EndpointFacts // by path, then method; unproven ones only if there are no others
 	Moves     []Change        // changes of recipients in the last 90 UTC days, newest first, without prices
 	checks.Facts
 	Site      *SiteFacts      // nil until the site was read
@@ -274,7 +274,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 	var of []EndpointFacts // of one service
 	keep := func() {
 		if len(of) > 0 {
-			by[of[0].ServiceID].Endpoints = slices.Clone(of)
+			by[of[0].ServiceID].Endpoints = slices.Clone(omitUnproven(of))
 			of = of[:0]
 		}
 	}
@@ -319,4 +319,12 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 		}
 	}
 	return nil
+}
+
+// omitUnproven removes the unproven endpoints of a service in place, unless it has no others.
+func omitUnproven(endpoints []EndpointFacts) []EndpointFacts {
+	if !slices.ContainsFunc(endpoints, func(e EndpointFacts) bool { return !e.IsUnproven() }) {
+		return endpoints
+	}
+	return slices.DeleteFunc(endpoints, func(e EndpointFacts) bool { return e.IsUnproven() })
 }
