@@ -62,5 +62,8 @@ UPDATE walks SET newest_at = CASE WHEN newest_at >= '10000-01-01Z' THEN now() EL
     history_start = CASE WHEN history_start >= '10000-01-01Z' THEN now() ELSE history_start END
 WHERE greatest(newest_at, through, history_start) >= '10000-01-01Z';
 
+-- How many of the resources that the source listed an answer lacks; null for pulls before this column.
+ALTER TABLE source_pulls ADD missing integer;
+
 ---- create above / drop below ----
-SELECT 1; -- nothing of the settlements comes back
+ALTER TABLE source_pulls DROP missing;
