@@ -256,8 +256,8 @@ func TestUnionOfFiveSources(t *testing.T) {
 		ORDER BY id DESC LIMIT 1`).Scan(&summary); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"since": "2026-11-01T10:11:00.000Z", "listed": 1, "source": "b", "dropped": 0, "endpoint": "GET /r300", ` +
-		`"listed_endpoints": ["GET /r300"], "dropped_endpoints": []}`; summary != want {
+	if want := `{"since": "2026-11-01T10:11:00.000Z", "listed": 1, "source": "b", "dropped": 0, ` +
+		`"endpoint": "GET /r300", "listed_endpoints": ["GET /r300"], "dropped_endpoints": []}`; summary != want {
 		t.Errorf("summary of the newest record %s, want %s", summary, want)
 	}
 	if n := w.count(t, "endpoints"); n != 181 {
@@ -449,8 +449,8 @@ func TestShrunkAnswerIsHeldBack(t *testing.T) {
 	}
 }
 
-// TestAlternatingAnswers checks that an answer that replaces more than half of what a source listed is held back, though
-// it has as many resources, and however often it comes. An answer that replaces a third is believed. It adds one change
+// TestAlternatingAnswers checks that an answer that replaces more than half of what a source listed is held back,
+// though it has as many resources, and however often it comes. An answer that replaces a third is believed. It adds one change
 // record to a service, and a limited number in all.
 func TestAlternatingAnswers(t *testing.T) {
 	t.Parallel()

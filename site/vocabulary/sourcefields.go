@@ -25,8 +25,8 @@ var sourceFields = map[string]Field{
 	"SourceSummary.source":         {About: "Name of the source in /v1/sources"},
 	"SourceSummary.endpoint": {
 		About: "Method and path of the first resource of the record's type, or its path if the source names no method"},
-	"SourceSummary.listed":            {About: "Resources of the service that the source began to list; left out by old records"},
-	"SourceSummary.dropped":           {About: "Resources of the service that the source dropped; left out by old records"},
+	"SourceSummary.listed":            {About: "Resources that the source began to list; left out by old records"},
+	"SourceSummary.dropped":           {About: "Resources that the source dropped; left out by old records"},
 	"SourceSummary.listed_endpoints":  {About: "The first ten of those that it began to list, like endpoint"},
 	"SourceSummary.dropped_endpoints": {About: "The first ten of those that it dropped, like endpoint"},
 	"SourceSummary.since":             {About: "When this directory first saw the resource in the source"},
