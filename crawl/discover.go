@@ -99,7 +99,8 @@ func unprovenEndpoints(listed []postgres.Endpoint, adopted map[uuid.UUID]bool) (
 			}
 			return 1
 		}
-		return cmp.Or(a.FirstSeenAt.Compare(b.FirstSeenAt), cmp.Compare(a.Path, b.Path), bytes.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(a.FirstSeenAt.Compare(b.FirstSeenAt), cmp.Compare(a.Path, b.Path),
+			bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	return list
 }

@@ -450,8 +450,8 @@ func TestShrunkAnswerIsHeldBack(t *testing.T) {
 }
 
 // TestAlternatingAnswers checks that an answer that replaces more than half of what a source listed is held back,
-// though it has as many resources, and however often it comes. An answer that replaces a third is believed. It adds one change
-// record to a service, and a limited number in all.
+// though it has as many resources, and however often it comes. An answer that replaces a third is believed. It adds one
+// change record to a service, and a limited number in all.
 func TestAlternatingAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]int{"a": {}}, pull.TakeNone)

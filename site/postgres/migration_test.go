@@ -269,8 +269,8 @@ func TestUpgradeDeletesUnpublishableSettlements(t *testing.T) {
 	const solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
 	settlement := func(block int64, at time.Time, payer, payee string) ledger.Settlement {
 		return ledger.Settlement{Network: solana, Block: block, Time: at, Transaction: fmt.Sprintf("sig%d", block),
-			LogIndex: 2001, Method: "spl", Facilitator: "acme", Settler: "s1", Token: "usdc", Payer: payer, Payee: payee,
-			Amount: strconv.FormatInt(1000*block, 10)}
+			LogIndex: 2001, Method: "spl", Facilitator: "acme", Settler: "s1", Token: "usdc", Payer: payer,
+			Payee: payee, Amount: strconv.FormatInt(1000*block, 10)}
 	}
 	year := func(n int) time.Time { return time.Date(n, 6, 1, 12, 0, 0, 0, time.UTC) }
 	upgraded := func(lies ...ledger.Settlement) (rows []string) {

@@ -91,7 +91,8 @@ func (x *Reader) readNumbered(result []byte, number int64) (header, error) {
 // firstTime is the time of Ethereum's block 1, before which no chain of this kind had a block with transactions.
 var firstTime = time.Date(2015, 7, 30, 15, 26, 28, 0, time.UTC)
 
-// checkTime checks the time of a header whose neighbours are unknown. Block 0 is not mined: many chains have it at 1970.
+// checkTime checks the time of a header whose neighbours are unknown. Block 0 is not mined: many chains have it at
+// 1970.
 func (x *Reader) checkTime(h header) error {
 	if h.number == 0 {
 		return chain.CheckTime(h.time, time.Unix(0, 0), x.options.Now())
