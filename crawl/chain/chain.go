@@ -150,8 +150,8 @@ type Report struct {
 const ClockTolerance = 10 * time.Minute
 
 // CheckTime returns why a block cannot have a time. It is not before the time of an earlier block, or of the first
-// block that a chain of its kind ever had, nor after now. A reader whose check fails believes nothing of the answer, and asks
-// another node.
+// block that a chain of its kind ever had, nor after now. A reader whose check fails believes nothing of the answer, and
+// asks another node.
 func CheckTime(at, earlier, now time.Time) error {
 	switch {
 	case at.Before(earlier):
