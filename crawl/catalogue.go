@@ -166,7 +166,7 @@ func (c *Crawler) addEndpoints(
 			declared = append(declared, e.Declared)
 		}
 	}
-	add, _ := discover(service.Endpoints, facts.FilterBelow(base, declared), templates)
+	add := discover(service.Endpoints, facts.FilterBelow(base, declared), templates, c.o.Now()).add
 	added = AddedEndpoints{service.Slug, add}
 	if len(add) == 0 || dry {
 		return added, nil

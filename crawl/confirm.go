@@ -22,7 +22,7 @@ func (c *Crawler) confirm(ctx context.Context, s postgres.DueService, seen facts
 	for _, candidate := range seen.Candidates {
 		path := withoutQuery(candidate.Path)
 		listed := slices.ContainsFunc(s.Endpoints, func(e postgres.Endpoint) bool {
-			return withoutQuery(e.Path) == path
+			return withoutQuery(e.Path) == path && !e.IsUnproven()
 		}) || slices.ContainsFunc(seen.Endpoints, func(e facts.Endpoint) bool { return withoutQuery(e.Path) == path })
 		if listed || excluded(candidate.Path) {
 			continue

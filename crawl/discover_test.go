@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +32,19 @@ func TestDiscover(t *testing.T) {
 	for i := range facts.MaxEndpoints - 1 {
 		many = append(many, listed(0, "GET", fmt.Sprintf("/%d", i)))
 	}
+	// of a source, seen some days ago; probed days later, not at all if probed is negative
+	row := func(n byte, method, path string, seen, probed int) postgres.Endpoint {
+		return with(listed(n, method, path), func(e *postgres.Endpoint) {
+			e.Origin, e.FirstSeenAt = catalogue, dawn.AddDate(0, 0, -seen)
+			if probed >= 0 {
+				e.LastProbedAt = new(e.FirstSeenAt.AddDate(0, 0, probed))
+			}
+		})
+	}
+	var rows []postgres.Endpoint
+	for i := range 30 {
+		rows = append(rows, row(byte(100+i), "GET", fmt.Sprintf("/%02d", i), 20, 14))
+	}
 	for _, c := range []struct {
 		name      string
 		wellKnown []postgres.Endpoint
@@ -37,6 +52,7 @@ func TestDiscover(t *testing.T) {
 		templates map[uuid.UUID]string
 		add       []string
 		amend     []string
+		drop      string
 	}{
 		{name: "nothing listed", declare: []facts.Endpoint{declare(api, "GET", "/a"), declare(api, "POST", "/a"),
 			declare(wellKnown, "", "/b")},
@@ -65,7 +81,8 @@ func TestDiscover(t *testing.T) {
 		{name: "document of lower rank declared another method",
 			wellKnown: []postgres.Endpoint{with(listed(1, "GET", "/a"),
 				func(e *postgres.Endpoint) { e.Origin = catalogue })},
-			declare: []facts.Endpoint{declare(wellKnown, "POST", "/a")}, amend: []string{"1 POST"}},
+			declare: []facts.Endpoint{declare(wellKnown, "POST", "/a")},
+			amend:   []string{"1 POST said from well-known"}},
 		{name: "document of higher rank declared another method",
 			wellKnown: []postgres.Endpoint{with(listed(1, "GET", "/a"), func(e *postgres.Endpoint) { e.Origin = api })},
 			declare:   []facts.Endpoint{declare(wellKnown, "POST", "/a")}, add: []string{"POST /a well-known"}},
@@ -81,20 +98,46 @@ func TestDiscover(t *testing.T) {
 		{name: "as many as are tracked", wellKnown: many,
 			declare: []facts.Endpoint{declare(api, "GET", "/x"), declare(api, "GET", "/y")},
 			add:     []string{"GET /x openapi"}},
+		{name: "rows of a source give way", wellKnown: append(slices.Clone(many[1:]), row(1, "GET", "/r", 0, -1),
+			row(2, "GET", "/s", 1, 0), row(3, "GET", "/t", 2, 0)), declare: []facts.Endpoint{declare(api, "GET", "/x")},
+			add: []string{"GET /x openapi"}, drop: "3 2"},
+		{name: "rows of a source take no place", wellKnown: append(slices.Clone(many), row(1, "GET", "/r", 0, -1)),
+			declare: []facts.Endpoint{declare(catalogue, "GET", "/x")}},
+		{name: "a row that asked for payment stays", wellKnown: append(slices.Clone(many),
+			with(row(1, "GET", "/r", 20, 20), func(e *postgres.Endpoint) { e.LastPaidAt = &paidAt })),
+			declare: []facts.Endpoint{declare(api, "GET", "/x")}},
+		{name: "a row that a document declares", wellKnown: []postgres.Endpoint{row(1, "GET", "/r", 20, 20),
+			row(2, "GET", "/s", 20, 20)},
+			declare: []facts.Endpoint{declare(api, "GET", "/r")}, amend: []string{"1  said from openapi"}, drop: "2"},
+		{name: "a row with a method that a document does not name",
+			wellKnown: []postgres.Endpoint{row(1, "DELETE", "/r", 1, -1)},
+			declare:   []facts.Endpoint{declare(wellKnown, "", "/r")}, add: []string{" /r well-known"}},
+		{name: "old rows", wellKnown: []postgres.Endpoint{listed(1, "GET", "/a"), row(2, "GET", "/b", 20, 13),
+			row(3, "GET", "/c", 20, 14), row(4, "GET", "/d", 20, -1)}, drop: "3"},
+		{name: "old rows of a service without others", wellKnown: rows, drop: "100 101 102 103 104"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			add, amend := discover(c.wellKnown, c.declare, c.templates)
-			var added, amended []string
-			for _, e := range add {
+			d := discover(c.wellKnown, c.declare, c.templates, dawn)
+			var added, amended, dropped []string
+			for _, e := range d.add {
 				added = append(added, e.Method+" "+e.Path+" "+e.Origin)
 			}
-			for _, a := range amend {
+			for _, a := range d.amend {
 				line := fmt.Sprintf("%d %s", a.ID[0], a.Method)
 				if a.Description != nil {
 					line += " " + *a.Description
 				}
+				if a.Origin != "" {
+					line += " from " + a.Origin
+				}
 				amended = append(amended, line)
+			}
+			for _, id := range d.drop {
+				dropped = append(dropped, fmt.Sprint(id[0]))
+			}
+			if diff := cmp.Diff(c.drop, strings.Join(dropped, " ")); diff != "" {
+				t.Errorf("dropped (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.add, added); diff != "" {
 				t.Errorf("added (-want +got):\n%s", diff)

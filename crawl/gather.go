@@ -126,7 +126,8 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 	if ctx.Err() != nil {
 		return nil, false, nil
 	}
-	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, readTemplates)
+	d := discover(s.Endpoints, seen.Endpoints, readTemplates, now)
+	v.Add, v.Amend, v.Drop = d.add, d.amend, d.drop
 	if seen.OpenAPI != nil {
 		v.Declared = declaredPrices(s.Slug, s.Endpoints, v.Add, seen.Endpoints)
 	}

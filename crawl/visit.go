@@ -22,8 +22,11 @@ import (
 	"tollbook/site/x402"
 )
 
-// maxEndpoints is the most endpoints that one visit probes; the least recently probed come first.
-const maxEndpoints = 25
+// Limits of one visit. The least recently probed endpoints come first.
+const (
+	maxEndpoints = 25 // most endpoints that one visit probes, without unproven ones
+	maxUnproven  = 5  // most unproven endpoints beside others
+)
 
 // answer is the result of one endpoint in a visit.
 type answer struct {
@@ -94,24 +97,34 @@ func host(base string) string {
 }
 
 // pickEndpoints returns the endpoints that a visit probes: the active ones, or all if none is active, so that a
-// service can become active again. The least recently probed comes first.
+// service can become active again. A few unproven ones follow, so that they can prove themselves. A service that has no
+// others is visited by those. The least recently probed comes first.
 func pickEndpoints(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint {
-	var active, all []*postgres.Endpoint
+	var active, inactive, unproven []*postgres.Endpoint
 	for i := range endpoints {
-		e := &endpoints[i]
-		all = append(all, e)
-		if site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		switch e := &endpoints[i]; {
+		case e.IsUnproven():
+			unproven = append(unproven, e)
+		case e.IsActive(now):
 			active = append(active, e)
+		default:
+			inactive = append(inactive, e)
 		}
 	}
-	if len(active) == 0 {
-		active = all
+	least := func(list []*postgres.Endpoint, most int) []*postgres.Endpoint {
+		slices.SortStableFunc(list, func(a, b *postgres.Endpoint) int {
+			return cmp.Or(timeOr(a.LastProbedAt).Compare(timeOr(b.LastProbedAt)), cmp.Compare(a.Path, b.Path),
+				cmp.Compare(a.Method, b.Method))
+		})
+		return list[:min(len(list), most)]
 	}
-	slices.SortStableFunc(active, func(a, b *postgres.Endpoint) int {
-		return cmp.Or(timeOr(a.LastProbedAt).Compare(timeOr(b.LastProbedAt)), cmp.Compare(a.Path, b.Path),
-			cmp.Compare(a.Method, b.Method))
-	})
-	return active[:min(len(active), maxEndpoints)]
+	if len(active) == 0 {
+		active = inactive
+	}
+	if len(active) == 0 {
+		return least(unproven, maxEndpoints)
+	}
+	return append(least(active, maxEndpoints), least(unproven, maxUnproven)...)
 }
 
 func timeOr(t *time.Time) time.Time {
@@ -148,16 +161,34 @@ func newTarget(base string, e *postgres.Endpoint, envelopes func() map[uuid.UUID
 	return t
 }
 
+// countedAnswers returns the answers that the status and the measurements of a visit count: all but those of unproven
+// endpoints that did not ask for payment now either, unless the service has no other endpoints.
+func countedAnswers(s postgres.DueService, answers []answer) []answer {
+	isUnproven := func(a answer) bool { return a.endpoint.IsUnproven() && a.result.Verdict != probe.Paid }
+	isProven := func(e postgres.Endpoint) bool { return !e.IsUnproven() }
+	counted := slices.DeleteFunc(slices.Clone(answers), isUnproven)
+	if len(counted) == 0 && !slices.ContainsFunc(s.Endpoints, isProven) {
+		return answers
+	}
+	return counted
+}
+
 // newVisit combines a visit's answers into one check.
 func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) postgres.Visit {
 	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
 	verdicts := map[uuid.UUID]string{} // the latest conclusive verdict of each active endpoint
 	for _, e := range s.Endpoints {
-		if e.Verdict != nil && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e.Verdict != nil && e.IsActive(now) {
 			verdicts[e.ID] = *e.Verdict
 		}
 	}
-	conclusive := false
+	counted, conclusive := countedAnswers(s, answers), false
+	for _, a := range counted {
+		if isConclusive(a.result.Verdict) {
+			conclusive = true
+			verdicts[a.endpoint.ID] = string(a.result.Verdict)
+		}
+	}
 	for _, a := range answers {
 		if a.result.Verdict == probe.Refused {
 			c.o.Logger.WarnContext(ctx, "the guard refused to probe the endpoint", "service", s.Slug, "path",
@@ -165,17 +196,13 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 				"reason", a.result.Reason)
 		}
 		e := c.newEndpointVisit(a)
-		if e.Verdict != nil {
-			conclusive = true
-			verdicts[e.ID] = *e.Verdict
-		}
 		if e.Paid {
 			v.LastSuccessAt = &e.ProbedAt
 		}
 		v.Endpoints = append(v.Endpoints, e)
 	}
-	setMeasurements(&v.Check, answers)
-	setStatus(&v.Check, s.Service, verdicts, conclusive, answers)
+	setMeasurements(&v.Check, counted)
+	setStatus(&v.Check, s.Service, verdicts, conclusive, counted)
 	v.FailingSince = s.FailingSince
 	switch {
 	case v.Check.ConsecutiveFailures == 0:

@@ -2,6 +2,9 @@ package site
 
 import "time"
 
+// OriginCatalogue is the origin of an endpoint that only a public source declared: a catalogue or a list of others.
+const OriginCatalogue = "catalogue"
+
 // ActiveFor is how long an endpoint stays active after it was first seen or last requested payment.
 const ActiveFor = 14 * 24 * time.Hour
 

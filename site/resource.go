@@ -345,12 +345,18 @@ type PayToSummary struct {
 	PayToChanges []RecipientChange `json:"payToChanges"`
 }
 
-// SourceSummary is the summary of a listed or dropped record.
+// SourceSummary is the summary of a listed or dropped record. Records of older versions are of one resource, and lack
+// the counts and the lists of endpoints.
 type SourceSummary struct {
 	Source   string       `json:"source"`   // name of the public source
 	Endpoint string       `json:"endpoint"` // "<METHOD> <path>", or the path if the source names no method
 	Since    Time         `json:"since"`    // when the directory first saw the resource in the source
 	Answer   SourceAnswer `json:"answer"`
+
+	Listed           int      `json:"listed,omitempty"` // resources
+	Dropped          int      `json:"dropped,omitempty"`
+	ListedEndpoints  []string `json:"listed_endpoints,omitempty"` // the first ten
+	DroppedEndpoints []string `json:"dropped_endpoints,omitempty"`
 }
 
 // SourceAnswer is the evidence of a source's change: the whole answer of the source, which has the resource or lacks

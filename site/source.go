@@ -10,7 +10,7 @@ type Source struct {
 	Failures      int             `json:"failures"`        // attempts that failed since the last success
 	Answer        *SourceAnswer   `json:"answer"`          // that is believed; null before the first
 	Partial       *bool           `json:"partial"`         // whether the source hid rows of it; null before the first
-	HeldBack      *SourceAnswer   `json:"held_back"`       // that shrank by more than half; null without one
+	HeldBack      *SourceAnswer   `json:"held_back"`       // that lacks more than half of the list; null for none
 	ResourceCount int             `json:"resource_count"`  // different URLs that it lists now
 	UniqueCount   int             `json:"unique_count"`    // of these, URLs that no other source lists
 	ServiceCount  int             `json:"service_count"`   // listed services with one of its resources
@@ -36,7 +36,7 @@ const SourceServices = 10_000
 const (
 	PullAccepted  = "accepted"  // the answer is believed
 	PullUnchanged = "unchanged" // the source says that nothing changed since the last accepted answer
-	PullHeld      = "held"      // the answer shrank by more than half and is held back
+	PullHeld      = "held"      // the answer lacks more than half of the list and is held back
 	PullFailed    = "failed"
 )
 

@@ -30,7 +30,7 @@ func newStaleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site
 	var captured *time.Time
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if v := e.Envelope; v != nil && (noneActive || site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)) &&
+		if v := e.Envelope; v != nil && (noneActive || e.IsActive(now)) &&
 			(captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}

@@ -114,7 +114,7 @@ func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Tim
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		isActive := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
+		isActive := e.IsActive(now)
 		if isJudged := isActive || result.noneActive; isJudged || isUnprobeable(e) {
 			var row x402.Evidence
 			if isJudged {

@@ -26,7 +26,7 @@ type offer struct {
 func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	active := 0
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			active++
 		}
 	}
@@ -34,7 +34,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	expected := majorityRecipients(f, now)
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			continue
 		}
 		out := newEndpoint(e)
@@ -132,7 +132,7 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 	votes, endpoints := map[recipient]int{}, map[string]int{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			continue
 		}
 		last := ""

@@ -37,7 +37,7 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	since := firstDays(f)
 	for _, e := range f.Endpoints {
 		var end time.Time // of the newest prices and offers
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			end = dayAfter(*cmp.Or(e.LastPaidAt, &e.FirstSeenAt))
 		}
 		for _, p := range e.Prices {

@@ -230,7 +230,7 @@ func timeOrNull(t *time.Time) *site.Time {
 func modelInput(f *postgres.ServiceFacts, captures []x402.Evidence, now time.Time) string {
 	read := make(map[*postgres.EndpointFacts]x402.Captured, len(captures))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; len(read) < len(captures) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; len(read) < len(captures) && e.IsActive(now) {
 			read[e] = captures[len(read)].Captured
 		}
 	}

@@ -20,7 +20,7 @@ import (
 func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	var rows []x402.Evidence
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			rows = append(rows, readCapture(f, e))
 		}
 	}
@@ -37,7 +37,7 @@ type payment struct {
 func judgePayments(f *postgres.ServiceFacts, captures []x402.Evidence, now time.Time) []payment {
 	list := make([]payment, 0, len(captures))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			list = append(list, judgePayment(e, &captures[len(list)]))
 		}
 	}
@@ -104,7 +104,7 @@ func newTerms(f *postgres.ServiceFacts, captures []x402.Evidence, payments []pay
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			continue
 		}
 		of := &payments[len(terms)]

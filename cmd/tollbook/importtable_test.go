@@ -451,6 +451,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/facts": {ours: []string{
 		"crawl/probe",
 		"crawl/source",
+		"site",
 		"site/invisible",
 		"site/x402",
 	}, modules: []string{"golang.org/x/net"}},

@@ -118,7 +118,7 @@ func TestSources(t *testing.T) {
 		{9, 404, local, 1, "page 1: the answer is 404", "yes 6 last 2 pulls failed: page 1: the answer is 404"},
 		{6, 0, []string{"sources", "accept", "local", "--config", config}, 1, "no answer is held back", ""},
 		{2, 0, local, 0, "If it is right: tollbook sources accept local",
-			"yes 6 held back: 2 resources instead of 6; tollbook sources accept local"},
+			"yes 6 held back: lacks 4 of 6 resources; tollbook sources accept local"},
 		{2, 0, []string{"sources", "accept", "local", "--config", config}, 0,
 			"local lists 2 resources now: 0 new, 4 dropped. Next: tollbook build publishes this", "yes 2 ok"},
 		{2, 0, []string{"sources", "pull", "--config", config, "--json"}, 0, `"source":"local","outcome":"accepted",`,

@@ -144,3 +144,22 @@ type Report struct {
 	Blocks, Settlements, RolledBack, Calls, Errors int64
 	Took                                           time.Duration
 }
+
+// ClockTolerance is how far after now a block may be dated. The rules of chains allow some seconds; the rest is for the
+// clock of this machine.
+const ClockTolerance = 10 * time.Minute
+
+// CheckTime returns why a block cannot have a time. It is not before the time of an earlier block, or of the first
+// block that a chain of its kind ever had, nor after now. A reader whose check fails believes nothing of the answer, and
+// asks another node.
+func CheckTime(at, earlier, now time.Time) error {
+	switch {
+	case at.Before(earlier):
+		return fmt.Errorf("a block is dated %s, before an earlier one of %s", at.UTC().Format(time.RFC3339),
+			earlier.UTC().Format(time.RFC3339))
+	case at.After(now.Add(ClockTolerance)):
+		return fmt.Errorf("a block is dated %s, after now, %s; if the clock of this machine is wrong, set it",
+			at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"tollbook/crawl/source"
+	"tollbook/site"
 	"tollbook/site/invisible"
 )
 
@@ -22,7 +23,7 @@ import (
 const (
 	OriginOpenAPI   = "openapi"
 	OriginWellKnown = "well-known"
-	OriginCatalogue = "catalogue"
+	OriginCatalogue = site.OriginCatalogue
 	OriginAgentCard = "agent-card"
 	OriginLLMsTxt   = "llms-txt"
 	OriginMCP       = "mcp" // the list of tools of an MCP server

@@ -47,7 +47,11 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	result.Rows = nil // hundreds of thousands
-	if answer.Resources*2 < j.state.Listed && !answer.Partial {
+	if answer.Missing, err = j.store.CountMissing(ctx, j.state.ID, j.number); err != nil {
+		return err
+	}
+	// Counts alone would not do: an answer may replace what the source listed by as many others.
+	if answer.Missing*2 > j.state.Listed && !answer.Partial {
 		j.report.Outcome = sources.Held
 		return j.store.Hold(ctx, j.state.ID, j.number, answer, j.due())
 	}

@@ -38,7 +38,8 @@ func (p *Puller) WriteMetrics(ctx context.Context, w io.Writer) error {
 	})
 	family("tollbook_source_failures", "Pulls of a public source that failed since the last one that succeeded.",
 		func(name string, s sources.State) { fmt.Fprintf(b, "%s %d\n", name, s.Failures) })
-	family("tollbook_source_held_back", "Whether an answer of a public source is held back because it shrank: 0 or 1.",
+	family("tollbook_source_held_back",
+		"Whether an answer of a public source is held back because it lacks more than half of the list: 0 or 1.",
 		func(name string, s sources.State) {
 			held := 0
 			if s.Held != nil {

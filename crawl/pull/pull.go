@@ -214,7 +214,7 @@ func (p *Puller) log(ctx context.Context, r Report) {
 	case sources.Failed:
 		level, text = slog.LevelWarn, "source not pulled; nothing that it listed is dropped"
 	case sources.Held:
-		level, text = slog.LevelWarn, "answer held back: it shrank by more than half; tollbook sources accept "+
+		level, text = slog.LevelWarn, "answer held back: it lacks more than half of the list; tollbook sources accept "+
 			r.Source+" believes it"
 	}
 	attrs := []slog.Attr{slog.String("source", r.Source), slog.String("outcome", r.Outcome),

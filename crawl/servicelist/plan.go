@@ -264,7 +264,7 @@ func (p *Plan) compareEndpoints(c *Change, e *Entry, s *postgres.DueService, pru
 		matched := false
 		for _, k := range s.Endpoints {
 			// the method of a path without one may be known from visits or documents
-			if k.Path == d.Path && (d.Method == "" || k.MethodDeclared && k.Method == d.Method) {
+			if k.Path == d.Path && !k.IsUnproven() && (d.Method == "" || k.MethodDeclared && k.Method == d.Method) {
 				keep[k.ID], matched = true, true
 			}
 		}

@@ -5,6 +5,7 @@ package difference
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"tollbook/site"
@@ -35,9 +36,9 @@ func Title(r *site.ChangeRecord, label string) string {
 			return "grade " + lines[0].Old + " → " + lines[0].New
 		}
 	case site.SourceListed:
-		return "a source lists an endpoint"
+		return "a source lists " + endpoints(r)
 	case site.SourceDropped:
-		return "a source dropped an endpoint"
+		return "a source dropped " + endpoints(r)
 	}
 	return strings.ToLower(label) + " changed"
 }
@@ -81,15 +82,46 @@ func reason(c site.FailedCheck) string {
 	return display.Line(c.Reason, display.MaxLine)
 }
 
-// sourceLines returns the line of a source that lists a resource or dropped it.
+// endpoints counts the resources of a record's type.
+func endpoints(r *site.ChangeRecord) string {
+	var s site.SourceSummary
+	_ = json.Unmarshal(r.Summary, &s) // one of an unknown form counts as one
+	n := s.Listed
+	if r.Type == site.SourceDropped {
+		n = s.Dropped
+	}
+	if n <= 1 {
+		return "an endpoint"
+	}
+	return strconv.Itoa(n) + " endpoints"
+}
+
+// sourceLines returns a line for each named resource that a source lists or dropped, and one for the others of a kind.
 func sourceLines(r *site.ChangeRecord) []Line {
 	var s site.SourceSummary
 	if json.Unmarshal(r.Summary, &s) != nil {
 		return nil
 	}
-	endpoint, name := display.Line(s.Endpoint, display.MaxName), display.Line(s.Source, display.MaxName)
-	if r.Type == site.SourceListed {
-		return []Line{{What: endpoint, New: "listed by " + name}}
+	if s.Listed+s.Dropped == 0 { // of one resource
+		if r.Type == site.SourceListed {
+			s.Listed, s.ListedEndpoints = 1, []string{s.Endpoint}
+		} else {
+			s.Dropped, s.DroppedEndpoints = 1, []string{s.Endpoint}
+		}
 	}
-	return []Line{{What: endpoint, Old: "listed by " + name}}
+	by := "listed by " + display.Line(s.Source, display.MaxName)
+	var lines []Line
+	add := func(names []string, n int, line Line) {
+		for _, name := range names {
+			line.What = display.Line(name, display.MaxName)
+			lines = append(lines, line)
+		}
+		if more := n - len(names); more > 0 {
+			line.What = strconv.Itoa(more) + " more"
+			lines = append(lines, line)
+		}
+	}
+	add(s.ListedEndpoints, s.Listed, Line{New: by})
+	add(s.DroppedEndpoints, s.Dropped, Line{Old: by})
+	return lines
 }

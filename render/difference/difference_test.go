@@ -33,6 +33,14 @@ func TestRecords(t *testing.T) {
 			[]Line{{What: "GET /x", New: "listed by index"}}},
 		{site.SourceDropped, site.SourceSummary{Source: "index", Endpoint: "GET /x"}, "a source dropped an endpoint",
 			[]Line{{What: "GET /x", Old: "listed by index"}}},
+		{site.SourceListed, site.SourceSummary{Source: "index", Endpoint: "GET /a", Listed: 12, Dropped: 1,
+			ListedEndpoints: []string{"GET /a", "GET /b"}, DroppedEndpoints: []string{"GET /x"}},
+			"a source lists 12 endpoints", []Line{{What: "GET /a", New: "listed by index"},
+				{What: "GET /b", New: "listed by index"}, {What: "10 more", New: "listed by index"},
+				{What: "GET /x", Old: "listed by index"}}},
+		{site.SourceDropped, site.SourceSummary{Source: "index", Endpoint: "GET /x", Dropped: 2,
+			DroppedEndpoints: []string{"GET /x", "GET /y"}}, "a source dropped 2 endpoints",
+			[]Line{{What: "GET /x", Old: "listed by index"}, {What: "GET /y", Old: "listed by index"}}},
 		{site.PriceChanged, site.PriceSummary{}, "grade changed", nil},
 	} {
 		summary, err := json.Marshal(test.summary)

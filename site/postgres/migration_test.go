@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/postgrestest"
 )
@@ -259,4 +260,72 @@ func readFacts(t *testing.T, db *postgres.DB) (f *postgres.Facts) {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// TestUpgradeDeletesUnpublishableSettlements checks that settlements of years that no build can publish, which schema 7
+// accepted, are deleted with all that they added to sums. The rest is as if they had never been read.
+func TestUpgradeDeletesUnpublishableSettlements(t *testing.T) {
+	t.Parallel()
+	const solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+	settlement := func(block int64, at time.Time, payer, payee string) ledger.Settlement {
+		return ledger.Settlement{Network: solana, Block: block, Time: at, Transaction: fmt.Sprintf("sig%d", block),
+			LogIndex: 2001, Method: "spl", Facilitator: "acme", Settler: "s1", Token: "usdc", Payer: payer,
+			Payee: payee, Amount: strconv.FormatInt(1000*block, 10)}
+	}
+	year := func(n int) time.Time { return time.Date(n, 6, 1, 12, 0, 0, 0, time.UTC) }
+	upgraded := func(lies ...ledger.Settlement) (rows []string) {
+		dsn := template.Database(t)
+		db, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		f := facilitator("acme", "s1")
+		f.Settlers[0].Network = solana
+		if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{f}); err != nil {
+			t.Fatal(err)
+		}
+		walks, err := db.Walks(t.Context(), solana)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := walks[0], walks[0]
+		is.Newest, is.Before, is.NewestSlot, is.NewestTime = "sig9", "sig7", 90, new(start)
+		if _, err := db.CommitWalk(t.Context(), solana, was, is, []ledger.Settlement{
+			settlement(1, start, "p", "q"), settlement(2, start.Add(time.Hour), "q", "q"),
+			settlement(3, start.Add(48*time.Hour), "p", "r")}); err != nil {
+			t.Fatal(err)
+		}
+		if len(lies) > 0 {
+			later := is
+			later.Before, later.NewestTime = "sig6", new(year(290_000))
+			if _, err := db.CommitWalk(t.Context(), solana, is, later, lies); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conn := postgrestest.Connect(t, dsn)
+		for _, schema := range []int32{7, -1} {
+			if err := migration.To(t.Context(), conn, schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+		columns := tableColumns(t, conn)
+		for _, table := range []string{"settlements", "token_totals", "token_hours", "token_days", "token_payers",
+			"settler_days", "payee_days", "payee_totals", "payer_days", "amount_days", "authorization_days"} {
+			rows = append(append(rows, table), tableRows(t, conn, table, columns[table])...)
+		}
+		if n := texts(t, conn, `SELECT count(*)::text FROM walks WHERE newest_at < '9999-01-01'`); n[0] != "1" {
+			t.Errorf("%s walks have a time that can be published, want 1", n[0])
+		}
+		return rows
+	}
+	honest := upgraded()
+	if len(honest) < 25 {
+		t.Fatalf("%d rows: the test proves little", len(honest))
+	}
+	got := upgraded(settlement(4, year(10_000), "p", "q"), settlement(5, year(30_000), "new", "r"),
+		settlement(6, year(290_000), "new", "newer"), settlement(7, year(290_000), "q", "q"))
+	if diff := cmp.Diff(honest, got); diff != "" {
+		t.Errorf("rows (-honest +with lies)\n%s", diff)
+	}
 }

@@ -40,7 +40,7 @@ type Facts struct {
 // ServiceFacts is everything that is known of one service.
 type ServiceFacts struct {
 	Service
-	Endpoints []EndpointFacts // by path, then method
+	Endpoints []EndpointFacts // by path, then method; unproven ones only if there are no others
 	Claims    []checks.Claim  // when the service was first seen to name its recipients
 	Moves     []Change        // changes of recipients in the last 90 UTC days, newest first, without prices
 	checks.Facts
@@ -275,7 +275,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 	var of []EndpointFacts // of one service
 	keep := func() {
 		if len(of) > 0 {
-			by[of[0].ServiceID].Endpoints = slices.Clone(of)
+			by[of[0].ServiceID].Endpoints = slices.Clone(omitUnproven(of))
 			of = of[:0]
 		}
 	}
@@ -324,4 +324,12 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 		}
 	}
 	return nil
+}
+
+// omitUnproven removes the unproven endpoints of a service in place, unless it has no others.
+func omitUnproven(endpoints []EndpointFacts) []EndpointFacts {
+	if !slices.ContainsFunc(endpoints, func(e EndpointFacts) bool { return !e.IsUnproven() }) {
+		return endpoints
+	}
+	return slices.DeleteFunc(endpoints, func(e EndpointFacts) bool { return e.IsUnproven() })
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"tollbook/site"
 )
 
 // Service is a row of services.
@@ -52,7 +54,7 @@ type Endpoint struct {
 	Path           string
 	Description    *string
 	MimeType       *string
-	Origin         string // source of the endpoint: import, submission, sample
+	Origin         string // source of the endpoint: import, submission, sample, or as in crawl/facts
 	FirstSeenAt    time.Time
 	LastPaidAt     *time.Time // last usable 402
 	LastProbedAt   *time.Time
@@ -68,6 +70,16 @@ type Endpoint struct {
 	HeadURL        *string        // of the HEAD that decided HeadFree
 	HeadStatus     *int           // of its response
 	Offers         []Offer        // over other protocols than x402, of the newest 402; nil if it never made any
+}
+
+// IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can
+// register rows in a public catalogue, so such an endpoint says nothing about its service.
+func (e *Endpoint) IsUnproven() bool { return e.Origin == site.OriginCatalogue && e.LastPaidAt == nil }
+
+// IsActive reports whether an endpoint is active: it asked for payment, or was first seen, less than site.ActiveFor
+// ago. An unproven endpoint is not active.
+func (e *Endpoint) IsActive(now time.Time) bool {
+	return !e.IsUnproven() && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
 }
 
 // DeclaredPrice is the price of an endpoint in the origin's OpenAPI document. It is never used as the price.

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/site/postgres/rows"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres/rows"
 )
 
 // SiteFacts says which documents a service's site has; nil means unknown.
@@ -56,6 +57,7 @@ type SiteVisit struct {
 	AskDomain bool // query a registry about Domain, at once if it is new
 	Add       []ListedEndpoint
 	Amend     []EndpointAmendment
+	Drop      []uuid.UUID // endpoints that are deleted if they are still unproven
 	// by endpoint, also added ones; nil keeps stored prices
 	Declared map[uuid.UUID]DeclaredPrice
 }
@@ -64,8 +66,9 @@ type SiteVisit struct {
 type EndpointAmendment struct {
 	ID          uuid.UUID
 	Method      string  // "" keeps the stored one
-	Description *string // used if the endpoint has none
+	Description *string // used if the endpoint has none, or gets an origin
 	MimeType    *string
+	Origin      string // in place of site.OriginCatalogue; "" keeps the stored one
 }
 
 // TakeSites leases up to limit services whose site is to be read, those never read first. If the process dies, the site
@@ -132,16 +135,27 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 				ON CONFLICT (domain) DO NOTHING`, d.Domain, d.Suffix, v.AskDomain, v.At)
 		}
 		b.Queue(`UPDATE site_facts SET next_at = $2, domain = $3 WHERE service_id = $1`, v.ServiceID, v.NextAt, domain)
+		if len(v.Drop) > 0 {
+			b.Queue(`DELETE FROM endpoints WHERE service_id = $1 AND id = ANY($2::uuid[]) AND `+unproven, v.ServiceID,
+				v.Drop)
+			// A visit that runs would store answers of the deleted endpoints. It loses its lease and begins again.
+			b.Queue(`UPDATE service_states SET next_check_at = $2 WHERE service_id = $1 AND next_check_at = lease_ends`,
+				v.ServiceID, v.At)
+		}
 		queueEndpoints(b, v.ServiceID, v.Slug, v.At, v.Add)
 		for _, a := range v.Amend {
 			b.Queue(`
-				UPDATE endpoints e SET description = coalesce(description, $3), mime_type = coalesce(mime_type, $4),
-					method = CASE WHEN m.fits THEN $2 ELSE method END, method_declared = method_declared OR m.fits
+				UPDATE endpoints e SET
+					description = CASE WHEN m.adopts THEN coalesce($3, description) ELSE coalesce(description, $3) END,
+					mime_type = CASE WHEN m.adopts THEN coalesce($4, mime_type) ELSE coalesce(mime_type, $4) END,
+					method = CASE WHEN m.fits THEN $2 ELSE method END, method_declared = method_declared OR m.fits,
+					origin = CASE WHEN $5 <> '' AND origin = '`+site.OriginCatalogue+`' THEN $5 ELSE origin END,
+					first_seen_at = CASE WHEN m.adopts THEN $6 ELSE first_seen_at END
 				FROM (SELECT $2 <> '' AND last_paid_at IS NULL AND NOT EXISTS (
 					SELECT FROM endpoints o WHERE o.service_id = own.service_id AND o.path = own.path AND o.method = $2
 						AND o.id <> own.id
-				) AS fits FROM endpoints own WHERE id = $1) m
-				WHERE id = $1`, a.ID, a.Method, a.Description, a.MimeType)
+				) AS fits, $5 <> '' AND `+unproven+` AS adopts FROM endpoints own WHERE id = $1) m
+				WHERE id = $1`, a.ID, a.Method, a.Description, a.MimeType, a.Origin, v.At)
 		}
 		if v.Declared != nil {
 			queueDeclared(b, v.ServiceID, v.Declared)
@@ -203,8 +217,21 @@ func (db *DB) oneService(ctx context.Context, sql string, args ...any) (*DueServ
 	return &with[0], nil
 }
 
+// unproven is Endpoint.IsUnproven as a condition.
+const unproven = `(origin = '` + site.OriginCatalogue + `' AND last_paid_at IS NULL)`
+
+// queueEndpoints adds endpoints to a service. An unproven endpoint with the same method and path gets the origin of the
+// new one, and counts as first seen now.
 func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, add []ListedEndpoint) {
 	for _, e := range add {
+		if e.Origin != site.OriginCatalogue {
+			b.Queue(`
+				UPDATE endpoints SET origin = coalesce(nullif($4, ''), 'import'), first_seen_at = $5,
+					method_declared = method_declared OR method = $2 AND $2 <> '',
+					description = coalesce($6, description), mime_type = coalesce($7, mime_type)
+				WHERE service_id = $1 AND path = $3 AND (method = $2 OR id = $8) AND `+unproven, serviceID, e.Method,
+				e.Path, e.Origin, now, e.Description, e.MimeType, EndpointID(slug, e.Method, e.Path))
+		}
 		b.Queue(`
 			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin,
 				first_seen_at)

@@ -90,6 +90,9 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 		s := at[e.ServiceID]
 		s.Endpoints = append(s.Endpoints, EndpointFacts{Endpoint: e, Envelope: by[e.ID]})
 	}
+	for i := range facts {
+		facts[i].Endpoints = omitUnproven(facts[i].Endpoints)
+	}
 	rows, err := tx.Query(ctx, `
 		SELECT service_id, checked_at, homepage, openapi, pricing, llms_txt, robots, terms, domain
 		FROM site_facts WHERE service_id = ANY($1)`, ids)

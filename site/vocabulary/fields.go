@@ -99,9 +99,10 @@ var serviceFields = map[string]Field{
 	"method":               {About: "HTTP method, such as GET"},
 	"path":                 {About: "Path on the service"},
 	"mime_type":            {About: "Media type of the response, as the endpoint declares it"},
-	"is_active":            {About: "Whether it asked for payment, or was first seen, in the last 14 days"},
-	"first_seen_at":        {About: "When the endpoint was first seen"},
-	"last_seen_at":         {About: "When the endpoint was last seen"},
+	"is_active": {About: "Whether it asked for payment, or was first seen, in the last 14 days. One that only a " +
+		"public source names is not active before it asked for payment"},
+	"first_seen_at": {About: "When the endpoint was first seen"},
+	"last_seen_at":  {About: "When the endpoint was last seen"},
 	"variable_amount": {
 		About: "Whether the amount can be lower than the price, or can change from request to request",
 	},

@@ -123,7 +123,7 @@ var types = map[string]string{
 	"PriceSummary":              "Prices that changed.",
 	"PriceChange":               "One price that changed.",
 	"PayToSummary":              "Recipients that were added and removed.",
-	"SourceSummary":             "A resource that a public source began to list, or dropped.",
+	"SourceSummary":             "Resources of a service that one answer of a public source added or lacks.",
 	"GradeSummary":              "Grade that changed, with the compliance checks behind it.",
 	"FailedCheck":               "Compliance check that fails or failed.",
 	"SourceAnswer":              "A whole answer of a public source.",

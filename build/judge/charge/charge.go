@@ -151,7 +151,7 @@ func (j *judge) aloneSince(e *postgres.EndpointFacts, p *postgres.Price) (since 
 		for until := range others(of, to, e, p) {
 			switch {
 			case until != nil:
-			case site.IsActive(of.FirstSeenAt, of.LastPaidAt, j.now):
+			case of.IsActive(j.now):
 				return "", true
 			default:
 				until = cmp.Or(of.LastPaidAt, &of.FirstSeenAt)

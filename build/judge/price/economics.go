@@ -45,7 +45,7 @@ func isFree(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !e.IsActive(now) {
 			continue
 		}
 		if e.Verdict == nil || *e.Verdict != "open" {

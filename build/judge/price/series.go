@@ -41,7 +41,7 @@ type dayChanges struct {
 func NewHistory(f *postgres.ServiceFacts, now time.Time) *History {
 	active := make(map[uuid.UUID]bool, len(f.Endpoints))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; e.IsActive(now) {
 			active[e.ID] = true
 		}
 	}

@@ -93,8 +93,9 @@ func newAcceptCommand(c *settings.Configuration) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accept NAME",
 		Short: "Believe an answer that was held back",
-		Long: `Accept believes the answer of a source that is held back because it shrank by more than half. Each
-resource that it lacks counts as dropped, with a change record if its service is listed. Accept lists no new service.
+		Long: `Accept believes the answer of a source that is held back because it lacks more than half of what the
+source listed. Each resource that it lacks counts as dropped. A listed service gets a change record. Accept lists no
+new service.
 
 EXIT STATUS
 

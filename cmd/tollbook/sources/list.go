@@ -43,6 +43,7 @@ type held struct {
 	ReceivedAt *site.Time `json:"received_at"`
 	Resources  int        `json:"resources"`
 	Before     int        `json:"resources_before"`
+	Missing    *int       `json:"resources_missing"` // of those before; null for an answer of an older program
 }
 
 func newListCommand(c *settings.Configuration) *cobra.Command {
@@ -52,8 +53,8 @@ func newListCommand(c *settings.Configuration) *cobra.Command {
 		Use:   "list",
 		Short: "List the sources with their last pulls",
 		Long: `List prints each source: whether it is enabled, how many resources it lists, when it was read last, when
-it is read next, and what is wrong with it. An answer that shrank by more than half is held back; "tollbook sources
-accept NAME" believes it.
+it is read next, and what is wrong with it. An answer that lacks more than half of the list is held back; "tollbook
+sources accept NAME" believes it.
 
 EXIT STATUS
 
@@ -124,7 +125,8 @@ func newEntry(of pull.Source, isConfigured bool, s sources.State) entry {
 		e.NextAt = site.TimeOrNull(s.DueAt)
 	}
 	if s.Held != nil {
-		e.Held = &held{ReceivedAt: site.TimeOrNull(*s.Held.EndedAt), Resources: s.Held.Resources, Before: s.Listed}
+		e.Held = &held{ReceivedAt: site.TimeOrNull(*s.Held.EndedAt), Resources: s.Held.Resources, Before: s.Listed,
+			Missing: s.Held.Missing}
 	}
 	return e
 }
@@ -145,8 +147,11 @@ func printEntries(w io.Writer, entries []entry, asJSON bool) error {
 func (e *entry) state() string {
 	var parts []string
 	if e.Held != nil {
-		parts = append(parts, fmt.Sprintf("held back: %d resources instead of %d; tollbook sources accept %s",
-			e.Held.Resources, e.Held.Before, e.Name))
+		text := fmt.Sprintf("held back: %d resources instead of %d", e.Held.Resources, e.Held.Before)
+		if e.Held.Missing != nil {
+			text = fmt.Sprintf("held back: lacks %d of %d resources", *e.Held.Missing, e.Held.Before)
+		}
+		parts = append(parts, text+"; tollbook sources accept "+e.Name)
 	}
 	if e.Error != nil {
 		times := "last pull failed"

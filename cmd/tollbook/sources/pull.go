@@ -39,8 +39,8 @@ func PrintPulls(w io.Writer, list []pull.Report, asJSON bool) error {
 	for _, r := range list {
 		if r.Outcome == sources.Held {
 			fmt.Fprintf(w,
-				"The answer of %s is held back, because it shrank by more than half. Nothing is dropped. If it is "+
-					"right: tollbook sources accept %[1]s\n", r.Source)
+				"The answer of %s is held back, because it lacks more than half of the list. Nothing is dropped. "+
+					"If it is right: tollbook sources accept %[1]s\n", r.Source)
 		}
 	}
 	return nil

@@ -53,10 +53,10 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 		Calls:  []jsonrpc.Call{blockCall(at, false), blockCall(at+1, false)},
 		Atomic: true,
 		Read: func(_ int, calls []jsonrpc.Call) (err error) {
-			if confirmed, err = readNumbered(calls[0].Result, at); err != nil {
+			if confirmed, err = x.readNumbered(calls[0].Result, at); err != nil {
 				return err
 			}
-			child, err := readNumbered(calls[1].Result, at+1)
+			child, err := x.readNumbered(calls[1].Result, at+1)
 			if err == nil && child.parent != confirmed.hash {
 				err = fmt.Errorf("block %d does not follow block %d", child.number, at)
 			}
@@ -70,26 +70,43 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 func (x *Reader) block(ctx context.Context, number int64) (h header, err error) {
 	err = x.client.Ask(ctx, jsonrpc.Question{Calls: []jsonrpc.Call{blockCall(number, false)},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			h, err = readNumbered(calls[0].Result, number)
+			h, err = x.readNumbered(calls[0].Result, number)
 			return err
 		}})
 	return h, err
 }
 
 // readNumbered reads the header of a block that was requested by number.
-func readNumbered(result []byte, number int64) (header, error) {
+func (x *Reader) readNumbered(result []byte, number int64) (header, error) {
 	h, _, err := readHeader(result, nil)
 	if err == nil && h.number != number {
-		err = fmt.Errorf("got block %d instead of %d", number, h.number)
+		err = fmt.Errorf("got block %d instead of %d", h.number, number)
+	}
+	if err == nil {
+		err = x.checkTime(h)
 	}
 	return h, err
+}
+
+// firstTime is the time of Ethereum's block 1, before which no chain of this kind had a block with transactions.
+var firstTime = time.Date(2015, 7, 30, 15, 26, 28, 0, time.UTC)
+
+// checkTime checks the time of a header whose neighbours are unknown. Block 0 is not mined: many chains have it at
+// 1970.
+func (x *Reader) checkTime(h header) error {
+	if h.number == 0 {
+		return chain.CheckTime(h.time, time.Unix(0, 0), x.options.Now())
+	}
+	return chain.CheckTime(h.time, firstTime, x.options.Now())
 }
 
 func (x *Reader) blockAt(ctx context.Context, at string) (h header, err error) {
 	err = x.client.Ask(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{{Method: "eth_getBlockByNumber", Params: `[` + at + `,false]`}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			h, _, err = readHeader(calls[0].Result, nil)
+			if h, _, err = readHeader(calls[0].Result, nil); err == nil {
+				err = x.checkTime(h)
+			}
 			return err
 		},
 	})
@@ -225,11 +242,11 @@ func (x *Reader) isOnChain(ctx context.Context, e ledger.RangeEnd) (same bool, e
 		Calls:  []jsonrpc.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
 		Atomic: true,
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			h, err := readNumbered(calls[0].Result, e.Last)
+			h, err := x.readNumbered(calls[0].Result, e.Last)
 			if err != nil {
 				return err
 			}
-			anchor, err := readNumbered(calls[1].Result, x.anchor.number)
+			anchor, err := x.readNumbered(calls[1].Result, x.anchor.number)
 			if err == nil && anchor.hash != x.anchor.hash {
 				err = errForked
 			}
@@ -253,7 +270,7 @@ func (x *Reader) confirmFork(ctx context.Context, e ledger.RangeEnd, newest int6
 	_, err := x.client.AskEach(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{blockCall(e.Last, false), {Method: "eth_blockNumber", Params: "[]"}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			h, err := readNumbered(calls[0].Result, e.Last)
+			h, err := x.readNumbered(calls[0].Result, e.Last)
 			if err != nil {
 				return err
 			}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +107,26 @@ func member(name, value string) func(*exchange) {
 			return list
 		})
 	}
+}
+
+var timestamp = regexp.MustCompile(`"timestamp":"0x[0-9a-f]+"`)
+
+// redate changes the times of blocks and answers the other calls honestly.
+func redate(e *exchange, change func(seconds int64) int64) {
+	e.each("eth_getBlockByNumber", func(b []byte) []byte {
+		return timestamp.ReplaceAllFunc(b, func(was []byte) []byte {
+			at, err := strconv.ParseInt(string(was[len(`"timestamp":"0x`):len(was)-1]), 16, 64)
+			if err != nil {
+				panic(err)
+			}
+			return fmt.Appendf(nil, `"timestamp":"0x%x"`, change(at))
+		})
+	})
+}
+
+// date gives all blocks one time.
+func date(seconds int64) func(*exchange) {
+	return func(e *exchange) { redate(e, func(int64) int64 { return seconds }) }
 }
 
 // width is the range that a call asks for, 0 for another call.
@@ -245,6 +267,19 @@ var hostilities = []hostility{
 	{"a block without its time", false, func(e *exchange) {
 		e.each("eth_getBlockByNumber",
 			func(b []byte) []byte { return bytes.Replace(b, []byte(`"timestamp"`), []byte(`"timestmap"`), 1) })
+	}},
+	{"blocks of the year 10000", false, date(253402300800)},
+	{"blocks of the year 30000", false, date(884541340800)},
+	{"blocks of the year 290000", false, date(9089328067200)},
+	{"blocks of the largest time", false, date(math.MaxInt64)},
+	{"blocks of 1970", false, date(1)},
+	{"blocks of 2014", false, date(1400000000)},
+	{"blocks with events of the next year", false, func(e *exchange) {
+		if !slices.ContainsFunc(e.calls, func(c chaintest.Call) bool { return c.Method == "eth_getLogs" }) {
+			redate(e, func(at int64) int64 { return at + 365*24*3600 })
+			return
+		}
+		e.send(200, "application/json", e.honest())
 	}},
 	{"numbers as decimals", false, func(e *exchange) {
 		e.each("eth_getBlockByNumber",

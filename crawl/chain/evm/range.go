@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
@@ -193,7 +194,7 @@ func blockCall(number int64, whole bool) jsonrpc.Call {
 // askEvents asks for the events between two headers: that of the last block, and that of the next block, whose parent
 // it must be. They do not fit if the chain changed in between, if another node answered, or if the hash was invented.
 // For the anchor, whose child was read when the round began, the same header is requested again. The anchor's header
-// comes last.
+// comes last. The times of the headers must be in their order: a hash does not prove the time that a node gives for it.
 func (r *rangeReader) askEvents(ctx context.Context) error {
 	filters := r.filters()
 	calls := []jsonrpc.Call{blockCall(r.first, false), blockCall(r.last, false)}
@@ -211,7 +212,7 @@ func (r *rangeReader) askEvents(ctx context.Context) error {
 				result []byte
 			}{{&r.start, r.first, calls[0].Result}, {&r.head, r.last, calls[1].Result},
 				{&again, after, calls[len(calls)-2].Result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].Result}} {
-				if *h.to, err = readNumbered(h.result, h.number); err != nil {
+				if *h.to, err = r.x.readNumbered(h.result, h.number); err != nil {
 					return err
 				}
 			}
@@ -224,6 +225,13 @@ func (r *rangeReader) askEvents(ctx context.Context) error {
 			}
 			if anchor.hash != r.x.anchor.hash {
 				return errForked
+			}
+			earlier := r.start.time
+			for _, h := range []header{r.head, again, anchor} {
+				if err := chain.CheckTime(h.time, earlier, r.x.options.Now()); err != nil {
+					return err
+				}
+				earlier = h.time
 			}
 			r.x.costs.addBlock(false, len(calls[1].Result), 0)
 			return r.readFilters(filters, calls[2:len(calls)-2])

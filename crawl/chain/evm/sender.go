@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"tollbook/crawl/chain/jsonrpc"
 )
@@ -89,7 +90,7 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 	for _, number := range r.emptyBlocks() {
 		q.Calls = append(q.Calls, blockCall(number, false))
 		readers = append(readers, func(result []byte) error {
-			h, err := readNumbered(result, number)
+			h, err := r.x.readNumbered(result, number)
 			if err == nil && r.mayContainEvents(&h) {
 				doubtful = append(doubtful, number)
 			}
@@ -142,6 +143,11 @@ func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) err
 	}
 	if h.number != e.block || h.hash != e.blockHash {
 		return fmt.Errorf("block %d has another hash than its logs", e.block)
+	}
+	if h.time.Before(r.start.time) || h.time.After(r.head.time) {
+		return fmt.Errorf("block %d is dated %s, and blocks %d to %d are dated %s to %s", h.number,
+			h.time.Format(time.RFC3339), r.first, r.last, r.start.time.Format(time.RFC3339),
+			r.head.time.Format(time.RFC3339))
 	}
 	if missing > 0 {
 		return fmt.Errorf("block %d lacks transactions of its logs", e.block)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 
@@ -50,7 +51,7 @@ func newCall(method string, params ...any) jsonrpc.Call {
 
 // readSignatures reads a page. It refuses a page that can't be the right answer: with entries out of order, twice, not
 // finalised, or from before the walk's position, as of a node that ignores the position.
-func readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, error) {
+func (x *Reader) readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, error) {
 	var list []signatureEntry
 	if err := json.Unmarshal(result, &list); err != nil {
 		return nil, fmt.Errorf("read signatures: %w", err)
@@ -71,6 +72,10 @@ func readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, 
 			return nil, fmt.Errorf("signature %s lacks the member err", e.Signature)
 		case seen[e.Signature] || e.Signature == w.Newest || e.Signature == w.Before:
 			return nil, fmt.Errorf("signature %s appears twice", e.Signature)
+		case e.BlockTime != nil: // a walk ends at the settler's first day
+			if err := chain.CheckTime(time.Unix(*e.BlockTime, 0), genesis, x.options.Now()); err != nil {
+				return nil, fmt.Errorf("signature %s: %w", e.Signature, err)
+			}
 		}
 		seen[e.Signature] = true
 	}
@@ -105,7 +110,7 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, e
 	err := x.client.Ask(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{signaturesCall(w.Settler.Address, w.Before, until, limit, w.NewestSlot)},
 		Read: func(_ int, calls []jsonrpc.Call) (err error) {
-			entries, err = readSignatures(calls[0].Result, w, limit)
+			entries, err = x.readSignatures(calls[0].Result, w, limit)
 			return err
 		},
 	})
@@ -131,7 +136,7 @@ func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 			newCall("getSignatureStatuses", []string{w.Before}, map[string]any{"searchTransactionHistory": true}),
 		},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			entries, err := readSignatures(calls[0].Result, w, signaturePage)
+			entries, err := x.readSignatures(calls[0].Result, w, signaturePage)
 			if err != nil {
 				return err
 			}
@@ -192,11 +197,11 @@ func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err err
 		Calls: []jsonrpc.Call{newCall("getBlockTime", slot)},
 		Read: func(_ int, calls []jsonrpc.Call) error {
 			var seconds int64
-			if err := json.Unmarshal(calls[0].Result, &seconds); err != nil || seconds <= 0 {
+			if err := json.Unmarshal(calls[0].Result, &seconds); err != nil {
 				return fmt.Errorf("%.40q is not the time of slot %d", calls[0].Result, slot)
 			}
 			at = time.Unix(seconds, 0).UTC()
-			return nil
+			return chain.CheckTime(at, genesis, x.options.Now())
 		},
 	})
 	return at, err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +63,20 @@ func solanaFaults() map[string]func(times int) (spoil func(*chaintest.SolanaCall
 	replace := func(old, new string) func(c *chaintest.SolanaCall) {
 		return asJSON(func(text string) string { return strings.ReplaceAll(text, old, new) })
 	}
+	blockTime := regexp.MustCompile(`"blockTime":[0-9]+`)
+	date := func(seconds string) func(c *chaintest.SolanaCall) {
+		return asJSON(func(text string) string { return blockTime.ReplaceAllString(text, `"blockTime":`+seconds) })
+	}
 	return map[string]func(int) (func(*chaintest.SolanaCall), http.HandlerFunc){
+		"transactions of the year 10000":  call("getTransaction", date("253402300800")),
+		"transactions of the year 290000": call("getTransaction", date("9089328067200")),
+		"transactions of 1970":            call("getTransaction", date("1")),
+		"transactions before 1970":        call("getTransaction", date("-1")),
+		"signatures of the year 10000":    call("getSignaturesForAddress", date("253402300800")),
+		"signatures of 1970":              call("getSignaturesForAddress", date("1")),
+		"a head of the year 10000": call("getBlockTime",
+			func(c *chaintest.SolanaCall) { c.Result = 253402300800 }),
+		"a head of 1970":         call("getBlockTime", func(c *chaintest.SolanaCall) { c.Result = 1 }),
 		"null for a transaction": call("getTransaction", func(c *chaintest.SolanaCall) { c.Result = nil }),
 		"another transaction":    call("getTransaction", replace(`"slot":4`, `"slot":5`)),
 		"a transaction cut short": call("getTransaction",

@@ -49,7 +49,7 @@ func FuzzSolana(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if page, err := readSignatures(data, ledger.Walk{}, 100); err == nil && len(page) > 100 {
+		if page, err := x.readSignatures(data, ledger.Walk{}, 100); err == nil && len(page) > 100 {
 			t.Errorf("%d signatures on a page of 100", len(page))
 		}
 		var tx solanaTransaction

@@ -36,6 +36,9 @@ const (
 	transactionBatch = 50   // of some 10 KB each
 )
 
+// genesis is the beginning of Solana's main network.
+var genesis = time.Date(2020, 3, 16, 14, 29, 0, 0, time.UTC)
+
 // sinceMargin is the most by which block times, which are estimates, may decrease from one block to the next.
 const sinceMargin = time.Hour
 

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mr-tron/base58"
 
+	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402/address"
 )
@@ -106,10 +106,13 @@ func (x *Reader) readSettlements(t *solanaTransaction, of signatureEntry, s ledg
 	if seconds == nil {
 		seconds = of.BlockTime
 	}
-	if seconds == nil || *seconds <= 0 || *seconds > math.MaxUint32 {
+	if seconds == nil {
 		return nil, errors.New("has no time")
 	}
 	at := time.Unix(*seconds, 0).UTC()
+	if err := chain.CheckTime(at, genesis, x.options.Now()); err != nil {
+		return nil, err
+	}
 	if at.Before(x.firstTime(s)) {
 		return nil, nil
 	}

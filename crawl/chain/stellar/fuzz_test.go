@@ -23,7 +23,7 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 5, 0, 0, 1, 0})
 	f.Add([]byte(`{"_embedded":{"records":[{"hash":"","paging_token":"1"}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if list, err := readTransactions(data, ""); err == nil && len(list) > transactionPage {
+		if list, err := x.readTransactions(data, ""); err == nil && len(list) > transactionPage {
 			t.Errorf("%d transactions on a page", len(list))
 		}
 		e, err := readEnvelope(base64.StdEncoding.EncodeToString(data))

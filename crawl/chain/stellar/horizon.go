@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
@@ -42,14 +43,26 @@ type root struct {
 	Passphrase string    `json:"network_passphrase"`
 }
 
+// firstClose is the time of the first ledger of Stellar's network.
+var firstClose = time.Date(2015, 9, 30, 16, 46, 54, 0, time.UTC)
+
 func readRoot(result []byte) (r root, err error) {
 	if err := json.Unmarshal(result, &r); err != nil {
 		return r, fmt.Errorf("read what the server has: %w", err)
 	}
-	if r.Elder < 0 || r.Latest < max(r.Elder, 1) || r.Latest > math.MaxInt32 || r.LatestAt.Unix() <= 0 {
+	if r.Elder < 0 || r.Latest < max(r.Elder, 1) || r.Latest > math.MaxInt32 {
 		return r, fmt.Errorf("has ledgers %d to %d, closed at %s", r.Elder, r.Latest, r.LatestAt.Format(time.RFC3339))
 	}
 	return r, nil
+}
+
+// readDatedRoot is readRoot with a check of the time.
+func (x *Reader) readDatedRoot(result []byte) (root, error) {
+	r, err := readRoot(result)
+	if err == nil {
+		err = chain.CheckTime(r.LatestAt, firstClose, x.options.Now())
+	}
+	return r, err
 }
 
 // Head asks for the newest ledger and its time.
@@ -58,7 +71,7 @@ func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 	err := x.client.Ask(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{{Path: "/"}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			r, err := readRoot(calls[0].Result)
+			r, err := x.readDatedRoot(calls[0].Result)
 			h.Block, h.Time = r.Latest, r.LatestAt.UTC()
 			x.latest, x.elder = r.Latest, r.Elder
 			return err
@@ -85,7 +98,7 @@ func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{{Path: "/"}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			r, err := readRoot(calls[0].Result)
+			r, err := x.readDatedRoot(calls[0].Result)
 			if err == nil {
 				l.number = min(l.number, r.Elder)
 			}
@@ -113,12 +126,12 @@ func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 			if answer.Sequence == 0 {
 				return &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: fmt.Sprintf("does not have ledger %d", l.number)}
 			}
-			if answer.Sequence != l.number || answer.ClosedAt.Unix() <= 0 {
+			if answer.Sequence != l.number {
 				return fmt.Errorf("ledger %d closed at %s is not ledger %d", answer.Sequence,
 					answer.ClosedAt.Format(time.RFC3339), l.number)
 			}
 			l.closedAt = answer.ClosedAt.UTC()
-			return nil
+			return chain.CheckTime(l.closedAt, firstClose, x.options.Now())
 		},
 	})
 	return l, err
@@ -157,7 +170,7 @@ func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string
 		Calls: []jsonrpc.Call{{Path: "/"},
 			{Path: "/accounts/" + url.PathEscape(s.Address) + "/transactions?" + query.Encode()}},
 		Read: func(_ int, calls []jsonrpc.Call) error {
-			r, err := readRoot(calls[0].Result)
+			r, err := x.readDatedRoot(calls[0].Result)
 			if err != nil {
 				return err
 			}
@@ -166,7 +179,7 @@ func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string
 					Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.Elder, r.Latest, needed, x.latest)}
 			}
 			p = page{head: ledgerEntry{r.Latest, r.LatestAt.UTC()}}
-			if p.transactions, err = readTransactions(calls[1].Result, after); err != nil {
+			if p.transactions, err = x.readTransactions(calls[1].Result, after); err != nil {
 				return err
 			}
 			for _, t := range p.transactions {
@@ -189,7 +202,7 @@ var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // readTransactions reads a page; null, the answer about an account without history, is an empty one. It refuses a page
 // that can't be the right answer: with transactions that failed, are out of order, or are not after the paging token,
 // as of a server that ignores it.
-func readTransactions(result []byte, after string) ([]transaction, error) {
+func (x *Reader) readTransactions(result []byte, after string) ([]transaction, error) {
 	var answer *struct {
 		Embedded struct {
 			Records []transaction `json:"records"`
@@ -208,7 +221,7 @@ func readTransactions(result []byte, after string) ([]transaction, error) {
 	if list == nil || len(list) > transactionPage {
 		return nil, fmt.Errorf("%d transactions for a limit of %d", len(list), transactionPage)
 	}
-	last := tokenNumber(after)
+	last, earlier := tokenNumber(after), firstClose
 	for _, t := range list {
 		switch n := tokenNumber(t.PagingToken); {
 		case !hashForm.MatchString(t.Hash):
@@ -220,11 +233,13 @@ func readTransactions(result []byte, after string) ([]transaction, error) {
 		case t.Ledger != ledgerOf(t.PagingToken):
 			return nil, fmt.Errorf("transaction %s has the paging token %.40q in ledger %d", t.Hash, t.PagingToken,
 				t.Ledger)
-		case t.CreatedAt.Unix() <= 0:
-			return nil, fmt.Errorf("transaction %s has no time", t.Hash)
 		default:
 			last = n
 		}
+		if err := chain.CheckTime(t.CreatedAt, earlier, x.options.Now()); err != nil {
+			return nil, fmt.Errorf("transaction %s: %w", t.Hash, err)
+		}
+		earlier = t.CreatedAt
 	}
 	return list, nil
 }

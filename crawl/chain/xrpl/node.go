@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
@@ -96,8 +97,11 @@ type ledgerEntry struct {
 // firstLedger is the first ledger of the main network that exists: a node with it has the whole history.
 const firstLedger = 32_570
 
-// epoch is the zero of the ledger's clock, in Unix time.
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+// epoch is the zero of the ledger's clock, in Unix time. firstClose is the time of the first ledger that exists.
+var (
+	epoch      = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	firstClose = time.Date(2013, 1, 1, 3, 21, 10, 0, time.UTC)
+)
 
 // newTime returns the time of seconds since the epoch. It returns false for a time before it or after four bytes.
 func newTime(seconds int64) (time.Time, bool) {
@@ -128,7 +132,7 @@ func (x *Reader) askLedger(ctx context.Context, index any) (l ledgerEntry, err e
 				return fmt.Errorf("got ledger %d instead of %d", r.Index, number)
 			}
 			l = ledgerEntry{r.Index, closedAt}
-			return nil
+			return chain.CheckTime(closedAt, firstClose, x.options.Now())
 		},
 	})
 	return l, err
@@ -253,14 +257,18 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 			transactionPage, len(r.Marker))
 	}
 	p.last, p.read = q.after, len(r.Transactions)
+	earlier := firstClose
 	for i := range r.Transactions {
 		t := &r.Transactions[i]
 		at, err := t.check(q)
 		if err != nil {
 			return page{}, err
 		}
+		if err := chain.CheckTime(t.ClosedAt, earlier, x.options.Now()); err != nil {
+			return page{}, fmt.Errorf("transaction %s: %w", t.Hash, err)
+		}
 		if at.after(p.last) {
-			p.last = at
+			p.last, earlier = at, t.ClosedAt
 		}
 		one, err := x.readPayment(t, q.account, s)
 		if err != nil {

@@ -46,8 +46,6 @@ func (t *transaction) check(q question) (place, error) {
 	case t.Ledger < q.first || t.Ledger > q.last:
 		return place{}, fmt.Errorf("transaction %s is in ledger %d, not in %d to %d", t.Hash, t.Ledger, q.first,
 			q.last)
-	case !t.ClosedAt.After(epoch):
-		return place{}, fmt.Errorf("transaction %s has no time", t.Hash)
 	}
 	return place{t.Ledger, *t.Meta.Index}, nil
 }

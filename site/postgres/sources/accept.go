@@ -26,9 +26,9 @@ type Counts struct {
 var ErrNotHeld = errors.New("no answer is held back")
 
 // Accept believes the staged answer of a pull. Resources that are new to the source are listed since the end of the
-// pull; those that it lacks were dropped then, unless the answer is partial. Both give a change record for each
-// resource below a listed service, except that the first answer of a source is a beginning and no change. All of it is
-// one transaction, which ends the pull: a crash before leaves the last answer in force.
+// pull; those that it lacks were dropped then, unless the answer is partial. Both together give one change record for
+// each service with such resources, up to maxRecords. The first answer of a source is a beginning and no change. All of
+// it is one transaction, which ends the pull: a crash before leaves the last answer in force.
 func (st *Store) Accept(ctx context.Context, source State, pull int64, a Answer, due time.Time) (c Counts, err error) {
 	err = st.end(ctx, source.ID, pull, "accept an answer of "+source.Name, func(tx pgx.Tx) error {
 		if err := endPull(ctx, tx, source.ID, pull, Accepted, a); err != nil {
@@ -104,18 +104,43 @@ const (
 const endpointName = `CASE WHEN tool <> '' THEN 'TOOL ' || tool
 			ELSE trim(method || ' ' || substr(resource, strpos(resource, '/'))) END`
 
-// changeRecords adds a change record for each changed resource of a type that is below a service.
+// Limits of the change records of one pull.
+const (
+	maxRecords   = 1000 // records
+	maxEndpoints = 10   // endpoints of each kind that one record names
+)
+
+// changeRecords adds a change record for each service with changed resources below it. It has the type of most of them,
+// and counts those of both types.
 const changeRecords = `
 	WITH ` + homes + `, placed AS (
-		SELECT DISTINCT ON (r.resource, r.method, r.tool) s.id, r.resource, r.method, r.tool, r.since
-		FROM changed_resources r ` + ofService + ` WHERE r.type = $1
-		ORDER BY r.resource, r.method, r.tool, ` + homeOrder + `
+		SELECT DISTINCT ON (r.type, r.resource, r.method, r.tool) s.id, r.type, r.resource, r.method, r.tool, r.since
+		FROM changed_resources r ` + ofService + `
+		ORDER BY r.type, r.resource, r.method, r.tool, ` + homeOrder + `
+	), ranked AS (
+		SELECT id, type, since, ` + endpointName + ` AS endpoint,
+			row_number() OVER (PARTITION BY id, type ORDER BY resource, method, tool) AS n
+		FROM placed
+	), kinds AS (
+		SELECT id, type, count(*) AS n, min(since) FILTER (WHERE n = 1) AS since,
+			array_agg(endpoint ORDER BY n) FILTER (WHERE n <= $5) AS endpoints
+		FROM ranked GROUP BY id, type
+	), changed AS (
+		SELECT id, coalesce(l.n, 0) AS listed, coalesce(d.n, 0) AS dropped, coalesce(l.endpoints, '{}') AS added,
+			coalesce(d.endpoints, '{}') AS lost, l.since AS listed_since, d.since AS dropped_since,
+			coalesce(l.n, 0) >= coalesce(d.n, 0) AS grows
+		FROM (SELECT * FROM kinds WHERE type = '` + site.SourceListed + `') l
+			FULL JOIN (SELECT * FROM kinds WHERE type = '` + site.SourceDropped + `') d USING (id)
 	)
 	INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
-	SELECT id, $1, $2, jsonb_build_object('source', $3::text, 'endpoint', ` + endpointName + `,
-			'since', to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'answer', $4::jsonb),
+	SELECT id, CASE WHEN grows THEN '` + site.SourceListed + `' ELSE '` + site.SourceDropped + `' END, $1,
+		jsonb_build_object('source', $2::text, 'endpoint', CASE WHEN grows THEN added[1] ELSE lost[1] END,
+			'since', to_char(CASE WHEN grows THEN listed_since ELSE dropped_since END AT TIME ZONE 'UTC',
+				'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+			'answer', $3::jsonb, 'listed', listed, 'dropped', dropped, 'listed_endpoints', added,
+			'dropped_endpoints', lost),
 		'[]', '[]'
-	FROM placed ORDER BY id, resource, method, tool`
+	FROM changed ORDER BY id LIMIT $4`
 
 // dropRetention is how long a resource that a source dropped is stored. Change records are stored for good.
 const dropRetention = site.SeriesDays * 24 * time.Hour
@@ -187,12 +212,7 @@ func apply(ctx context.Context, tx pgx.Tx, source State, pull int64, a Answer) (
 	if err != nil {
 		return c, err
 	}
-	for _, kind := range []string{site.SourceListed, site.SourceDropped} {
-		tag, err := tx.Exec(ctx, changeRecords, kind, now, source.Name, evidence)
-		if err != nil {
-			return c, err
-		}
-		c.Records += int(tag.RowsAffected())
-	}
-	return c, nil
+	tag, err := tx.Exec(ctx, changeRecords, now, source.Name, evidence, maxRecords, maxEndpoints)
+	c.Records = int(tag.RowsAffected())
+	return c, err
 }

@@ -144,6 +144,7 @@ type Answer struct {
 	Bytes        int64
 	SHA256       []byte
 	Resources    int
+	Missing      int // resources that the source listed and the answer lacks
 	Skipped      int
 	Moved        bool // entries moved while the answer was read, so a missing one may still be listed
 	Partial      bool // the source hides rows from readers who do not pay, so a missing one may still be listed
@@ -179,7 +180,16 @@ func (st *Store) Unchange(ctx context.Context, source int, pull int64, now, due 
 	})
 }
 
-// Hold ends a pull whose answer shrank too much. The answer stays staged until it is accepted or another answer comes.
+// CountMissing returns how many of the resources that a source lists a staged answer lacks.
+func (st *Store) CountMissing(ctx context.Context, source int, pull int64) (n int, err error) {
+	err = st.pool.QueryRow(ctx, `
+		SELECT count(*) FROM source_resources r WHERE source_id = $1 AND until IS NULL AND NOT EXISTS (
+			SELECT FROM source_staged n WHERE n.source_id = $1 AND n.pull = $2 AND n.resource = r.resource
+				AND n.method = r.method AND n.tool = r.tool)`, source, pull).Scan(&n)
+	return n, wrap("count the resources that an answer lacks", err)
+}
+
+// Hold ends a pull whose answer lacks too much. The answer stays staged until it is accepted or another answer comes.
 func (st *Store) Hold(ctx context.Context, source int, pull int64, a Answer, due time.Time) error {
 	return st.end(ctx, source, pull, "hold back an answer", func(tx pgx.Tx) error {
 		if err := endPull(ctx, tx, source, pull, Held, a); err != nil {
@@ -216,8 +226,8 @@ func (st *Store) end(ctx context.Context, source int, pull int64, what string, f
 func endPull(ctx context.Context, tx pgx.Tx, source int, pull int64, outcome string, a Answer) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE source_pulls SET ended_at = $3, outcome = $4, status_code = 200, pages = $5, bytes = $6, sha256 = $7,
-			resources = $8, skipped = $9, partial = $10
+			resources = $8, skipped = $9, partial = $10, missing = $11
 		WHERE source_id = $1 AND number = $2`, source, pull, a.EndedAt, outcome, a.Pages, a.Bytes, a.SHA256,
-		a.Resources, a.Skipped, a.Partial)
+		a.Resources, a.Skipped, a.Partial, a.Missing)
 	return err
 }

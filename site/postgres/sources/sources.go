@@ -73,6 +73,7 @@ type Pull struct {
 	Resources int    // different resources in the answer
 	Skipped   int    // entries that name no resource that can be listed
 	Partial   bool   // the source hides rows from readers who do not pay
+	Missing   *int   // resources that the source listed and the answer lacks; nil if they were not counted
 }
 
 // Configure stores the configured sources. A source whose address changed is due at once, without validators. Sources
@@ -97,11 +98,11 @@ func (st *Store) Configure(ctx context.Context, list []Source) error {
 
 // pullColumns are the columns of source_pulls in the order of Pull.scan.
 const pullColumns = `number, began_at, ended_at, coalesce(outcome, ''), coalesce(error, ''), status_code, pages,
-	bytes, sha256, coalesce(resources, 0), skipped, partial`
+	bytes, sha256, coalesce(resources, 0), skipped, partial, missing`
 
 func (p *Pull) scan() []any {
 	return []any{&p.Number, &p.BeganAt, &p.EndedAt, &p.Outcome, &p.Error, &p.Status, &p.Pages, &p.Bytes,
-		&p.SHA256, &p.Resources, &p.Skipped, &p.Partial}
+		&p.SHA256, &p.Resources, &p.Skipped, &p.Partial, &p.Missing}
 }
 
 // List reads all sources by name.
