@@ -42,6 +42,7 @@ type Options struct {
 	Site      render.Site
 	FreeHosts listing.FreeHosts     // in addition to the shipped ones
 	Progress  func(done, total int) // called with the number of written services; may be nil
+	Force     bool                  // replace a snapshot of another database, or of services that vanish
 
 	// Program identifies the program. Files that another program rendered are rendered again. A build with an empty
 	// Program copies no files from the previous snapshot.
@@ -67,7 +68,8 @@ type Report struct {
 	published []assessments.Published // what the snapshot says of each service that was judged
 }
 
-// Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. If Run
+// Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. Without
+// Force it returns an error that wraps output.ErrSuccessor if the snapshot may not follow the current one. If Run
 // fails or is killed before the snapshot is current, the last snapshot stays current. A crash after that records
 // nothing; the next build records its own snapshot.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
@@ -98,7 +100,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 
 // nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
 func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) {
 		return err
 	}
 	damaged := db.FindDamage(ctx)
@@ -154,6 +156,15 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	removed, err := r.RemovedServices(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if !o.Force {
+		if err := checkFacts(b, facts, removed); err != nil {
+			return Report{}, err
+		}
+	}
 	last, err := aside.begin(facts, b, site.NewTime(o.Now))
 	if err != nil {
 		return Report{}, err
@@ -179,10 +190,6 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	recipients, tokens := judged.RevenueQuery()
 	if err := readRevenue(ctx, r, facts, aside, o.Now, recipients, tokens); err != nil {
-		return Report{}, err
-	}
-	removed, err := r.RemovedServices(ctx)
-	if err != nil {
 		return Report{}, err
 	}
 	if err := erasePacks(folder, b, removed); err != nil {

@@ -1,6 +1,12 @@
 -- For operators:
+-- - The data folder and each snapshot name the database that they belong to. A build of another database is refused.
 
 -- Identity of the database.
+CREATE TABLE identity (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    id  uuid NOT NULL DEFAULT gen_random_uuid() -- never changes; a restored dump has the same one
+);
+INSERT INTO identity DEFAULT VALUES;
 
 -- Claims of recipients.
 
@@ -10,3 +16,4 @@
 
 ---- create above / drop below ----
 
+DROP TABLE identity;
