@@ -147,7 +147,7 @@ func TestPublishRefused(t *testing.T) {
 	other := newPlace(t, 3) // another directory, with another database, for the same bucket
 	other.env, other.to = append(p.server.Env(p.server.Address), "DATABASE_URL="+other.dsn), p.to
 	other.build(t)
-	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--publish-to",
+	fails(t, other.env, "this one from another", "publish", "--data", other.data, "--publish-to",
 		p.to)
 	if r := other.publish(t, "--force"); r.Checkpoint.Generation != 2 {
 		t.Errorf("forced: %+v", r)
