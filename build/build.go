@@ -16,6 +16,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/build/tables"
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -48,7 +49,8 @@ type Options struct {
 	// Program copies no files from the previous snapshot.
 	Program string
 
-	Key ed25519.PrivateKey // signs the checkpoint; nil for none
+	Key       ed25519.PrivateKey // signs the checkpoint; nil for none
+	ChangeKey bool               // as output.BuildOptions.ChangeKey
 }
 
 // Report says what a build wrote.
@@ -100,7 +102,8 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 
 // nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
 func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) ||
+		errors.Is(err, archive.ErrSigned) {
 		return err
 	}
 	damaged := db.FindDamage(ctx)
@@ -120,6 +123,7 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 	o Options) (report Report, err error) {
 	b, err := folder.Begin(ctx, output.BuildOptions{
 		Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key,
+		ChangeKey: o.ChangeKey,
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)

@@ -14,9 +14,10 @@ import (
 )
 
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
-// replaced snapshot as the previous one. The next build follows it.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool,
-	err error) {
+// replaced snapshot as the previous one. The next build follows it. It returns an error that wraps archive.ErrSigned if
+// the current checkpoint is signed with another key than this one, unless changeKey.
+func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey, changeKey bool) (c archive.Checkpoint,
+	moved bool, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
@@ -43,6 +44,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	before, err := d.Checkpoint()
 	if err != nil {
 		return c, false, err
+	}
+	if !changeKey {
+		if err := before.CheckSuccessorKey(key); err != nil {
+			return c, false, err
+		}
 	}
 	digest, err := d.verifySnapshot(ctx, id)
 	if err != nil {
@@ -73,9 +79,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 		Digest: digest,
 		Erased: before.Erased, // a rollback restores no pack
 	}
-	if key != nil {
-		c = c.Sign(key)
-	}
+	c = c.Sign(key)
 	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }

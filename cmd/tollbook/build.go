@@ -24,6 +24,7 @@ type buildOptions struct {
 	cli.DataOptions
 	siteOptions
 	keyOptions
+	changeKeyOption
 	freeHostOptions
 	retentionOptions
 	Expand string
@@ -38,6 +39,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.changeKeyOption.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.retentionOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll),
@@ -74,7 +76,8 @@ snapshot stays current. Old snapshots are deleted as tollbook prune does in a bu
 
 Build refuses a database that is not the one of the current snapshot or of the data folder, and a snapshot in which
 more than 5 services, or 5 %, or all are missing that nobody removed. --force builds it all the same; the data folder
-then belongs to that database.
+then belongs to that database. If the current snapshot is signed, the same key must sign the next one, unless
+--change-key says otherwise.
 
 The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
 --site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,
@@ -130,6 +133,6 @@ func (o *buildOptions) newBuilder() (*publication.Builder, error) {
 	}
 	return publication.NewBuilder(publication.BuildOptions{
 		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
-		Gzip: o.Gzip, Every: o.Every, Force: o.Force,
+		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey,
 	})
 }

@@ -254,7 +254,7 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 	age := now.Sub(p.Built()).Round(time.Second)
 	if key != nil {
 		if err := p.VerifySignature(key.Public().(ed25519.PublicKey)); err != nil {
-			return wrong("build and publish with this key, or configure the right one",
+			return wrong("configure the key that signed it, or build and publish with this one and --change-key",
 				"snapshot %s of %s is not signed with the signing key: %s", p.Snapshot, where, oneLine(err))
 		}
 	}

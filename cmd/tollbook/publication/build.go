@@ -29,6 +29,7 @@ type BuildOptions struct {
 	Appearance appearance.Options
 	BaseURL    string             // where readers find the directory
 	Key        ed25519.PrivateKey // signs checkpoints; nil for none
+	ChangeKey  bool               // replace a checkpoint that is signed with another key
 	FreeHosts  listing.FreeHosts
 	Expand     output.Expand
 	Gzip       bool          // write name.gz beside each expanded file
@@ -69,7 +70,7 @@ func (b *Builder) Build(
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
 		Now: now, Every: b.options.Every, LogDelay: LogDelay, Expand: b.options.Expand, Packed: b.options.Gzip,
 		Key: b.options.Key, Progress: progress, FreeHosts: b.options.FreeHosts, Site: s, Program: version.ProgramSum(),
-		Force: b.options.Force,
+		Force: b.options.Force, ChangeKey: b.options.ChangeKey,
 	})
 	if errors.Is(err, output.ErrSuccessor) {
 		return report, fmt.Errorf("%w; set DATABASE_URL and --data as the service that runs this directory has them; to "+
