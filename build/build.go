@@ -43,12 +43,14 @@ type Options struct {
 	Site      render.Site
 	FreeHosts listing.FreeHosts     // in addition to the shipped ones
 	Progress  func(done, total int) // called with the number of written services; may be nil
+	Force     bool                  // replace a snapshot of another database, or of services that vanish
 
 	// Program identifies the program. Files that another program rendered are rendered again. A build with an empty
 	// Program copies no files from the previous snapshot.
 	Program string
 
-	Key ed25519.PrivateKey // signs the checkpoint; nil for none
+	Key       ed25519.PrivateKey // signs the checkpoint; nil for none
+	ChangeKey bool               // as output.BuildOptions.ChangeKey
 }
 
 // Report says what a build wrote.
@@ -71,7 +73,8 @@ type Report struct {
 	published []assessments.Published // what the snapshot says of each service that was judged
 }
 
-// Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. If Run
+// Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. Without
+// Force it returns an error that wraps output.ErrSuccessor if the snapshot may not follow the current one. If Run
 // fails or is killed before the snapshot is current, the last snapshot stays current. A crash after that records
 // nothing; the next build records its own snapshot.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
@@ -125,7 +128,8 @@ func markClean(ctx context.Context, db *postgres.DB, folder *output.Folder, repo
 
 // nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
 func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || !postgres.MayBeDamage(err) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) ||
+		errors.Is(err, archive.ErrSigned) || !postgres.MayBeDamage(err) {
 		return err
 	}
 	damaged := db.FindDamage(ctx)
@@ -145,6 +149,7 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 	o Options) (report Report, err error) {
 	b, err := folder.Begin(ctx, output.BuildOptions{
 		Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key,
+		ChangeKey: o.ChangeKey,
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
@@ -177,6 +182,15 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	removed, err := r.RemovedServices(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	if !o.Force {
+		if err := checkFacts(b, facts, removed); err != nil {
+			return Report{}, err
+		}
+	}
 	last, err := aside.begin(facts, b, site.NewTime(o.Now))
 	if err != nil {
 		return Report{}, err
@@ -202,10 +216,6 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	recipients, tokens := judged.RevenueQuery()
 	if err := readRevenue(ctx, r, facts, aside, o.Now, recipients, tokens); err != nil {
-		return Report{}, err
-	}
-	removed, err := r.RemovedServices(ctx)
-	if err != nil {
 		return Report{}, err
 	}
 	if err := erasePacks(folder, b, removed); err != nil {

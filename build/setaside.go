@@ -201,9 +201,7 @@ func (g *lastGood) has(slug string) bool { return g.listings[slug] != nil }
 
 func newLastGood(b *output.Build) *lastGood {
 	g := &lastGood{build: b, listings: map[string]*site.Listing{}, files: map[string][]string{}}
-	if data, err := b.ReadPrevious(routes.IndexFile); err == nil {
-		_ = json.Unmarshal(data, &g.index) // a damaged index names no file
-	}
+	g.index, _ = readPreviousIndex(b) // a damaged index names no file
 	return g
 }
 

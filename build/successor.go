@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/postgres"
 	"tollbook/site/routes"
 )
 
@@ -21,8 +23,9 @@ const (
 	maxVanishedShare = 20
 )
 
-// CheckSuccessor returns an error if a snapshot may not follow another: services vanish that the operator did not
-// remove, or a number falls that can only grow. Both happen if a build reads the wrong database or a part of one.
+// CheckSuccessor returns an error if a snapshot may not follow another: it was built from another database, services
+// vanish that the operator did not remove, or a number falls that can only grow. The last two happen if a build reads
+// the wrong database or a part of one.
 func CheckSuccessor(before, after archive.Files, removed []string) error {
 	was, err := readJSON[routes.Index](before, routes.IndexFile)
 	if err != nil {
@@ -32,17 +35,8 @@ func CheckSuccessor(before, after archive.Files, removed []string) error {
 	if err != nil {
 		return err
 	}
-	var vanished []string
-	for _, slug := range was.Slugs {
-		_, stays := slices.BinarySearch(is.Slugs, slug)
-		if !stays && !slices.Contains(removed, slug) {
-			vanished = append(vanished, slug)
-		}
-	}
-	if most := max(maxVanished, len(was.Slugs)/maxVanishedShare); len(vanished) > most {
-		return fmt.Errorf("%d of %d services vanish that nobody removed, among them %s; up to %d may", len(vanished),
-			len(was.Slugs),
-			strings.Join(vanished[:min(3, len(vanished))], ", "), most)
+	if err := checkIndex(was, is, removed); err != nil {
+		return err
 	}
 	for _, log := range []string{"changes", "checks"} {
 		if err := checkLog(before, after, bare(log, "").LogKey()); err != nil {
@@ -50,6 +44,64 @@ func CheckSuccessor(before, after archive.Files, removed []string) error {
 		}
 	}
 	return checkTotals(before, after, was.Slugs)
+}
+
+// checkIndex returns an error if the snapshot of an index may not follow that of another: they are of two databases, or
+// all services or too many vanish that the operator did not remove. An older snapshot does not name its database.
+func checkIndex(was, is routes.Index, removed []string) error {
+	if was.Database != "" && is.Database != "" && was.Database != is.Database {
+		return fmt.Errorf("it was built from the database %s, this one from another, %s", was.Database, is.Database)
+	}
+	var vanished []string
+	for _, slug := range was.Slugs {
+		_, stays := slices.BinarySearch(is.Slugs, slug)
+		if !stays && !slices.Contains(removed, slug) {
+			vanished = append(vanished, slug)
+		}
+	}
+	most := max(maxVanished, len(was.Slugs)/maxVanishedShare)
+	most = min(most, max(len(was.Slugs)-1, 0)) // never all of them
+	if len(vanished) > most {
+		return fmt.Errorf("%d of %d services vanish that nobody removed, among them %s; up to %d may", len(vanished),
+			len(was.Slugs),
+			strings.Join(vanished[:min(3, len(vanished))], ", "), most)
+	}
+	return nil
+}
+
+// checkFacts returns an error that wraps output.ErrSuccessor if a snapshot of the facts may not follow the one that b
+// replaces, as checkIndex. Unlike CheckSuccessor it accepts numbers that fall, because a database that was restored from
+// a back-up goes on.
+func checkFacts(b *output.Build, facts *postgres.Facts, erased []postgres.RemovedService) error {
+	was, err := readPreviousIndex(b)
+	if err != nil {
+		return nil // readers have nothing that they could lose
+	}
+	is := routes.Index{Database: facts.Identity}
+	for _, s := range facts.Services {
+		is.Slugs = append(is.Slugs, s.Slug)
+	}
+	slices.Sort(is.Slugs) // the database may sort otherwise
+	var removed []string
+	for _, s := range facts.Hidden {
+		removed = append(removed, s.Slug)
+	}
+	for _, s := range erased {
+		removed = append(removed, s.Slug)
+	}
+	if err := checkIndex(was, is, removed); err != nil {
+		return fmt.Errorf("%w of %s: %w", output.ErrSuccessor, b.Previous().Snapshot, err)
+	}
+	return nil
+}
+
+// readPreviousIndex returns the index of the snapshot that a build replaces.
+func readPreviousIndex(b *output.Build) (index routes.Index, err error) {
+	data, err := b.ReadPrevious(routes.IndexFile)
+	if err == nil {
+		err = json.Unmarshal(data, &index)
+	}
+	return index, err
 }
 
 // checkLog checks that the next number of a log does not fall, because numbers are never used twice.

@@ -56,7 +56,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	add := to.Add
 	index := newIndex(s, renderer)
 	index.Provenance = &provenance
-	index.SetAside = w.last.setAside
+	index.Database, index.SetAside = w.facts.Identity, w.last.setAside
 	if err := w.writeServices(ctx, index.Lists, to); err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ type BuildOptions struct {
 	Full   bool // compress every file, copy none from the previous snapshot
 	// signs the checkpoint; its public half is a file of the snapshot; may be nil
 	Key ed25519.PrivateKey
+	// replace a checkpoint that is signed with another key than Key
+	ChangeKey bool
 }
 
 // Build is a snapshot that is being built. It holds the folder's lock until Commit or Abort. Only Pack and Reuse may be
@@ -100,6 +102,11 @@ func (b *Build) start(ctx context.Context) error {
 	before, err := d.Checkpoint()
 	if err != nil && !errors.Is(err, ErrEmpty) {
 		return err // overwriting a damaged pointer would lose the generation
+	}
+	if !b.opts.ChangeKey {
+		if err := before.CheckSuccessorKey(b.opts.Key); err != nil {
+			return err
+		}
 	}
 	b.previous = before
 	zipOpts := archive.ZipOptions{Modified: b.opts.Now}
@@ -267,10 +274,7 @@ func (b *Build) next(id, digest string) archive.Checkpoint {
 	if b.previous.Snapshot != "" {
 		c.Previous = &b.previous.Snapshot
 	}
-	if b.opts.Key != nil {
-		c = c.Sign(b.opts.Key)
-	}
-	return c
+	return c.Sign(b.opts.Key)
 }
 
 // moveCurrent points the link "current" at the tree of id.

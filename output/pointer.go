@@ -11,8 +11,20 @@ import (
 	"tollbook/output/objects"
 )
 
+// isSigned reports whether a checkpoint is signed with the publisher's key, or has no signature if there is no key.
 func (p *Publisher) isSigned(c archive.Checkpoint) bool {
-	return p.o.Key == nil || c.VerifySignature(p.o.Key.Public().(ed25519.PublicKey)) == nil
+	if p.o.Key == nil {
+		return c.Signature == nil
+	}
+	return c.VerifySignature(p.o.Key.Public().(ed25519.PublicKey)) == nil
+}
+
+// checkKey returns an error that wraps archive.ErrSigned if the target's pointer is signed with another key than ours.
+func (p *Publisher) checkKey(t target) error {
+	if p.o.ChangeKey {
+		return nil
+	}
+	return t.checkpoint.CheckSuccessorKey(p.o.Key)
 }
 
 // movePointer publishes: it replaces the whole pointer, and reads it back.

@@ -52,6 +52,8 @@ type PublishOptions struct {
 	// Erasures name the snapshots that are deleted, and that are not published again.
 	Erasures Erasures
 	Key      ed25519.PrivateKey // signs the checkpoint; nil for no signature
+	// ChangeKey replaces a checkpoint that is signed with another key than Key.
+	ChangeKey bool
 	// Expand reports whether a file also becomes a single object; nil means no file does.
 	Expand func(name string) bool
 	// AllBelow is the largest number of writes a day for which every file becomes an object, and not only those of
@@ -133,6 +135,9 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	}
 	t, err := p.readTarget(ctx)
 	if err != nil {
+		return r, err
+	}
+	if err := p.checkKey(t); err != nil {
 		return r, err
 	}
 	var tree *archive.Zip
@@ -239,6 +244,9 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	}
 	if t.checkpoint.Snapshot == "" {
 		return r, errNothingThere
+	}
+	if err := p.checkKey(t); err != nil {
+		return r, err
 	}
 	tree, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -354,7 +362,7 @@ func (p *Publisher) commit(ctx context.Context, held func(context.Context) error
 		}
 		return was, false, nil
 	}
-	c.Generation, c.Previous, c.Signature = max(t.record.Generation, t.checkpoint.Generation)+1, nil, nil
+	c.Generation, c.Previous = max(t.record.Generation, t.checkpoint.Generation)+1, nil
 	c.Erased = max(c.Erased, t.checkpoint.Erased) // a rollback restores no pack
 	switch was := t.checkpoint; {
 	case was.Snapshot == c.Snapshot:
@@ -363,9 +371,7 @@ func (p *Publisher) commit(ctx context.Context, held func(context.Context) error
 		c.Previous = &was.Snapshot
 	}
 	next := Record{Generation: c.Generation, Snapshot: c.Snapshot, Digest: c.Digest, Withdrawn: t.record.Withdrawn}
-	if p.o.Key != nil {
-		c = c.Sign(p.o.Key)
-	}
+	c = c.Sign(p.o.Key)
 	if err := p.register.Replace(ctx, t.record.Generation, next); err != nil {
 		// If the response was lost, the register says whether the record was written.
 		if now, readErr := p.register.Read(ctx); readErr != nil || now != next {

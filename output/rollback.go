@@ -15,12 +15,13 @@ import (
 )
 
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
-// replaced snapshot as the previous one. The next build follows it.
+// replaced snapshot as the previous one. The next build follows it. It returns an error that wraps archive.ErrSigned if
+// the current checkpoint is signed with another key than this one, unless changeKey.
 //
 // The folder does not say what was erased. So once something was, Rollback refuses a snapshot that is older than the
 // current one unless listed, which returns the IDs that a snapshot lists for readers, returns it for the current one. A
 // nil listed returns every ID.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey,
+func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey, changeKey bool,
 	listed func(archive.Tree) ([]string, error)) (c archive.Checkpoint, moved bool, err error) {
 	defer func() {
 		if err != nil {
@@ -48,6 +49,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	before, err := d.Checkpoint()
 	if err != nil {
 		return c, false, err
+	}
+	if !changeKey {
+		if err := before.CheckSuccessorKey(key); err != nil {
+			return c, false, err
+		}
 	}
 	digest, err := d.verifySnapshot(ctx, id)
 	if err != nil {
@@ -83,9 +89,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 		Digest: digest,
 		Erased: before.Erased, // a rollback restores no pack
 	}
-	if key != nil {
-		c = c.Sign(key)
-	}
+	c = c.Sign(key)
 	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -31,6 +32,10 @@ type VerifyOptions struct {
 type Verified struct {
 	Snapshot string `json:"snapshot"`
 	Digest   string `json:"digest"`
+	Signed   bool   `json:"signed"`
+	// id of the key that signed, as archive.KeyID: of VerifyOptions.Key, or of the key in the snapshot, if the signature
+	// is right, else the one that the checkpoint names; "" if it is unknown
+	SignedBy string `json:"signed_by,omitempty"`
 	Files    int    `json:"files"`   // of the snapshot
 	Packs    int    `json:"packs"`   // read completely
 	Days     int    `json:"days"`    // files of days, read completely
@@ -89,16 +94,12 @@ func (v *verifier) run(ctx context.Context) error {
 		return v.report(archive.CheckpointFile, err)
 	}
 	v.result.Snapshot, v.result.Digest = c.Snapshot, c.Digest
-	if v.o.Key != nil {
-		if err := c.VerifySignature(v.o.Key); err != nil {
-			if err := v.report(archive.CheckpointFile, err); err != nil {
-				return err
-			}
-		}
-	}
 	tree, err := objects.OpenZip(objects.NewBlockCache(v.store, 64<<20), archive.SnapshotName(c.Snapshot))
 	if err != nil {
-		return v.report(archive.SnapshotName(c.Snapshot), err)
+		return cmp.Or(v.signature(c, nil), v.report(archive.SnapshotName(c.Snapshot), err))
+	}
+	if err := v.signature(c, tree); err != nil {
+		return err
 	}
 	if tree.Digest() != c.Digest {
 		if err := v.report(archive.SnapshotName(c.Snapshot),
@@ -118,6 +119,42 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	return v.expanded(ctx, tree)
+}
+
+// signature verifies the signature of the checkpoint with the expected key. The key in the snapshot, which is nil if it
+// is damaged, says who signed, and shows without an expected key whether the checkpoint was changed.
+func (v *verifier) signature(c archive.Checkpoint, t archive.Tree) error {
+	v.result.Signed = c.Signature != nil
+	if c.Key != nil {
+		v.result.SignedBy = *c.Key
+	}
+	var own ed25519.PublicKey
+	if t != nil {
+		if text, err := t.ReadFile(archive.KeyFile); err == nil {
+			own, _ = archive.ParsePublicKey(text) // damage of the file is reported with the other files
+		}
+	}
+	var err error
+	switch {
+	case v.o.Key != nil:
+		if err = c.VerifySignature(v.o.Key); err == nil {
+			v.result.SignedBy = archive.KeyID(v.o.Key)
+			return nil
+		}
+	case own != nil && c.Key != nil && *c.Key == archive.KeyID(own):
+		err = c.VerifySignature(own)
+	}
+	if own != nil && c.Key == nil && c.VerifySignature(own) == nil { // an older program signed
+		v.result.SignedBy = archive.KeyID(own)
+		if err != nil {
+			err = fmt.Errorf("%w, %s: it is signed with another key, %s", archive.ErrSignature, archive.KeyID(v.o.Key),
+				v.result.SignedBy)
+		}
+	}
+	if err != nil {
+		return v.report(archive.CheckpointFile, err)
+	}
+	return nil
 }
 
 // members reads every file of a zip.

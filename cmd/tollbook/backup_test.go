@@ -86,6 +86,17 @@ func tool(t *testing.T, name string, args ...string) {
 // restored dumps a database as the page /operations describes, restores it into an empty one, and opens that.
 func restored(t *testing.T, dsn string) *postgres.DB {
 	t.Helper()
+	db, err := postgres.Open(t.Context(), restoredDSN(t, dsn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// restoredDSN is restored without opening the new database.
+func restoredDSN(t *testing.T, dsn string) string {
+	t.Helper()
 	for _, name := range []string{"pg_dump", "pg_restore"} {
 		if _, err := exec.LookPath(name); err != nil {
 			testgate.Missing(t, "no %s for a back-up: apt-get install postgresql-client", name)
@@ -94,12 +105,7 @@ func restored(t *testing.T, dsn string) *postgres.DB {
 	dump, empty := filepath.Join(memoryDir(t), "tollbook.dump"), postgrestest.NewDatabase(t)
 	tool(t, "pg_dump", "--format=custom", "--file="+dump, dsn)
 	tool(t, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+empty, dump)
-	db, err := postgres.Open(t.Context(), empty)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
+	return empty
 }
 
 // TestBackup checks that a database restored from a dump builds the same snapshot, byte for byte. It also restores a

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
@@ -23,11 +24,13 @@ type buildOptions struct {
 	cli.DataOptions
 	siteOptions
 	keyOptions
+	changeKeyOption
 	freeHostOptions
 	retentionOptions
 	Expand string
 	Gzip   bool
 	Every  time.Duration
+	Force  bool
 	JSON   bool
 }
 
@@ -36,6 +39,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.DataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.changeKeyOption.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.retentionOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll),
@@ -43,6 +47,8 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Gzip, "gzip", false,
 		"write name.gz beside each single file that compression makes smaller, for nginx's gzip_static")
 	f.DurationVar(&o.Every, "every", 15*time.Minute, "`time` to the next build, for which readers may cache this one")
+	f.BoolVar(&o.Force, "force", false,
+		"replace a snapshot of another database, or of services that nobody removed, too")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
@@ -68,6 +74,11 @@ func newBuildCommand() *cobra.Command {
 the directory into one zip, and makes it the current snapshot of <data>/public. If it fails or is killed, the last
 snapshot stays current. Old snapshots are deleted as tollbook prune does in a bucket, and so
 are all that contain removed services.
+
+Build refuses a database that is not the one of the current snapshot or of the data folder, and a snapshot in which
+more than 5 services, or 5 %, or all are missing that nobody removed. --force builds it all the same; the data folder
+then belongs to that database. If the current snapshot is signed, the same key must sign the next one, unless
+--change-key says otherwise.
 
 The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
 --site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,
@@ -95,13 +106,15 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		return err
 	}
 	folder.SetRetention(o.retention())
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
+	opening := o.Database(cli.NewLogger(slog.LevelInfo))
+	opening.Adopt = o.Force
+	db, err := database.Open(ctx, opening)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	bar := progress.NewCounter("rendered")
-	r, err := builder.Build(ctx, db.DB, folder, bar.Set)
+	r, err := builder.Build(ctx, db, folder, bar.Set)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -121,6 +134,6 @@ func (o *buildOptions) newBuilder() (*publication.Builder, error) {
 	}
 	return publication.NewBuilder(publication.BuildOptions{
 		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
-		Gzip: o.Gzip, Every: o.Every,
+		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey,
 	})
 }

@@ -61,7 +61,8 @@ about it:
 
     configuration  which file is read; like every command, doctor refuses an unknown key or TOLLBOOK_ variable
     contact        the owners of services can ask who visits; without one, hosts of others are not visited
-    database       it answers, has the schema of this program, and can be written
+    database       it answers, has the schema of this program, can be written, and is the one of the data folder and of
+                   its snapshot
     disk           the data folder has free space, and for how many days at the present rate
     snapshot       <data>/public has a snapshot, on time, and signed if there is a key
     bucket         the place of publish.to can be written, read and deleted from, and supports conditional writes, which

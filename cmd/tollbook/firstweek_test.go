@@ -38,6 +38,7 @@ var identifier = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 
 // moving matches what differs from one run of the first week to the next: identifiers, sums, times, sizes and costs.
 var moving = regexp.MustCompile(identifier.String() + `|[0-9a-f]{64}` +
+	`|\bkey [0-9a-f]{16}\b|key, [0-9a-f]{16}\b` + // the id of a key
 	`|[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+Z?` + // a time
 	`|tollbook (?:v[0-9]+\.[0-9]+\.[0-9]+|devel)\b` + // a version
 	`|\$[0-9.]+|[0-9,.]+ (?:MB|kB|GB|s|files|objects|packs|new packs|reused|unchanged|written|deleted|writes|reads)\b`)

@@ -74,7 +74,10 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402"},
 		modules: []string{"github.com/spf13/cobra"},
 	},
-	"cmd/tollbook/database": {ours: []string{"site/postgres", "site/postgres/migration", "site/postgres/private"}},
+	"cmd/tollbook/database": {
+		ours:    []string{"site/postgres", "site/postgres/migration", "site/postgres/private"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"cmd/tollbook/demo": {
 		ours: []string{
 			"build",
@@ -113,6 +116,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"build",
 			"cmd/tollbook/appearance",
+			"cmd/tollbook/database",
 			"cmd/tollbook/version",
 			"output",
 			"output/archive",
@@ -213,6 +217,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/tollbook/doctor": {
 		ours: []string{
+			"cmd/tollbook/database",
 			"cmd/tollbook/redact",
 			"cmd/tollbook/report",
 			"crawl",

@@ -24,6 +24,17 @@ type keyOptions struct {
 // AddFlags adds --publish-key.
 func (o *keyOptions) AddFlags(f *pflag.FlagSet) { settings.AddFlag(f, "publish.key", &o.KeyFile) }
 
+// changeKeyOption says that a checkpoint may lose its signature, or get that of another key.
+type changeKeyOption struct {
+	ChangeKey bool
+}
+
+// AddFlags adds --change-key.
+func (o *changeKeyOption) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.ChangeKey, "change-key", false,
+		"replace a checkpoint that is signed with another key, or with --publish-key unset remove its signature")
+}
+
 // signingKey reads the key from the file, or else from TOLLBOOK_SIGNING_KEY. It returns nil without either.
 func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 	text := []byte(os.Getenv("TOLLBOOK_SIGNING_KEY"))

@@ -27,6 +27,7 @@ import (
 type targetOptions struct {
 	cli.DataOptions
 	keyOptions
+	changeKeyOption
 	retentionOptions // of prune
 	To               string
 	Expand           string
@@ -50,6 +51,7 @@ const expandMeaning = "files to write as objects of their own beside the zip: al
 // addExpandFlags adds the flags of commands that write objects.
 func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
 	o.keyOptions.AddFlags(f)
+	o.changeKeyOption.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", "auto", expandMeaning)
 	f.BoolVar(&o.Full, "full", false, "write all of these objects again, even those that have not changed")
 }
@@ -90,7 +92,8 @@ longer. --expand auto writes all files as objects while they are at most 400,000
 the API alone above that. It returns to all files below half of that number.
 
 ` + bucketHelp + `
---publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key.
+--publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key. A signed pointer is not replaced without
+that key, unless --change-key says so.
 
 EXIT STATUS
 
@@ -117,7 +120,8 @@ func newRollbackCommand() *cobra.Command {
 		Long: `Rollback makes an earlier snapshot the current one: it moves the pointer back, then restores the objects
 or the expanded folder. Without --publish-to it changes <data>/public and needs no database. A snapshot that was
 rolled back from a bucket is not published there again without --force; the next build is. Rollback refuses a snapshot
-that contains a service removed since. /v1/snapshots lists the snapshots that a place still has.
+that contains a service removed since. /v1/snapshots lists the snapshots that a place still has. A signed pointer is not
+replaced without its key, unless --change-key says so.
 
 ` + bucketHelp + `
 
@@ -204,7 +208,7 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	c, moved, err := folder.Rollback(ctx, id, key, build.ListSnapshots)
+	c, moved, err := folder.Rollback(ctx, id, key, o.ChangeKey, build.ListSnapshots)
 	if err != nil {
 		return explainRollback(err)
 	}
@@ -258,7 +262,7 @@ func (o *targetOptions) withPublisher(
 	bar := progress.NewTransfer()
 	defer bar.Finish()
 	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
-		To: o.To, Key: key, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full, Progress: bar.Set,
+		To: o.To, Key: key, ChangeKey: o.ChangeKey, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full, Progress: bar.Set,
 	})
 	if err != nil {
 		return err

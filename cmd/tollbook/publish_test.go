@@ -147,7 +147,7 @@ func TestPublishRefused(t *testing.T) {
 	other := newPlace(t, 3) // another directory, with another database, for the same bucket
 	other.env, other.to = append(p.server.Env(p.server.Address), "DATABASE_URL="+other.dsn), p.to
 	other.build(t)
-	fails(t, other.env, "17 of 20 services vanish that nobody removed", "publish", "--data", other.data, "--publish-to",
+	fails(t, other.env, "this one from another", "publish", "--data", other.data, "--publish-to",
 		p.to)
 	if r := other.publish(t, "--force"); r.Checkpoint.Generation != 2 {
 		t.Errorf("forced: %+v", r)
@@ -215,16 +215,39 @@ func TestPublishSigned(t *testing.T) {
 		!strings.HasPrefix(got.body, "-----BEGIN PUBLIC KEY-----") {
 		t.Errorf("the public key: %d %s", got.status, got.body)
 	}
-	p.must(t, "build", "--data", p.data) // unsigned
-	p.publish(t)
-	code, stdout, _ := run(t, p.env, "verify", p.to, "--key", public)
-	if code != 1 || !strings.Contains(stdout, "checkpoint.json: the checkpoint's signature is missing") {
-		t.Errorf("unsigned: exit %d: %s", code, stdout)
+
+	// What is signed stays signed, in the folder and in the bucket, unless --change-key says so.
+	const refused = "the checkpoint there is signed"
+	fails(t, p.env, refused, "build", "--data", p.data)
+	fails(t, p.env, refused, "rollback", first.Checkpoint.Snapshot, "--data", p.data)
+	fails(t, p.env, refused, "publish", "--data", p.data, "--publish-to", p.to, "--force")
+	fails(t, p.env, refused, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-to", p.to)
+	p.must(t, "verify", p.to, "--key", public)
+	if got := p.must(t, "verify", p.to); !strings.Contains(got, "\nSigned by key ") {
+		t.Errorf("verify without a key prints %s", got)
 	}
+	stranger := filepath.Join(dir, "stranger.pem")
+	if err := os.WriteFile(stranger, []byte(p.must(t, "key", "new", filepath.Join(dir, "other.pem"))),
+		0o644); err != nil {
+		t.Fatal(err)
+	}
+	notSigned := func(key, want string) {
+		t.Helper()
+		code, stdout, stderr := run(t, p.env, "verify", p.to, "--key", key)
+		if code != 1 || !strings.Contains(stdout, want) || strings.Contains(stderr, "the publication is damaged") ||
+			!strings.Contains(stderr, "the publication is not signed with the key of --key") {
+			t.Errorf("verify --key %s: exit %d: %s%s", key, code, stdout, stderr)
+		}
+	}
+	notSigned(stranger, "it is signed with another key, ")
+	p.must(t, "build", "--data", p.data, "--change-key") // unsigned
+	p.publish(t, "--change-key")
+	notSigned(public, "checkpoint.json: the checkpoint is not signed with this key, ")
 	p.must(t, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-to", p.to, "--publish-key", private)
 	p.must(t, "verify", p.to, "--key", public)
 	p.must(t, "prune", "--data", p.data, "--publish-to", p.to)
-	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to)
+	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to, "--publish-key",
+		private)
 
 	// The folder of the build can be rolled back too, without a database.
 	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",

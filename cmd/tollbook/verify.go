@@ -33,8 +33,12 @@ func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
-// errDamaged is returned for a publication that differs from its sums.
-var errDamaged = errors.New("the publication is damaged")
+var (
+	// errDamaged is returned for a publication that differs from its sums, or from its signature.
+	errDamaged = errors.New("the publication is damaged")
+	// errNotSigned is returned for an intact publication that has no signature, or that of another key.
+	errNotSigned = errors.New("the publication is not signed with the key of --key; nothing in it is damaged")
+)
 
 func newVerifyCommand() *cobra.Command {
 	var o verifyOptions
@@ -44,14 +48,14 @@ func newVerifyCommand() *cobra.Command {
 		Long: `Verify reads a published directory, yours or a copy, and prints a line for each fault: in the pointer
 and its signature, the snapshot's zip with every file in it, each pack of the logs, each expanded object. The place
 is a URL such as https://tollbook.example (a public bucket, a web server, or tollbook serve), s3://bucket/prefix, or
-a folder. With --files it also requests every file from a running serve, within the server's limit: 200 requests a
-minute by default.
+a folder. The last line says whether the checkpoint is signed, and by which key. With --files it also requests every
+file from a running serve, within the server's limit: 200 requests a minute by default.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 if everything is intact, 1 if something is damaged or could not be read.`,
+0 if everything is intact, 1 if something is damaged, could not be read, or is not signed with the key of --key.`,
 		Example: "  tollbook verify https://tollbook.example --key tollbook-key.pem",
 		Args:    cli.Arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +79,11 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 		return err
 	}
 	faults := []report.Fault{}
+	final := errNotSigned
 	v.Report = func(name string, err error) {
+		if !errors.Is(err, archive.ErrSignature) || errors.Is(err, archive.ErrDamaged) {
+			final = errDamaged
+		}
 		faults = append(faults, report.Fault{Name: name, What: err.Error()})
 		if !o.JSON {
 			fmt.Fprintf(stdout, "%s: %s\n", name, err)
@@ -85,11 +93,11 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	if err := report.Verified(stdout, result, faults, o.JSON); err != nil {
+	if err := report.Verified(stdout, result, faults, v.Key != nil, o.JSON); err != nil {
 		return err
 	}
 	if result.Wrong > 0 {
-		return errDamaged
+		return final
 	}
 	return nil
 }

@@ -28,6 +28,10 @@ type Checkpoint struct {
 	Digest     string  `json:"digest"`     // sha256 of the snapshot's SHA256SUMS, in hex
 	Erased     int64   `json:"erased"`     // the last erasure that is applied to the packs, 0 for none
 	Signature  *string `json:"signature"`
+
+	// Key is the KeyID of the key that signed; nil without a signature, or if an older program signed. The signature
+	// does not cover it: it only helps to tell another key from a changed checkpoint.
+	Key *string `json:"key,omitempty"`
 }
 
 // SnapshotID returns the id of a snapshot: the second when it was built and the first digits of its digest.
@@ -81,6 +85,11 @@ func (c Checkpoint) check() error {
 	}
 	if c.Erased < 0 {
 		return fmt.Errorf("erased %d is less than 0", c.Erased)
+	}
+	if c.Key != nil {
+		if b, err := hex.DecodeString(*c.Key); err != nil || len(b) != keyIDBytes {
+			return fmt.Errorf("key %.60q is not the id of a key", *c.Key)
+		}
 	}
 	for _, s := range []string{c.BuiltAt, c.NextAt} {
 		if _, err := time.Parse(TimeLayout, s); err != nil {

@@ -95,6 +95,9 @@ func TestSignature(t *testing.T) {
 	if parsed, err := ParseCheckpoint(c.Encode()); err != nil || parsed.VerifySignature(public) != nil {
 		t.Errorf("%+v, %v", parsed, err)
 	}
+	if got := c.Signer(); got != KeyID(public) {
+		t.Errorf("the signer is %q, want %q", got, KeyID(public))
+	}
 	for i, change := range []func(*Checkpoint){
 		func(c *Checkpoint) { c.Snapshot = "20261120T234502Z-3f2a9c" },
 		func(c *Checkpoint) { c.Previous = nil },

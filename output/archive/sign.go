@@ -3,8 +3,10 @@ package archive
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -12,8 +14,9 @@ import (
 	"strings"
 )
 
-// ErrSignature marks a checkpoint that is not signed with the expected key.
-var ErrSignature = errors.New("the checkpoint's signature is missing or wrong")
+// ErrSignature marks a checkpoint that is not signed with the expected key. If it was changed after it was signed, the
+// error wraps ErrDamaged, too.
+var ErrSignature = errors.New("the checkpoint is not signed with this key")
 
 // KeyFile is the file of a publication that contains the public key of its checkpoint's signature.
 const KeyFile = ".well-known/tollbook-key.pem"
@@ -30,24 +33,81 @@ func (c Checkpoint) signedText() []byte {
 		c.BuiltAt, c.NextAt, c.Digest, c.Erased)
 }
 
-// Sign returns the checkpoint with its signature.
+// Sign returns the checkpoint with its signature; without one if key is nil.
 func (c Checkpoint) Sign(key ed25519.PrivateKey) Checkpoint {
+	c.Signature, c.Key = nil, nil
+	if key == nil {
+		return c
+	}
 	text := base64.StdEncoding.EncodeToString(ed25519.Sign(key, c.signedText()))
-	c.Signature = &text
+	id := KeyID(key.Public().(ed25519.PublicKey))
+	c.Signature, c.Key = &text, &id
 	return c
 }
 
 // VerifySignature returns an error that wraps ErrSignature unless the checkpoint was signed with the private half of
-// key.
+// key. The error says whether the checkpoint has no signature, is signed with another key, or was changed.
 func (c Checkpoint) VerifySignature(key ed25519.PublicKey) error {
 	if c.Signature == nil {
-		return fmt.Errorf("%w: it has none", ErrSignature)
+		return fmt.Errorf("%w, %s: it is not signed", ErrSignature, KeyID(key))
 	}
 	sig, err := base64.StdEncoding.DecodeString(*c.Signature)
-	if err != nil || !ed25519.Verify(key, c.signedText(), sig) {
-		return ErrSignature
+	switch {
+	case err == nil && ed25519.Verify(key, c.signedText(), sig):
+		return nil
+	case c.Key == nil:
+		return fmt.Errorf("%w, %s: it is signed with another key, or was changed", ErrSignature, KeyID(key))
+	case *c.Key != KeyID(key):
+		return fmt.Errorf("%w, %s: it is signed with another key, %s", ErrSignature, KeyID(key), *c.Key)
 	}
-	return nil
+	return fmt.Errorf("%w, %s, as it says: %w: it was changed after it was signed", ErrSignature, KeyID(key),
+		ErrDamaged)
+}
+
+// Signer returns the KeyID of the key that signed, "" without a signature, or unknownKey if an older program signed.
+func (c Checkpoint) Signer() string {
+	switch {
+	case c.Signature == nil:
+		return ""
+	case c.Key == nil:
+		return unknownKey
+	}
+	return *c.Key
+}
+
+// unknownKey stands for the KeyID of a key that the checkpoint does not name.
+const unknownKey = "unknown"
+
+// ErrSigned marks a signed checkpoint that may not be replaced by one without a signature, or with another key's.
+var ErrSigned = errors.New("the checkpoint there is signed")
+
+// CheckSuccessorKey returns an error that wraps ErrSigned if the checkpoint is signed, and not with this key, which is
+// nil for none. Readers that know the old key would reject the next checkpoint.
+func (c Checkpoint) CheckSuccessorKey(key ed25519.PrivateKey) error {
+	if c.Signature == nil {
+		return nil
+	}
+	if key == nil {
+		return fmt.Errorf("%w, by key %s, and no key is given: give it by --publish-key or TOLLBOOK_SIGNING_KEY; "+
+			"--change-key goes on without a signature", ErrSigned, c.Signer())
+	}
+	public := key.Public().(ed25519.PublicKey)
+	if c.VerifySignature(public) == nil || c.Signer() == KeyID(public) { // a changed checkpoint is replaced
+		return nil
+	}
+	return fmt.Errorf("%w by another key, %s, than the one given, %s: give that one by --publish-key or "+
+		"TOLLBOOK_SIGNING_KEY; --change-key goes on with the new one, whose public half readers then need", ErrSigned,
+		c.Signer(), KeyID(public))
+}
+
+// keyIDBytes is how many bytes of a sum make a KeyID.
+const keyIDBytes = 8
+
+// KeyID returns a short name of a public key: the first 16 hexadecimal digits of the SHA-256 of its DER form, which is
+// the content of its PEM.
+func KeyID(key ed25519.PublicKey) string {
+	sum := sha256.Sum256(publicDER(key))
+	return hex.EncodeToString(sum[:keyIDBytes])
 }
 
 // NewKey generates a private key and returns it as PEM that openssl reads.
@@ -83,11 +143,15 @@ func ParseKey(text []byte) (ed25519.PrivateKey, error) {
 
 // PublicKey returns the public half of a key as PEM.
 func PublicKey(key ed25519.PrivateKey) []byte {
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: publicDER(key.Public().(ed25519.PublicKey))})
+}
+
+func publicDER(key ed25519.PublicKey) []byte {
+	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
-		panic(err) // unreachable: the key has 32 bytes
+		panic(err) // unreachable: the key is of a known type
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return der
 }
 
 // ReadPublicKey reads a public key in PEM from a file.

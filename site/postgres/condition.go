@@ -19,6 +19,7 @@ type Condition struct {
 	NewestSchema int32  // newest version that this program knows
 	Bytes        int64
 	Sample       bool          // it contains a demo
+	Identity     string        // as DB.Identity; "" with a schema from before it
 	ClockAhead   time.Duration // of the server's clock relative to ours
 	WriteError   error         // why nothing can be written; nil if writing works
 }
@@ -54,6 +55,11 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settings WHERE name = 'source' AND value <> '')`).
 			Scan(&c.Sample); err != nil {
 			return c, fmt.Errorf("read settings: %w", err)
+		}
+	}
+	if c.Schema >= identitySchema {
+		if c.Identity, err = readIdentity(ctx, conn); err != nil {
+			return c, err
 		}
 	}
 	c.WriteError = tryWrite(ctx, conn, c.Schema > 0)

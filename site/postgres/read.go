@@ -22,6 +22,7 @@ import (
 
 // Facts is what a build reads, as of one moment.
 type Facts struct {
+	Identity string           // as DB.Identity
 	Source   string           // "" for a real directory, else the notice that load.Sample stored
 	Services []ServiceFacts   // by slug, without hidden ones
 	Hidden   []HiddenService  // by slug
@@ -102,6 +103,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("read source: %w", err)
+	}
+	if f.Identity, err = readIdentity(ctx, r.tx); err != nil {
+		return nil, err
 	}
 	if f.Hidden, err = r.readHidden(ctx); err != nil {
 		return nil, err

@@ -187,6 +187,9 @@ type Index struct {
 
 	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
 
+	// Database is the identity of the database that the snapshot was built from; "" in snapshots of older versions.
+	Database string `json:"database,omitempty"`
+
 	Provenance *site.Provenance `json:"provenance,omitempty"` // of all responses; nil in snapshots of older versions
 }
 

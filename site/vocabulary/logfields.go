@@ -116,8 +116,11 @@ var logFields = map[string]Field{
 	"LookupIndex.url": {About: "Number of rows in each shard of URLs, by its two hexadecimal digits"},
 
 	// Files
-	"lists":        {About: "Number of rows in each list, by the list's path and filters"},
-	"slugs":        {About: "Slugs of all services, sorted"},
+	"lists": {About: "Number of rows in each list, by the list's path and filters"},
+	"slugs": {About: "Slugs of all services, sorted"},
+	"Index.database": {
+		About: "Identity of the database that the snapshot was built from, a UUID; the same in each snapshot of a directory",
+	},
 	"facilitators": {About: "Ids of all facilitators, sorted"},
 	"first":        {About: "Number of the oldest stored row"},
 	"next":         {About: "Number that the next row will have"},

@@ -27,6 +27,8 @@ type Options struct {
 	Program     string       // version of the program, which is stored with the schema
 	Say         func(string) // called with a line on each migration and each step that takes long; nil for none
 
+	Adopt bool // open the database although the data folder belongs to another one
+
 	// Directory is the command that runs a whole directory: "up" or "demo". Only one such process uses a private
 	// Postgres at a time.
 	Directory string
@@ -46,14 +48,37 @@ type DB struct {
 	server *private.Server // nil with a URL
 }
 
-// Open connects to the URL, or to the private Postgres, which it starts if no other process has.
+// Open connects to the URL, or to the private Postgres, which it starts if no other process has. It returns an error
+// that wraps ErrForeign if the data folder belongs to another database.
 func Open(ctx context.Context, o Options) (*DB, error) {
+	folder, err := ReadFolder(o.Data)
+	if errors.Is(err, fs.ErrPermission) && o.URL != "" {
+		folder, err = nil, nil // the command can use nothing of the folder
+	}
+	if err == nil && o.URL == "" && !o.Adopt {
+		err = CheckPrivate(o.Data, folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := connect(ctx, o)
+	if err != nil || o.Adopt {
+		return d, err
+	}
+	if err := d.checkFolder(ctx, folder); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// connect is Open without regard to the data folder.
+func connect(ctx context.Context, o Options) (*DB, error) {
 	if o.URL != "" {
 		db, err := postgres.OpenFor(ctx, o.URL, o.postgres())
 		if err != nil {
 			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
 		}
-		return &DB{DB: db}, nil
+		return &DB{DB: db, o: o}, nil
 	}
 	server, err := joinServer(ctx, o)
 	if err != nil {
@@ -75,7 +100,14 @@ func Plan(ctx context.Context, o Options) (p migration.Plan, err error) {
 		}
 		return p, nil
 	}
-	if _, err := os.Stat(filepath.Join(o.Data, "postgres")); errors.Is(err, fs.ErrNotExist) {
+	folder, err := ReadFolder(o.Data)
+	if err == nil {
+		err = CheckPrivate(o.Data, folder)
+	}
+	if err != nil {
+		return p, err
+	}
+	if _, err := os.Stat(filepath.Join(o.Data, privateDir)); errors.Is(err, fs.ErrNotExist) {
 		return migration.NewPlan()
 	}
 	server, err := startServer(ctx, o, "")
@@ -89,7 +121,7 @@ func Plan(ctx context.Context, o Options) (p migration.Plan, err error) {
 // startServer starts or joins the private Postgres. version is the schema that this program needs, "" for any.
 func startServer(ctx context.Context, o Options, version string) (*private.Server, error) {
 	server, err := private.Start(ctx, private.Options{
-		Dir: filepath.Join(o.Data, "postgres"), Say: o.Say, Role: o.Directory, Version: version,
+		Dir: filepath.Join(o.Data, privateDir), Say: o.Say, Role: o.Directory, Version: version,
 	})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("start private Postgres: %w; choose a folder that you may write to with --data", err)
@@ -115,7 +147,7 @@ func joinServer(ctx context.Context, o Options) (*private.Server, error) {
 // checkOthers returns an error if this program must not use the server while one of the others does: because both run
 // the directory, or because they expect different versions of the schema.
 func (o *Options) checkOthers(others []private.User) error {
-	dir := filepath.Join(o.Data, "postgres")
+	dir := filepath.Join(o.Data, privateDir)
 	ours := int(migration.NewestSchema())
 	for _, u := range others {
 		theirs, err := strconv.Atoi(u.Version)

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/redact"
 	"tollbook/output/archive"
 	"tollbook/output/disk"
@@ -125,6 +126,13 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 	if dsn == "" {
 		dir := filepath.Join(o.Data, "postgres")
 		where = "the private Postgres in " + dir
+		folder, err := database.ReadFolder(o.Data)
+		if err == nil {
+			err = database.CheckPrivate(o.Data, folder)
+		}
+		if err != nil {
+			return wrong(foreignAdvice, "%s", oneLine(err))
+		}
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			return none("no database yet: the first command that needs one creates it in %s, unless DATABASE_URL "+
 				"is set",
@@ -160,6 +168,8 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 	switch {
 	case c.Schema > c.NewestSchema:
 		f = wrong(c.UseProgram, "%s has schema %d, this program supports up to %d", where, c.Schema, c.NewestSchema)
+	case o.isForeign(c.Identity) != "":
+		f = wrong(foreignAdvice, "%s has the identity %s: %s", where, c.Identity, o.isForeign(c.Identity))
 	case c.WriteError != nil:
 		f = wrong("grant the user of DATABASE_URL the right to write, and name the primary, not a replica",
 			"%s can't be written to: %s", where, oneLine(c.WriteError))
@@ -171,6 +181,42 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 			"%s has schema %d, this program migrates it to %d", where, c.Schema, c.NewestSchema)
 	}
 	return withClock(f, clocks.differs("the database", c.ClockAhead))
+}
+
+// foreignAdvice is the fix for a database that is not the one of the data folder or of the snapshot.
+const foreignAdvice = "set DATABASE_URL and --data as the service that runs this directory has them"
+
+// isForeign says which other database the data folder or its snapshot belongs to, "" for none and if it is unknown.
+func (o *Options) isForeign(identity string) string {
+	if identity == "" {
+		return ""
+	}
+	if folder, err := database.ReadFolder(o.Data); err == nil && folder != nil && folder.Identity != identity {
+		return fmt.Sprintf("%s belongs to another database, %s", o.Data, folder.Identity)
+	}
+	p, err := archive.ReadCheckpoint(filepath.Join(o.Public, checkpointName))
+	if err != nil {
+		return "" // another check reports it
+	}
+	index, err := readIndex(filepath.Join(o.Public, "snapshots", p.Snapshot+".zip"))
+	if err != nil || index.Database == "" || index.Database == identity {
+		return ""
+	}
+	return fmt.Sprintf("snapshot %s of %s was built from another database, %s", p.Snapshot, o.Public, index.Database)
+}
+
+// readIndex reads the index of a snapshot.
+func readIndex(zip string) (index routes.Index, err error) {
+	z, err := archive.OpenZipFile(zip)
+	if err != nil {
+		return index, err
+	}
+	defer z.Close()
+	data, err := z.ReadFile(routes.IndexFile)
+	if err != nil {
+		return index, err
+	}
+	return index, json.Unmarshal(data, &index)
 }
 
 func (o *Options) disk() Finding {
@@ -208,7 +254,7 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 	age := now.Sub(p.Built()).Round(time.Second)
 	if key != nil {
 		if err := p.VerifySignature(key.Public().(ed25519.PublicKey)); err != nil {
-			return wrong("build and publish with this key, or configure the right one",
+			return wrong("configure the key that signed it, or build and publish with this one and --change-key",
 				"snapshot %s of %s is not signed with the signing key: %s", p.Snapshot, where, oneLine(err))
 		}
 	}
@@ -228,15 +274,9 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 
 // withSetAside returns f, or a warning if the build of a good snapshot set services aside.
 func withSetAside(f Finding, zip string) Finding {
-	z, err := archive.OpenZipFile(zip)
-	if err != nil || f.State != Good {
+	index, err := readIndex(zip)
+	if err != nil || f.State != Good || len(index.SetAside) == 0 {
 		return f // tollbook verify finds what is damaged
-	}
-	defer z.Close()
-	var index routes.Index
-	if data, err := z.ReadFile(routes.IndexFile); err != nil || json.Unmarshal(data, &index) != nil ||
-		len(index.SetAside) == 0 {
-		return f
 	}
 	var texts []string
 	for _, s := range index.SetAside {

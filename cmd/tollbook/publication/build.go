@@ -5,6 +5,7 @@ package publication
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -12,12 +13,12 @@ import (
 
 	"tollbook/build"
 	"tollbook/cmd/tollbook/appearance"
+	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
-	"tollbook/site/postgres"
 )
 
 // LogDelay is the time from a check to its entry in the logs. It is longer than a visit takes to be stored.
@@ -28,10 +29,12 @@ type BuildOptions struct {
 	Appearance appearance.Options
 	BaseURL    string             // where readers find the directory
 	Key        ed25519.PrivateKey // signs checkpoints; nil for none
+	ChangeKey  bool               // replace a checkpoint that is signed with another key
 	FreeHosts  listing.FreeHosts
 	Expand     output.Expand
 	Gzip       bool          // write name.gz beside each expanded file
 	Every      time.Duration // to the next build
+	Force      bool          // replace a snapshot of another database, or of services that vanish
 }
 
 // Builder makes snapshots.
@@ -49,9 +52,10 @@ func NewBuilder(o BuildOptions) (*Builder, error) {
 	return &Builder{o, s}, nil
 }
 
-// Build makes a snapshot of what db contains now, publishes it to folder, and prunes the folder. progress may be nil.
+// Build makes a snapshot of what db contains now, publishes it to folder, which is in the data folder of db, and prunes
+// it. The data folder then belongs to db. progress may be nil.
 func (b *Builder) Build(
-	ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int),
+	ctx context.Context, db *database.DB, folder *output.Folder, progress func(done, total int),
 ) (build.Report, error) {
 	source, err := db.Setting(ctx, "source")
 	if err != nil {
@@ -63,10 +67,18 @@ func (b *Builder) Build(
 		defer debug.SetGCPercent(debug.SetGCPercent(build.GCPercent))
 	}
 	now := time.Now()
-	report, err := build.Run(ctx, db, folder, build.Options{
+	report, err := build.Run(ctx, db.DB, folder, build.Options{
 		Now: now, Every: b.options.Every, LogDelay: LogDelay, Expand: b.options.Expand, Packed: b.options.Gzip,
 		Key: b.options.Key, Progress: progress, FreeHosts: b.options.FreeHosts, Site: s, Program: version.ProgramSum(),
+		Force: b.options.Force, ChangeKey: b.options.ChangeKey,
 	})
+	if errors.Is(err, output.ErrSuccessor) {
+		return report, fmt.Errorf("%w; set DATABASE_URL and --data as the service that runs this directory has them; to "+
+			"replace what is published on purpose, run `tollbook build --force` once", err)
+	}
+	if err == nil {
+		err = db.RecordFolder(ctx)
+	}
 	if err != nil {
 		return report, err
 	}

@@ -33,13 +33,14 @@ const MaxDailyWrites = 400_000
 
 // PublishOptions are the settings of a publisher.
 type PublishOptions struct {
-	To       string             // s3://bucket/prefix, or a folder
-	Key      ed25519.PrivateKey // signs the pointer; nil for none
-	Expand   string             // a name of Expansions
-	Every    time.Duration      // shortest time between two publications; 0 to publish each build
-	Force    bool               // skip the comparison with the published snapshot
-	Full     bool               // write every object again
-	Progress func(output.Progress)
+	To        string             // s3://bucket/prefix, or a folder
+	Key       ed25519.PrivateKey // signs the pointer; nil for none
+	ChangeKey bool               // replace a pointer that is signed with another key
+	Expand    string             // a name of Expansions
+	Every     time.Duration      // shortest time between two publications; 0 to publish each build
+	Force     bool               // skip the comparison with the published snapshot
+	Full      bool               // write every object again
+	Progress  func(output.Progress)
 }
 
 // NewPublisher returns a publisher to a place. It uses the time of this call as the present.
@@ -64,7 +65,8 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 		o.Expand = "all" // writes to a folder cost nothing
 	}
 	return output.NewPublisher(store, &Register{db, store.String(), now}, output.PublishOptions{
-		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, Expand: Expansions[o.Expand], AllBelow: allBelow,
+		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, ChangeKey: o.ChangeKey,
+		Expand: Expansions[o.Expand], AllBelow: allBelow,
 		Every: o.Every, Phase: routes.ExpandPhase,
 		Header:   objectHeader,
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },

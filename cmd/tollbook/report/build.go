@@ -92,8 +92,9 @@ type Fault struct {
 	What string `json:"what"`
 }
 
-// Verified prints the result of a verification. In text, its faults have been printed already.
-func Verified(w io.Writer, v output.Verified, faults []Fault, asJSON bool) error {
+// Verified prints the result of a verification. In text, its faults have been printed already. hasKey says that the
+// signature was compared with a key.
+func Verified(w io.Writer, v output.Verified, faults []Fault, hasKey, asJSON bool) error {
 	if asJSON {
 		return JSON(w, struct {
 			output.Verified
@@ -102,5 +103,19 @@ func Verified(w io.Writer, v output.Verified, faults []Fault, asJSON bool) error
 	}
 	_, err := fmt.Fprintf(w, "Snapshot %s, digest %s: checked %d files, %d packs and %d objects; %d faults\n",
 		v.Snapshot, v.Digest, v.Files, v.Packs, v.Objects, v.Wrong)
+	if err != nil || v.Snapshot == "" { // a tree of single files has no checkpoint
+		return err
+	}
+	signed := "Not signed"
+	switch {
+	case v.Signed && v.SignedBy == "":
+		signed = "Signed, by an unknown key"
+	case v.Signed:
+		signed = "Signed by key " + v.SignedBy
+	}
+	if v.Signed && !hasKey {
+		signed += "; --key compares it with a key that you trust"
+	}
+	_, err = fmt.Fprintln(w, signed)
 	return err
 }

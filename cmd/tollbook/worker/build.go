@@ -22,7 +22,7 @@ func buildSteps(db *database.DB, o Options) ([]schedule.Step, error) {
 			if _, err := o.Folder.Checkpoint(); errors.Is(err, output.ErrEmpty) {
 				waitForVisits(ctx, db)
 			}
-			r, err := o.Builder.Build(ctx, db.DB, o.Folder, nil)
+			r, err := o.Builder.Build(ctx, db, o.Folder, nil)
 			if err == nil {
 				o.Logger.InfoContext(ctx, "built", "snapshot", r.Snapshot, "services", r.Services, "files", r.Files,
 					"bytes", r.Bytes, "seconds", r.Took.Seconds())

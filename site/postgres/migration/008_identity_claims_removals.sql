@@ -1,4 +1,5 @@
 -- For operators:
+-- - The data folder and each snapshot name the database that they belong to. A build of another database is refused.
 -- - A service's revenue begins on the day on which it was first seen to name its recipient, and an account that several
 --   operators name belongs to the one that named it first. Revenue that was counted otherwise, also of past days,
 --   changes with the next build. The migration reads every stored price once.
@@ -11,6 +12,11 @@
 -- - Settlements that nodes dated after the year 9999 are deleted, because no build can publish them.
 
 -- Identity of the database.
+CREATE TABLE identity (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    id  uuid NOT NULL DEFAULT gen_random_uuid() -- never changes; a restored dump has the same one
+);
+INSERT INTO identity DEFAULT VALUES;
 
 -- Claims of recipients.
 
@@ -112,3 +118,4 @@ ALTER TABLE source_pulls DROP missing;
 DROP TABLE recipient_claims;
 ALTER TABLE removed_services DROP addresses, DROP actor, DROP reason, DROP listed_at, DROP clean_snapshot,
     DROP drop_snapshots, DROP allowed_at, DROP allowed_by;
+DROP TABLE identity;
