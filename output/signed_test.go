@@ -116,7 +116,7 @@ func TestSignedFolderStaysSigned(t *testing.T) {
 		if err := build(BuildOptions{Key: key}); !errors.Is(err, archive.ErrSigned) {
 			t.Errorf("a build with %s: %v, want %v", about, err, archive.ErrSigned)
 		}
-		if _, _, err := d.Rollback(t.Context(), first.Snapshot, key, false); !errors.Is(err, archive.ErrSigned) {
+		if _, _, err := d.Rollback(t.Context(), first.Snapshot, key, false, nil); !errors.Is(err, archive.ErrSigned) {
 			t.Errorf("a rollback with %s: %v, want %v", about, err, archive.ErrSigned)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"tollbook/site/testgate"
 )
 
@@ -247,5 +249,54 @@ func TestReleaseNeedsNotes(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dist); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %v (%v), want nothing", left, err)
+	}
+}
+
+// TestRunAsService checks that packaging/systemd/tollbook-run gives a command the user, the folder and the variables
+// of the services, and their data folder.
+func TestRunAsService(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	write(t, filepath.Join(bin, "systemd-run"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+	if err := os.Chmod(filepath.Join(bin, "systemd-run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "packaging/systemd/tollbook-run", "services", "list", "two words")
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var properties, rest []string
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		if p, ok := strings.CutPrefix(line, "--property="); ok {
+			properties = append(properties, p)
+		} else if !strings.HasPrefix(line, "--") {
+			rest = append(rest, line)
+		}
+	}
+	if diff := gocmp.Diff([]string{"/usr/bin/tollbook", "services", "list", "two words"}, rest); diff != "" {
+		t.Errorf("the command (-want +got):\n%s", diff)
+	}
+	var want []string
+	for line := range strings.Lines(readFile(t, "packaging/systemd/tollbook-.service.d/hardening.conf")) {
+		switch key, _, _ := strings.Cut(line, "="); key {
+		case "User", "Group", "WorkingDirectory", "EnvironmentFile", "UMask":
+			want = append(want, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(properties)
+	if diff := gocmp.Diff(want, properties); diff != "" {
+		t.Errorf("the properties (-hardening.conf +tollbook-run):\n%s", diff)
+	}
+	for _, unit := range []string{"up", "build", "publish", "crawl", "index", "owners", "serve", "work@"} {
+		text := readFile(t, "packaging/systemd/tollbook-"+unit+".service")
+		_, data, _ := strings.Cut(text, " --data ")
+		data = strings.Fields(data + " none")[0]
+		if !strings.Contains(string(out), "--setenv=TOLLBOOK_DATA="+data+"\n") {
+			t.Errorf("tollbook-%s.service has --data %s, tollbook-run another:\n%s", unit, data, out)
+		}
 	}
 }

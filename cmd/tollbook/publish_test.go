@@ -349,7 +349,7 @@ func TestVerifyPage(t *testing.T) {
 		}
 	}
 	blocks = slices.DeleteFunc(blocks, func(b string) bool { return b == "" })
-	if len(blocks) != 3 { // the third needs DuckDB
+	if len(blocks) != 4 { // the last needs DuckDB
 		t.Fatalf("the page has %d blocks of commands: %q", len(blocks), blocks)
 	}
 	p := newPlace(t, 3)
@@ -374,6 +374,11 @@ func TestVerifyPage(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(dir, "checkpoint.json"))
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Previous == nil || !strings.Contains(string(out), c.Digest) {
 		t.Errorf("the digest is not that of the checkpoint %s, %v:\n%s", data, err, out)
+	}
+	id := exec.Command("sh", "-eu", "-c", blocks[1])
+	id.Dir = dir
+	if out, err := id.CombinedOutput(); err != nil || c.Key == nil || strings.TrimSpace(string(out)) != *c.Key {
+		t.Errorf("the id of the key, %v: %s", err, out)
 	}
 	// Verification detects a changed checkpoint.
 	if err := os.WriteFile(filepath.Join(dir, "www", "checkpoint.json"),
