@@ -48,7 +48,7 @@ func (s restless) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // of the files and of the memory of a build.
 func TestRestlessService(t *testing.T) { // not parallel: it measures the memory of the process
 	testgate.NotShort(t)
-	visits := 10
+	visits := 6
 	if testgate.Everything() {
 		visits = 72
 	}

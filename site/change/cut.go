@@ -28,11 +28,11 @@ func Cut(kind string, summary, before, after json.RawMessage, limit int) (s, b, 
 	if len(summary)+len(before)+len(after) <= limit {
 		return summary, before, after
 	}
-	var was, is []site.SnapshotEntry
-	_, _ = json.Unmarshal(before, &was), json.Unmarshal(after, &is) // what cannot be read is left out
+	was, wasRead := readEntries(before)
+	is, isRead := readEntries(after)
 	lists := newSummary(kind)
 	readable := lists != nil && json.Unmarshal(summary, lists) == nil
-	if readable && size(lists)+size(was)+size(is) <= limit {
+	if readable && wasRead && isRead && size(lists)+size(was)+size(is) <= limit {
 		return summary, before, after // stored JSON has spaces that are not published
 	}
 	omitted := site.Omitted{Entries: len(was) + len(is)}
@@ -57,6 +57,14 @@ func Cut(kind string, summary, before, after json.RawMessage, limit int) (s, b, 
 		summary = encoded(lists)
 	}
 	return summary, encoded(was), encoded(is)
+}
+
+// readEntries reads a snapshot. It returns no entries if the snapshot cannot be read.
+func readEntries(text json.RawMessage) (list []site.SnapshotEntry, ok bool) {
+	if json.Unmarshal(text, &list) != nil {
+		return nil, false
+	}
+	return list, true
 }
 
 // newSummary returns an empty summary of a change of what a service asks for, nil for other types.

@@ -56,18 +56,18 @@ const (
 	maxFormerBytes = 16 << 20
 )
 
-// fewFormer is a number of rows that never have maxFormerBytes: a row has at most 4 texts of 300 characters and an extra.
-// Only services with more are measured, so that the others need nothing but an index.
-const fewFormer = 1500
-
 // RetainTerms deletes the oldest former prices and offers of each service that has more than a service may have. It
 // deletes all rows of an endpoint that ended at one time, because a set of prices is compared as a whole. Current terms
 // stay.
 func RetainTerms(ctx context.Context, tx pgx.Tx) error {
-	for _, t := range []struct{ table, bytes string }{
-		{"prices", `octet_length(t.scheme) + octet_length(t.network) + coalesce(octet_length(t.network_caip2), 0) +
+	for _, t := range []struct {
+		table string
+		few   int // rows that never have maxFormerBytes. Only services with more are measured; others need an index.
+		bytes string
+	}{
+		{"prices", 1500, `octet_length(t.scheme) + octet_length(t.network) + coalesce(octet_length(t.network_caip2), 0) +
 			octet_length(t.asset) + octet_length(t.pay_to) + coalesce(octet_length(t.extra), 0) + 100`},
-		{"offer_sets", `pg_column_size(t.offers) + 100`},
+		{"offer_sets", 300, `pg_column_size(t.offers) + 100`},
 	} {
 		_, err := tx.Exec(ctx, `
 			WITH many AS (
@@ -82,7 +82,7 @@ func RetainTerms(ctx context.Context, tx pgx.Tx) error {
 				SELECT service_id, max(until) AS until FROM former WHERE rows > $2 OR bytes > $3 GROUP BY 1
 			)
 			DELETE FROM `+t.table+` t USING oldest o JOIN endpoints e USING (service_id)
-			WHERE t.endpoint_id = e.id AND t.until <= o.until`, fewFormer, maxFormer, maxFormerBytes)
+			WHERE t.endpoint_id = e.id AND t.until <= o.until`, t.few, maxFormer, maxFormerBytes)
 		if err != nil {
 			return fmt.Errorf("delete the oldest %s: %w", t.table, err)
 		}
