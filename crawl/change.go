@@ -9,6 +9,7 @@ import (
 
 	"tollbook/crawl/offer"
 	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres"
 )
 
@@ -66,6 +67,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 	for _, e := range v.Endpoints {
 		after.Prices = append(after.Prices, replaced[e.ID]...)
 	}
+	recorded := int64(-1) // bytes of the records of the day before this visit; negative while unknown
 	for _, kind := range site.OfferChangeTypes {
 		before := offer.Set{Prices: current, Others: sets, Labels: labels}
 		lastRecord, marked := s.Baselines[kind]
@@ -87,6 +89,15 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 			return err
 		}
 		if compare != nil {
+			if recorded < 0 && compare.Size() > change.ShortRecord {
+				if recorded, err = c.db.RecordedBytes(ctx, s.ID, v.Check.CheckedAt.AddDate(0, 0, -1)); err != nil {
+					return err
+				}
+			}
+			if recorded >= change.MaxDay {
+				compare.Summary, compare.OldSnapshot, compare.NewSnapshot = change.Cut(kind, compare.Summary,
+					compare.OldSnapshot, compare.NewSnapshot, change.ShortRecord)
+			}
 			compare.ServiceID, compare.ObservedAt = s.ID, v.Check.CheckedAt
 			v.Changes = append(v.Changes, *compare)
 		} else if marked {

@@ -366,12 +366,17 @@ func textOrNull(text string, envelopes *string) *string {
 	return &text
 }
 
-// maxExtra bounds the stored extra of a price, in bytes. The stored envelope has all of it.
-const maxExtra = 4000
+// maxExtra bounds the stored extra of a price, in bytes, and maxExtras the stored extras of an endpoint's prices in all.
+// Four of the longest fit. The stored envelope has all of them.
+const (
+	maxExtra  = 4000
+	maxExtras = 16_000
+)
 
 // newPrices returns the requirements of an envelope that can be paid, as rows.
 func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []postgres.Price {
 	var prices []postgres.Price
+	extras := 0 // bytes
 	for i, r := range envelope.Accepts {
 		if !r.Usable() {
 			continue
@@ -384,9 +389,11 @@ func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []p
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2
 		}
-		if extra := r.StableExtra(); r.Extra != nil && len(extra) <= maxExtra { // a part of it would not be valid JSON
+		// a part of an extra would not be valid JSON
+		if extra := r.StableExtra(); r.Extra != nil && len(extra) <= min(maxExtra, maxExtras-extras) {
 			text := clean(string(extra), maxExtra)
 			p.Extra = &text
+			extras += len(extra)
 		}
 		prices = append(prices, p)
 	}

@@ -123,7 +123,7 @@ func TestSignedFolderStaysSigned(t *testing.T) {
 	if now, err := d.Checkpoint(); err != nil || !cmp.Equal(before, now) {
 		t.Errorf("the checkpoint is now %+v, %v", now, err)
 	}
-	if _, _, err := d.Rollback(t.Context(), first.Snapshot, ours, false); err != nil {
+	if _, _, err := d.Rollback(t.Context(), first.Snapshot, ours, false, nil); err != nil {
 		t.Error(err)
 	}
 	if err := build(BuildOptions{Key: other, ChangeKey: true}); err != nil {
@@ -132,7 +132,7 @@ func TestSignedFolderStaysSigned(t *testing.T) {
 	if now, err := d.Checkpoint(); err != nil || now.VerifySignature(publicOf(other)) != nil {
 		t.Errorf("after a change of the key: %+v, %v", now, err)
 	}
-	if _, _, err := d.Rollback(t.Context(), first.Snapshot, nil, true); err != nil {
+	if _, _, err := d.Rollback(t.Context(), first.Snapshot, nil, true, nil); err != nil {
 		t.Error(err)
 	}
 	if err := build(BuildOptions{}); err != nil {

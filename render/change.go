@@ -53,10 +53,13 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	switch r.Type {
 	case site.PriceChanged:
 		c.Lines = e.priceLines(r.Summary, u)
+		c.More = omittedFrom(r.Summary)
 	case site.PayToChanged:
 		c.Lines = e.recipientLines(r.Summary)
+		c.More = omittedFrom(r.Summary)
 	case site.SchemaChanged:
 		c.Lines = e.schemaLines(r.Summary)
+		c.More = omittedFrom(r.Summary)
 	default:
 		for _, l := range difference.Lines(r) {
 			c.Lines = append(c.Lines, changeLine{What: l.What, Old: l.Old, New: l.New})
@@ -65,10 +68,19 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	return c
 }
 
+// omittedFrom returns how many differences a summary leaves out.
+func omittedFrom(summary json.RawMessage) int {
+	var s struct{ Omitted site.Omitted }
+	if json.Unmarshal(summary, &s) != nil {
+		return 0
+	}
+	return max(0, s.Omitted.Differences)
+}
+
 // short returns the change with at most limit lines.
 func (c change) short(limit int) change {
 	if len(c.Lines) > limit {
-		c.Lines, c.More = c.Lines[:limit], len(c.Lines)-limit
+		c.Lines, c.More = c.Lines[:limit], c.More+len(c.Lines)-limit
 	}
 	return c
 }

@@ -322,11 +322,20 @@ type SchemaSummary struct {
 	SchemaRemoved    []string `json:"schemaRemoved"`
 	EndpointsAdded   []string `json:"endpointsAdded"`
 	EndpointsRemoved []string `json:"endpointsRemoved"`
+	Omitted          *Omitted `json:"omitted,omitempty"`
+}
+
+// Omitted is what a change record leaves out because it would be too large; see change.MaxRecord. Without it the record
+// is complete.
+type Omitted struct {
+	Differences int `json:"differences"` // of the summary's lists
+	Entries     int `json:"entries"`     // ways to pay, of both snapshots; first those that did not change
 }
 
 // PriceSummary is the summary of a price_changed record.
 type PriceSummary struct {
 	PriceChanges []PriceChange `json:"priceChanges"`
+	Omitted      *Omitted      `json:"omitted,omitempty"`
 }
 
 // PriceChange is one changed price, in atomic units.
@@ -343,6 +352,7 @@ type PayToSummary struct {
 	PayToAdded   []string          `json:"payToAdded"`
 	PayToRemoved []string          `json:"payToRemoved"`
 	PayToChanges []RecipientChange `json:"payToChanges"`
+	Omitted      *Omitted          `json:"omitted,omitempty"`
 }
 
 // SourceSummary is the summary of a listed or dropped record. Records of older versions are of one resource, and lack

@@ -247,7 +247,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site":                    {ours: []string{"site/encode"}},
 	"site/routes":             {ours: []string{"site", "site/encode", "site/nearest"}},
 	"site/encode":             {ours: []string{"site/invisible"}},
-	"site/change":             {ours: []string{"site"}},
+	"site/change":             {ours: []string{"site", "site/encode"}},
 	"site/listing":            {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
 	"site/best":               {ours: []string{"site", "site/columns", "site/routes", "site/search"}},
 	"site/lookup":             {},
@@ -403,6 +403,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/source",
 			"crawl/servicelist",
 			"site",
+			"site/change",
 			"site/encode",
 			"site/listing",
 			"site/postgres", "site/postgres/consent", "site/postgres/sources", "site/postgres/suggestions",
@@ -656,7 +657,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"build/dataset": {ours: []string{"build/data", "build/data/csvfile", "build/data/parquetfile",
 		"build/data/sqlitefile", "output/archive", "output/objects", "site", "site/postgres", "site/postgres/bulk",
 		"site/postgres/ledger"}},
-	"site/postgres/bulk": {modules: []string{"github.com/jackc/pgx/v5"}},
+	"site/postgres/bulk": {ours: []string{"site/change"}, modules: []string{"github.com/jackc/pgx/v5"}},
 	"build": {
 		ours: []string{
 			"build/data",

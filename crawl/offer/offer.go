@@ -24,7 +24,8 @@ type Set struct {
 	Labels map[uuid.UUID]Label // of the endpoints
 }
 
-// Compare returns a record of the differences of one type between a and after, nil if there are none.
+// Compare returns a record of the differences of one type between a and after, nil if there are none. The record has at
+// most change.MaxRecord bytes.
 func (a Set) Compare(kind string, after Set) (*postgres.Change, error) {
 	before, paidBefore := a.snapshot()
 	now, paidNow := after.snapshot()
@@ -44,6 +45,8 @@ func (a Set) Compare(kind string, after Set) (*postgres.Change, error) {
 		if c.NewSnapshot, err = json.Marshal(now); err != nil {
 			return nil, fmt.Errorf("encode new snapshot: %w", err)
 		}
+		c.Summary, c.OldSnapshot, c.NewSnapshot = change.Cut(kind, c.Summary, c.OldSnapshot, c.NewSnapshot,
+			change.MaxRecord)
 		return &c, nil
 	}
 	return nil, nil

@@ -18,7 +18,8 @@ import (
 //   - the checks of days more than site.LogDays ago, with their sums by hour;
 //   - sums of settlements by hour that are older than ledger.HourRetention;
 //   - sums of amounts and senders by day that are more than 90 days old;
-//   - claims of recipients that no price and no offer of 90 days names.
+//   - claims of recipients that no price and no offer of 90 days names;
+//   - the oldest former terms of services that changed theirs more than checks.RetainTerms allows.
 //
 // All other sums by day stay. A clock alone deletes nothing: as many later days must have checks, and a later
 // settlement must exist. So a clock that is a year ahead deletes no more than the days that really ended.
@@ -32,6 +33,9 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	}
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return ledger.Retain(ctx, tx, now) })
+	}
+	if err == nil {
+		err = db.Transact(ctx, func(tx pgx.Tx) error { return checks.RetainTerms(ctx, tx) })
 	}
 	if err != nil {
 		return fmt.Errorf("delete old rows as of %s: %w", now.UTC().Format(time.DateOnly), err)

@@ -17,16 +17,16 @@ import (
 var errMissing = errors.New("missing from the snapshot")
 
 // findBody returns the key of the file with the response to a request, and its content.
-func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q routes.Query) (string, *body, error) {
+func (h *handler) findBody(s *slot, v *snapshotInfo, snap *output.Snapshot, q routes.Query) (string, *body, error) {
 	key := q.Key()
 	if q.Route == nil {
-		return h.namedFile(v, snap, key)
+		return h.namedFile(s, v, snap, key)
 	}
 	if m, ok := snap.Lookup(key); ok && q.Route.Rule != routes.RuleFind && (q.Bare || !q.NeedsTrim()) {
-		b, err := h.file(m)
+		b, err := h.file(s, m)
 		return key, b, err
 	}
-	b, err := h.cutByRule(v, snap, q, key)
+	b, err := h.cutByRule(s, v, snap, q, key)
 	return key, b, err
 }
 
@@ -34,9 +34,9 @@ func (h *handler) findBody(v *snapshotInfo, snap *output.Snapshot, q routes.Quer
 const searchKey = "v1/search.json"
 
 // namedFile returns the file that a path names. A missing file is a 404, unless the snapshot must have it.
-func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) (string, *body, error) {
+func (h *handler) namedFile(s *slot, v *snapshotInfo, snap *output.Snapshot, key string) (string, *body, error) {
 	if m, ok := snap.Lookup(key); ok && key != searchKey {
-		b, err := h.file(m)
+		b, err := h.file(s, m)
 		return key, b, err
 	}
 	index, err := v.readIndex(snap)
@@ -48,7 +48,7 @@ func (h *handler) namedFile(v *snapshotInfo, snap *output.Snapshot, key string) 
 			return "", nil, missingError(key)
 		}
 		if hasNoFile(q.Route) {
-			b, err := h.cutByRule(v, snap, q, key)
+			b, err := h.cutByRule(s, v, snap, q, key)
 			return key, b, err
 		}
 	}
@@ -84,7 +84,7 @@ func mustHave(index *routes.Index, q routes.Query) bool {
 }
 
 // cutByRule cuts the response to a request whose key is not a file.
-func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q routes.Query, key string) (*body, error) {
+func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q routes.Query, key string) (*body, error) {
 	index, err := v.readIndex(snap)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (h *handler) cutByRule(v *snapshotInfo, snap *output.Snapshot, q routes.Que
 		}
 		return nil, site.ErrNotFound
 	}
-	return getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: trimKey(q, key)}, func() (*body, error) {
+	return h.makeBody(s, cacheKey{snapshot: snap.ID, name: trimKey(q, key)}, func() (*body, error) {
 		response, err := cut()
 		if err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ func missingError(key string) error { return fmt.Errorf("file %s: %w", key, errM
 
 // linkNext returns the value of the header Link, which names the request for the next page in the same snapshot; nil if
 // there is none.
-func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) ([]string, error) {
+func (h *handler) linkNext(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) ([]string, error) {
 	address := r.URL.EscapedPath()
 	if q.Route == nil { // a page of a list, requested by the name of its file
 		if key := q.Key(); path.Ext(key) == ".json" {
@@ -208,7 +208,7 @@ func linkNext(r *http.Request, v *snapshotInfo, snap *output.Snapshot, q routes.
 	if !q.Paged() {
 		return nil, nil
 	}
-	total, err := listTotal(v, snap, q, b)
+	total, err := h.listTotal(&w.slot, v, snap, q, b)
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", q.Key(), err)
 	}
@@ -234,9 +234,19 @@ func queryForKey(key string) (routes.Query, string) {
 }
 
 // listTotal returns the argument for routes.Query.Next: the number of rows of a JSON list, or of pages of an HTML list.
-func listTotal(v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) (int, error) {
+func (h *handler) listTotal(s *slot, v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) (int, error) {
 	if q.Route.Ext == ".json" {
-		return b.rows(q.Route.Framing)
+		if b.member == nil {
+			return b.rows(q.Route.Framing)
+		}
+		// the file is read once, not by each request for it
+		return getCached(h.cache, cacheKey{sum: b.member.Sum, name: "total"}, func(int) int { return 0 },
+			func() (int, error) {
+				if err := s.take(); err != nil {
+					return 0, err
+				}
+				return b.rows(q.Route.Framing)
+			})
 	}
 	index, err := v.readIndex(snap)
 	if err != nil {

@@ -78,7 +78,7 @@ func (h *handler) fillPage(ctx context.Context, f formPage, filled site.Form) ([
 	if !ok {
 		return nil, false
 	}
-	b, err := h.file(m)
+	b, err := h.file(nil, m)
 	if err != nil || b.member != nil {
 		return nil, false
 	}

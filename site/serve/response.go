@@ -74,11 +74,11 @@ func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.mem
 
 // file returns a file of the tree, checked against its checksum. A file that is compressed in the tree is sent
 // compressed.
-func (h *handler) file(m archive.Member) (*body, error) {
+func (h *handler) file(s *slot, m archive.Member) (*body, error) {
 	if m.Size > maxInMemory {
 		return h.largeFile(m)
 	}
-	return getCachedBody(h.cache, cacheKey{sum: m.Sum}, func() (*body, error) {
+	return h.makeBody(s, cacheKey{sum: m.Sum}, func() (*body, error) {
 		c, err := m.Load()
 		if err != nil {
 			return nil, err
@@ -258,13 +258,13 @@ func (b *body) countRows(f encode.Framing) (int, error) {
 }
 
 // send sends b with its caching headers, or a 304. It returns an error only before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, v *snapshotInfo, pinned bool, key string,
+func (h *handler) send(w *responseWriter, r *http.Request, v *snapshotInfo, pinned bool, key string,
 	b *body) error {
 	accepted := r.Header.Values("Accept-Encoding")
 	gzipped := b.canGzip() && acceptsGzip(accepted)
 	header := w.Header()
 	if b.gzip != nil && path.Ext(key) == ".json" && prefersZstd(accepted) {
-		zstd, err := h.zstdBody(b)
+		zstd, err := h.zstdBody(&w.slot, b)
 		if err != nil {
 			return err
 		}

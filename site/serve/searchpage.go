@@ -32,7 +32,7 @@ func isFile(r *http.Request) bool {
 }
 
 // sendSearch sends the search page with the results for a request.
-func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
+func (h *handler) sendSearch(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
 	b *body) error {
 	page, err := b.gunzip()
 	if err != nil {
@@ -55,9 +55,9 @@ func (h *handler) sendSearch(w http.ResponseWriter, r *http.Request, v *snapshot
 	if err != nil {
 		return err
 	}
-	filled, err := getCachedBody(h.cache, cacheKey{snapshot: snap.ID, name: searchPage + "?" + q.Key()},
+	filled, err := h.makeBody(&w.slot, cacheKey{snapshot: snap.ID, name: searchPage + "?" + q.Key()},
 		func() (*body, error) {
-			_, results, err := h.findBody(v, snap, q)
+			_, results, err := h.findBody(&w.slot, v, snap, q)
 			if err != nil {
 				return nil, err
 			}

@@ -74,6 +74,7 @@ type handler struct {
 	limiter *client.Limiter // nil if there is no limit
 	gate    *client.Gate    // for downloads
 	pace    *client.Pace    // for downloads; nil if there is no limit
+	making  chan struct{}   // slots of requests that make their response
 	trusted []netip.Prefix
 	metrics *Metrics
 	notice  func() string // nil for none
@@ -97,6 +98,7 @@ func NewHandler(o Options) http.Handler {
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: client.NewLimiter(o.RateLimit, o.Now()), gate: client.NewGate(), pace: client.NewPace(o.DownloadRate),
+		making:  make(chan struct{}, maxMaking),
 		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
 		notice: o.Notice, connections: o.Connections, fillSearch: o.FillSearch,
 	}
@@ -113,10 +115,12 @@ type responseWriter struct {
 	http.ResponseWriter
 	code  int
 	route string
+	slot  slot
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(code int) {
+	w.slot.release() // the response's memory is counted
 	w.code = code
 	if mime := w.Header()["Content-Type"]; len(mime) > 0 {
 		addLicense(w.Header(), mime[0])
@@ -129,9 +133,10 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	w := &responseWriter{ResponseWriter: to, route: routeNone}
+	w := &responseWriter{ResponseWriter: to, route: routeNone, slot: slot{of: h.making, ctx: r.Context()}}
 	began := time.Now()
 	defer func() {
+		w.slot.release()
 		if fault := recover(); fault != nil {
 			h.handlePanic(w, r, fault)
 		}
@@ -261,7 +266,7 @@ func (h *handler) open(id string) (*output.Snapshot, error) {
 // respond sends the response to a valid request. It returns an error only before anything was written.
 func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot,
 	q routes.Query) error {
-	key, b, err := h.findBody(v, snap, q)
+	key, b, err := h.findBody(&w.slot, v, snap, q)
 	if err != nil {
 		return err
 	}
@@ -272,7 +277,7 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if key == searchPage && h.fillSearch != nil && b.member == nil && !isFile(r) {
 		return h.sendSearch(w, r, v, snap, b)
 	}
-	link, err := linkNext(r, v, snap, q, b)
+	link, err := h.linkNext(w, r, v, snap, q, b)
 	if err != nil {
 		return err
 	}
@@ -300,7 +305,7 @@ func (h *handler) errorPage(snap *output.Snapshot, key string) (*body, bool) {
 	if !ok {
 		return nil, false
 	}
-	b, err := h.file(m)
+	b, err := h.file(nil, m) // it is small
 	return b, err == nil && b.member == nil
 }
 

@@ -22,8 +22,8 @@ var zstdEncoder = func() *zstd.Encoder {
 
 // zstdBody returns a body in memory compressed with zstd as its plain form. It is stored from the second request on, as
 // other responses are.
-func (h *handler) zstdBody(b *body) (*body, error) {
-	return getCachedBody(h.cache, cacheKey{name: "zstd " + b.plainTag[0]}, func() (*body, error) {
+func (h *handler) zstdBody(s *slot, b *body) (*body, error) {
+	return h.makeBody(s, cacheKey{name: "zstd " + b.plainTag[0]}, func() (*body, error) {
 		data, err := b.gunzip()
 		if err != nil {
 			return nil, errors.Join(errors.New("compress with zstd"), err)

@@ -15,6 +15,12 @@ var changeFields = map[string]Field{
 	},
 	"old_snapshot": {About: "Payment options before the change"},
 	"new_snapshot": {About: "Payment options after the change"},
+	"omitted": {
+		About: "What a record of more than 32 KiB leaves out; absent from a complete record. The snapshots of such a " +
+			"record contain only payment options that differ",
+	},
+	"differences":     {About: "Number of differences that the lists of the summary leave out"},
+	"Omitted.entries": {About: "Number of payment options that the two snapshots leave out"},
 	"schemaAdded": {
 		About: "Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, " +
 			"asset name, version, an empty field, timeout, extra. No field contains a space: inside the first nine " +

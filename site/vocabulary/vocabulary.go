@@ -118,6 +118,7 @@ var types = map[string]string{
 	"ErrorBody":                 "The body of every error response.",
 	"Error":                     "What went wrong.",
 	"ErrorField":                "One invalid parameter or field.",
+	"Omitted":                   "What a change record leaves out because it would be too large.",
 	"ChangeRecord":              "A change of a service's payment schema, prices, recipients, grade or sources.",
 	"SchemaSummary":             "Payment options that were added and removed.",
 	"PriceSummary":              "Prices that changed.",

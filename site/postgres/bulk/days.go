@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"tollbook/site/change"
 )
 
 // Check is a visit of a service.
@@ -92,7 +94,10 @@ func (r *Reader) Changes(ctx context.Context, from, to time.Time, do func(*Chang
 	return r.each(ctx, "changes", `
 		SELECT t.number, s.slug, t.type, t.observed_at, t.summary FROM changes t`+listed+`
 		WHERE t.number IS NOT NULL AND t.observed_at >= $1 AND t.observed_at < $2 ORDER BY t.number`,
-		[]any{&c.Number, &c.Slug, &c.Type, &c.ObservedAt, &c.Summary}, func() error { return do(&c) }, from, to)
+		[]any{&c.Number, &c.Slug, &c.Type, &c.ObservedAt, &c.Summary}, func() error {
+			c.Summary, _, _ = change.Cut(c.Type, c.Summary, nil, nil, change.MaxRecord) // of older programs
+			return do(&c)
+		}, from, to)
 }
 
 // Day is a UTC day with rows of a table. MadeFrom changes with each row that is added later.

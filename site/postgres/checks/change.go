@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"tollbook/site"
+	"tollbook/site/change"
 	"tollbook/site/postgres/rows"
 )
 
@@ -88,6 +89,27 @@ func (c *Change) scan() []any {
 		(*[]byte)(&c.NewSnapshot)}
 }
 
+// cut shortens a record that is larger than records are stored now, as older programs stored them.
+func (c *Change) cut() {
+	c.Summary, c.OldSnapshot, c.NewSnapshot = change.Cut(c.Type, c.Summary, c.OldSnapshot, c.NewSnapshot,
+		change.MaxRecord)
+}
+
+// Size returns the bytes of the record as it is stored.
+func (c *Change) Size() int { return len(c.Summary) + len(c.OldSnapshot) + len(c.NewSnapshot) }
+
+// RecordedBytes returns the bytes of all records of a service since a time.
+func (st *Store) RecordedBytes(ctx context.Context, serviceID int64, since time.Time) (n int64, err error) {
+	err = st.pool.QueryRow(ctx, `
+		SELECT coalesce(sum(octet_length(summary::text) + octet_length(old_snapshot::text) +
+			octet_length(new_snapshot::text)), 0) FROM changes WHERE service_id = $1 AND observed_at > $2`,
+		serviceID, since).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("read the size of change records: %w", err)
+	}
+	return n, nil
+}
+
 // scanAny is scan for rows of all services. The time of a damaged record becomes 1970-01-01, because a log must keep
 // its numbers. For such a record scan fails, so that its service is set aside.
 func (c *Change) scanAny() []any {
@@ -123,7 +145,10 @@ func (r *LogReader) ReadMoves(ctx context.Context, now, cutoff time.Time, servic
 			WHERE service_id = s.id AND type = $5 AND observed_at >= $1 AND observed_at < $2
 			ORDER BY observed_at DESC, id DESC LIMIT $3
 		) c WHERE s.id = ANY($4) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan()[:4],
-		func() { moves[c.ServiceID] = append(moves[c.ServiceID], c) }, windowsOf(now).days, cutoff, maxMoves, services,
+		func() {
+			c.cut()
+			moves[c.ServiceID] = append(moves[c.ServiceID], c)
+		}, windowsOf(now).days, cutoff, maxMoves, services,
 		site.PayToChanged)
 	if err != nil {
 		return nil, fmt.Errorf("read changes of recipients: %w", err)
@@ -142,6 +167,7 @@ func (r *LogReader) readChanges(ctx context.Context, cutoff time.Time, at *Index
 			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
 		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan(),
 		func() {
+			c.cut()
 			at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c)
 		}, cutoff, maxChanges, at.ids)
 	if err != nil {

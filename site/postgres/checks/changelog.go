@@ -149,6 +149,7 @@ func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, i
 		) wanted USING (id)
 		ORDER BY number NULLS LAST, observed_at, id`, append([]any{&number}, columns...),
 		func() {
+			c.cut()
 			changes = append(changes, c)
 			if number == nil {
 				of := c.ServiceID

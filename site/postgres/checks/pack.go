@@ -150,6 +150,7 @@ func (r *LogReader) ChangePack(ctx context.Context, hour time.Time, do func(Chan
 				}
 				b = ChangeBlock{ServiceID: log, Type: kind, Block: block}
 			}
+			c.cut()
 			b.Rows = append(b.Rows, c)
 			return nil
 		})

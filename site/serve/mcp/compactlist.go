@@ -35,6 +35,7 @@ func changeLines(c *site.ChangeRecord) []string {
 		site.SchemaSummary
 		site.PriceSummary
 		site.PayToSummary
+		Omitted *site.Omitted `json:"omitted"` // of each of them
 	}
 	if json.Unmarshal(c.Summary, &s) != nil {
 		return nil
