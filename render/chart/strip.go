@@ -21,7 +21,7 @@ const (
 	uptimeGap   = 30 // of a day without a check
 	downGap     = 20 // empty space between failures and successes, within the failures
 	missHeight  = 40 // of the marks below the scale
-	smallMiss   = 20 // height of failures up to which they have such a mark, because they can hardly be seen
+	smallMiss   = 40 // height of failures up to which they have such a mark, because less than a dash is drawn
 	minSpeed    = 1
 	stripBytes  = 200 // bytes of a row of most days
 )

@@ -132,7 +132,7 @@ func TestUptimeToScale(t *testing.T) {
 		ok, total int64
 		mark      bool
 	}{
-		{0, 100, false}, {7835, 10000, false}, {9474, 10000, false}, {95, 100, true}, {9901, 10000, true},
+		{0, 100, false}, {7835, 10000, false}, {88, 100, false}, {9474, 10000, true}, {95, 100, true}, {9901, 10000, true},
 		{9999, 10000, true}, {100, 100, false},
 	} {
 		uptime := site.Round2(100 * float64(c.ok) / float64(c.total))
