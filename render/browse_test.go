@@ -202,7 +202,7 @@ func TestPricesOverTime(t *testing.T) {
 		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
 	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // it changed today
 	expect(t, servicePage(newRenderer(t, world()), l), In("section[aria-labelledby=prices]",
-		In(".ranged > .plot svg.prices .bar", HasAttr("d", "M0 58h390v2h-390zM800 0h100v59h-100z")),
+		In(".ranged > .plot svg.prices .bar", HasAttr("d", "M0 59h390v1h-390zM800 0h100v59h-100z")),
 		In("figcaption", IsText("Now from $0.75; 3 changes in the last 90 days.")),
 		In(".y", IsText("$1,000,000$500,000$0")),
 		In("#prices-by-day", Count("tbody tr", 3),

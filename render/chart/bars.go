@@ -18,7 +18,7 @@ const Volume = "Volume by UTC day"
 // Sizes of charts of volume, in units of their viewBox. A day is stripStep wide, as in a strip.
 const (
 	barsHeight = 100
-	minBar     = 2 // least height of a bar, so that it is visible
+	minBar     = 1 // least height of a bar, so that it is visible: a unit is about a pixel
 )
 
 // Bars is a chart of volume by UTC day, and the same as rows of a table. It contains only numbers and dates.
@@ -126,7 +126,7 @@ func Spark(points []site.VolumePoint, cal *Calendar) string {
 		if p == nil || p.TxCount == 0 {
 			continue
 		}
-		height := max(1, Share100(values[i], most)*sparkHeight/barsHeight)
+		height := scaled(values[i], most, sparkHeight)
 		b.WriteString("M" + strconv.Itoa(i*sparkStep) + " " + strconv.Itoa(sparkHeight) + "v-" + strconv.Itoa(height) +
 			"h" + strconv.Itoa(sparkStep) + "v" + strconv.Itoa(height) + "z")
 	}
@@ -134,10 +134,13 @@ func Spark(points []site.VolumePoint, cal *Calendar) string {
 }
 
 // Share100 returns the height of a volume as a share of the largest, minBar to 100.
-func Share100(v, most *big.Rat) int {
-	if most.Sign() <= 0 {
+func Share100(v, most *big.Rat) int { return scaled(v, most, barsHeight) }
+
+// scaled returns the height of a value on a scale from zero to top, minBar to height.
+func scaled(v, top *big.Rat, height int) int {
+	if top.Sign() <= 0 {
 		return minBar
 	}
-	f, _ := new(big.Rat).Quo(v, most).Float64()
-	return max(minBar, min(barsHeight, int(f*barsHeight+.5)))
+	f, _ := new(big.Rat).Quo(v, top).Float64()
+	return max(minBar, min(height, int(f*float64(height)+.5)))
 }

@@ -23,7 +23,7 @@ func TestBars(t *testing.T) {
 		point(1, "250.5", 2), point(0, "1000.125", 7),
 	}, NewCalendar(now), &since)
 	want := []string{"Volume, US dollars", "$1,500", "$1,000", "$500", "$0", "grid M0 0H900M0 33H900M0 66H900",
-		"gap M4 100V97", "bar M864 100V98M884 100V83M894 100V33"}
+		"gap M4 100V97", "bar M864 100V99M884 100V83M894 100V33"}
 	if diff := cmp.Diff(want, parts(b.Plot, "")); diff != "" {
 		t.Errorf("chart (-want +got):\n%s", diff)
 	}

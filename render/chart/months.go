@@ -158,16 +158,13 @@ func NewPriceMonths(points []site.PricePoint, cal *Calendar) Months {
 		return Months{}
 	}
 	scale := newAxis(top.Rational(), 0, dollarTick)
-	height := func(d site.Decimal) int { return pricesHeight * Share100(d.Rational(), scale.top) / barsHeight }
 	var bars path
 	var rows markup
 	for i := range m.count {
 		if lows[i] == nil || highs[i] == nil {
 			continue
 		}
-		high := max(minBar, height(*highs[i]))
-		low := min(height(*lows[i]), high-minBar)
-		bars.box(i*stripStep, pricesHeight-high, stripStep, high-low)
+		bars.prices(i*stripStep, stripStep, *lows[i], *highs[i], scale.top)
 		rows.month(m.at(i)).raw(`<td class="num">`).text(display.Dollars(*lows[i])).raw(`</td><td class="num">`)
 		rows.text(display.Dollars(*highs[i])).raw(`</td><td class="num">`).number(changes[i]).raw("</td></tr>\n")
 	}

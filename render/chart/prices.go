@@ -77,7 +77,6 @@ func (m *markup) priceRow(s priceSpan, isOld bool, cal *Calendar) {
 
 // drawSpans draws the spans with prices as bars from the lowest price to the highest, each up to the next one.
 func drawSpans(spans []priceSpan, top *big.Rat) *markup {
-	at := func(d site.Decimal) int { return pricesHeight * Share100(d.Rational(), top) / barsHeight }
 	var bars path
 	for i, s := range spans {
 		end := StripDays
@@ -85,12 +84,20 @@ func drawSpans(spans []priceSpan, top *big.Rat) *markup {
 			end = spans[i+1].day
 		}
 		if end > s.day && s.point.MinPriceUSD != nil && s.point.MaxPriceUSD != nil {
-			low, high := at(*s.point.MinPriceUSD), max(minBar, at(*s.point.MaxPriceUSD))
-			low = min(low, high-minBar)
-			bars.box(s.day*stripStep, pricesHeight-high, (end-s.day)*stripStep, high-low)
+			bars.prices(s.day*stripStep, (end-s.day)*stripStep, *s.point.MinPriceUSD, *s.point.MaxPriceUSD, top)
 		}
 	}
 	return new(markup).path("bar", &bars)
+}
+
+// linePrice is the least height of a bar of prices, for a single price.
+const linePrice = 2
+
+// prices adds a bar from the lowest price to the highest. Its top is at the highest.
+func (p *path) prices(x, width int, lowest, highest site.Decimal, top *big.Rat) {
+	high := scaled(highest.Rational(), top, pricesHeight)
+	low := max(0, min(scaled(lowest.Rational(), top, pricesHeight), high-linePrice))
+	p.box(x, pricesHeight-high, width, high-low)
 }
 
 // priceSpan is a span of days with the same prices. It begins at a day of the chart.

@@ -31,7 +31,7 @@ func TestStack(t *testing.T) {
 		return d
 	}
 	want := map[string]string{
-		"part-1":     "M864 200V100M874 200V198",
+		"part-1":     "M864 200V100M874 200V199",
 		"part-2":     "M864 100V98M884 200V199",
 		"part-other": "M864 97V0M884 198V139",
 	}

@@ -21,8 +21,8 @@ const (
 	uptimeGap   = 30 // of a day without a check
 	downGap     = 20 // empty space between failures and successes, within the failures
 	missHeight  = 40 // of the marks below the scale
-	smallMiss   = 20 // height of failures up to which they have such a mark, because they can hardly be seen
-	minSpeed    = 2
+	smallMiss   = 40 // height of failures up to which they have such a mark, because less than a dash is drawn
+	minSpeed    = 1
 	stripBytes  = 200 // bytes of a row of most days
 )
 
@@ -71,6 +71,9 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	return s
 }
 
+// goodUptime is the least uptime in percent that is drawn in green.
+const goodUptime = 95
+
 // uptimeChart draws the uptime of each day. A day without a check is a small mark at the bottom.
 func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML {
 	var bars uptimeBars
@@ -87,7 +90,8 @@ func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML
 
 // uptimeBars draws shares of successful checks to scale: a column from the bottom up ends at its value. Failures are
 // dashes from the top down to a gap above it. Failures that can hardly be seen have a mark below the scale.
-type uptimeBars struct{ up, down, gap, miss path }
+// A column below goodUptime has a class of its own.
+type uptimeBars struct{ up, low, down, gap, miss path }
 
 // addGap adds a slot without a check.
 func (b *uptimeBars) addGap(slot int) { b.gap.column(slot, stripHeight, stripHeight-uptimeGap) }
@@ -96,7 +100,11 @@ func (b *uptimeBars) addGap(slot int) { b.gap.column(slot, stripHeight, stripHei
 func (b *uptimeBars) add(slot int, percent float64, hasFailed bool) {
 	failed := int(math.Round((1 - max(0, min(1, percent/100))) * stripHeight))
 	if failed < stripHeight {
-		b.up.column(slot, stripHeight, failed)
+		column := &b.up
+		if percent < goodUptime {
+			column = &b.low
+		}
+		column.column(slot, stripHeight, failed)
 	}
 	if dashes := failed - downGap; failed == stripHeight {
 		b.down.column(slot, 0, failed)
@@ -110,7 +118,8 @@ func (b *uptimeBars) add(slot int, percent float64, hasFailed bool) {
 
 // marks appends the paths.
 func (b *uptimeBars) marks(m *markup) *markup {
-	return m.path("gap", &b.gap).path("up", &b.up).path("down", &b.down).path("miss", &b.miss)
+	return m.path("gap", &b.gap).path("up", &b.up).path("low", &b.low).path("down", &b.down).
+		path("miss", &b.miss)
 }
 
 // SmallStrip draws days as a strip does, without axes, for a row of a table.
@@ -145,7 +154,7 @@ func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
 	var columns path
 	for i, p := range byDay {
 		if p != nil && p.AvgResponseTimeMS != nil {
-			height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/top))
+			height := max(minSpeed, int(math.Round(speedHeight*float64(*p.AvgResponseTimeMS)/float64(top))))
 			columns.column(i, speedHeight, speedHeight-height)
 		}
 	}

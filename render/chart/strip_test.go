@@ -44,10 +44,10 @@ func TestStrip(t *testing.T) {
 	}{
 		"uptime": {s.Uptime, []string{
 			"Uptime by UTC day, share of checks", "100%", "50%", "0%", "grid M0 0H900M0 200H900M0 400H900",
-			"up M4 400V0M864 400V4M894 400V200", "down M874 0V400M894 0V180", "miss M864 410V440"}},
+			"up M4 400V0M864 400V4", "low M894 400V200", "down M874 0V400M894 0V180", "miss M864 410V440"}},
 		"response times": {s.Speed, []string{
 			"Average response time by UTC day, milliseconds", "1,000\u00a0ms", "500\u00a0ms", "0\u00a0ms",
-			"grid M0 0H900M0 30H900", "bar M4 60V30M864 60V0M894 60V58"}},
+			"grid M0 0H900M0 30H900", "bar M4 60V30M864 60V0M894 60V59"}},
 	} {
 		if diff := cmp.Diff(c.want, parts(c.chart, "gap")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -132,7 +132,7 @@ func TestUptimeToScale(t *testing.T) {
 		ok, total int64
 		mark      bool
 	}{
-		{0, 100, false}, {7835, 10000, false}, {9474, 10000, false}, {95, 100, true}, {9901, 10000, true},
+		{0, 100, false}, {7835, 10000, false}, {88, 100, false}, {9474, 10000, true}, {95, 100, true}, {9901, 10000, true},
 		{9999, 10000, true}, {100, 100, false},
 	} {
 		uptime := site.Round2(100 * float64(c.ok) / float64(c.total))
@@ -148,7 +148,14 @@ func TestUptimeToScale(t *testing.T) {
 			"months": {months.Plot, (leastMonths-1)*stripStep + stripBar/2, uptime},
 			"small":  {SmallStrip(days), last, float64(100 * c.ok / c.total)},
 		} {
-			from, to, isDrawn := find(chart.html, "up", chart.x)
+			colour, other := "up", "low" // green from 95% on
+			if chart.exact < 95 {
+				colour, other = other, colour
+			}
+			if _, _, isDrawn := find(chart.html, other, chart.x); isDrawn {
+				t.Errorf("%s: %v%% is drawn in the colour of %s", name, chart.exact, other)
+			}
+			from, to, isDrawn := find(chart.html, colour, chart.x)
 			drawn := 100 * float64(from-to) / stripHeight
 			if math.Abs(drawn-chart.exact) > 50.0/stripHeight || isDrawn != (c.ok > 0) || isDrawn && from != stripHeight {
 				t.Errorf("%s: %v%% is drawn as %v%%", name, chart.exact, drawn)

@@ -93,8 +93,8 @@ var contrasts = []struct {
 	{[]string{"ink", "ink-2"}, []string{"tint"}, 4.5},
 	{[]string{"sample-ink"}, []string{"sample"}, 4.5},
 	{[]string{"paper"}, []string{"link"}, 4.5},
-	{[]string{"rule-strong", "link", "strip-up", "strip-down", "gap"}, []string{"paper"}, 3},
-	{[]string{"strip-down"}, []string{"strip-up"}, 3},
+	{[]string{"rule-strong", "link", "strip-up", "strip-low", "strip-down", "gap"}, []string{"paper"}, 3},
+	{[]string{"strip-down"}, []string{"strip-up", "strip-low"}, 3},
 }
 
 // checkContrast returns an error for the first pair of tokens with too little contrast. It skips tokens that the

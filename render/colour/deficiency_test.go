@@ -57,6 +57,7 @@ func TestColourDeficiencies(t *testing.T) {
 	for scheme, tokens := range map[string]Scheme{"light": light, "dark": dark} {
 		for name, m := range deficiencies {
 			for _, pair := range [][2]string{{"strip-up", "strip-down"}, {"strip-up", "paper"}, {"strip-down", "paper"},
+				{"strip-low", "strip-down"}, {"strip-low", "paper"},
 				{"gap", "paper"}, {"link", "paper"}, {"rule-strong", "paper"}, {"ink", "paper"}} {
 				a, b := m.seen(tokens[pair[0]]), m.seen(tokens[pair[1]])
 				if got := contrast(a, b); got < 3 {

@@ -149,3 +149,42 @@ func TestLargeStoredRecords(t *testing.T) {
 		t.Errorf("%d bytes within an hour, error %v; want %d", bytes, err, want)
 	}
 }
+
+// TestMigrationShortensRecords checks that the migration to schema 8 shortens the change records of megabytes that
+// older programs stored, and that it changes no other record.
+func TestMigrationShortensRecords(t *testing.T) {
+	t.Parallel()
+	dsn := restoreKept(t, 6)
+	conn := postgrestest.Connect(t, dsn)
+	if _, err := conn.Exec(t.Context(), `
+		INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+		SELECT 1, type, '2026-11-01', jsonb_build_object('priceChanges', list, 'payToAdded', list, 'x', 1), old, list
+		FROM (SELECT jsonb_agg(md5(n::text)) AS list FROM generate_series(1, 2000) AS n) AS l,
+			(VALUES ('price_changed', '[1, 2]'), ('price_changed', '"damaged"'), ('listed', '[]')) AS v (type, old_text),
+			LATERAL (SELECT old_text::jsonb AS old) AS o`); err != nil {
+		t.Fatal(err)
+	}
+	const others = `SELECT to_jsonb(c)::text FROM changes c WHERE observed_at <> '2026-11-01' ORDER BY 1`
+	before := texts(t, conn, others)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if diff := cmp.Diff(before, texts(t, conn, others)); diff != "" || len(before) == 0 {
+		t.Errorf("other records (-before +after):\n%s", diff)
+	}
+	got := texts(t, conn, `
+		SELECT type || ' ' || jsonb_array_length(summary->'priceChanges') || ' ' ||
+			jsonb_array_length(summary->'payToAdded') || ' ' || coalesce(summary->>'omitted', '-') || ' ' ||
+			(summary->>'x') || ' ' || old_snapshot::text || ' ' || jsonb_array_length(new_snapshot)
+		FROM changes WHERE observed_at = '2026-11-01' ORDER BY id`)
+	want := []string{
+		`price_changed 3 3 {"entries": 2002, "differences": 1997} 1 [] 0`,
+		`price_changed 3 3 {"entries": 2000, "differences": 1997} 1 [] 0`,
+		`listed 2000 2000 - 1 [] 2000`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("large records (-want +got):\n%s", diff)
+	}
+}

@@ -62,7 +62,8 @@ func TestFetch(t *testing.T) {
 	}
 
 	dir := filepath.Join(tempDir(t), "postgres")
-	s := mustStart(t, Options{Dir: dir, Bin: p.dir})
+	shared := filepath.Join(tempDir(t), "shared")
+	s := mustStart(t, Options{Dir: dir, Bin: p.dir, hooks: hooks{sharedDir: shared}})
 	mustExec(t, s.DSN(), `CREATE EXTENSION pg_trgm`)
 	if got := query(t, s.DSN(),
 		`SELECT current_setting('server_version') || ' ' || current_setting('data_checksums')`); got != packagePostgres+
@@ -84,7 +85,6 @@ func TestFetch(t *testing.T) {
 	})
 	t.Run("for a user who cannot reach them", func(t *testing.T) {
 		needRoot(t)
-		shared := filepath.Join(tempDir(t), "shared")
 		s := mustStart(t, Options{
 			Dir: filepath.Join(closedDir(t), "postgres"), Bin: p.dir, Throwaway: true,
 			hooks: hooks{sharedDir: shared},

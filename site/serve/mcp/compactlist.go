@@ -31,28 +31,27 @@ func compactChanges(v *site.List[site.ChangeRecord, json.RawMessage], limit size
 
 // changeLines returns a line for each change of a record. A summary of an unknown form has none.
 func changeLines(c *site.ChangeRecord) []string {
-	var s struct {
-		site.SchemaSummary
-		site.PriceSummary
-		site.PayToSummary
-		Omitted *site.Omitted `json:"omitted"` // of each of them
-	}
-	if json.Unmarshal(c.Summary, &s) != nil {
-		return nil
+	var schema site.SchemaSummary
+	var price site.PriceSummary
+	var payTo site.PayToSummary
+	for _, of := range []any{&schema, &price, &payTo} {
+		if json.Unmarshal(c.Summary, of) != nil {
+			return nil
+		}
 	}
 	var lines []string
-	for _, p := range s.PriceChanges {
+	for _, p := range price.PriceChanges {
 		lines = append(lines, p.Endpoint+" "+p.Network+" "+p.AssetName+": "+p.OldPrice+" → "+p.NewPrice)
 	}
-	for _, p := range s.PayToChanges {
+	for _, p := range payTo.PayToChanges {
 		lines = append(lines, p.Endpoint+" "+p.Network+": "+abbreviate(p.OldPayTo)+" → "+abbreviate(p.NewPayTo))
 	}
 	for _, list := range []struct {
 		what  string
 		lines []string
 	}{
-		{"endpoint added: ", s.EndpointsAdded}, {"endpoint removed: ", s.EndpointsRemoved},
-		{"option added: ", s.SchemaAdded}, {"option removed: ", s.SchemaRemoved},
+		{"endpoint added: ", schema.EndpointsAdded}, {"endpoint removed: ", schema.EndpointsRemoved},
+		{"option added: ", schema.SchemaAdded}, {"option removed: ", schema.SchemaRemoved},
 	} {
 		for _, line := range list.lines {
 			lines = append(lines, list.what+line)
