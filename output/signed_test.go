@@ -47,8 +47,8 @@ func TestSignedPlaceStaysSigned(t *testing.T) {
 			key   ed25519.PrivateKey
 			want  string
 		}{
-			{"publish without a key", publish, nil, "signed, by key " + archive.KeyID(publicOf(ours)) + ", and no key"},
-			{"publish with another key", publish, other, "signed by another key, " + archive.KeyID(publicOf(ours))},
+			{"publish without a key", publish, nil, "signed by key " + archive.KeyID(publicOf(ours)) + ", and no key"},
+			{"publish with another key", publish, other, "signed by key " + archive.KeyID(publicOf(ours)) + ", and the given"},
 			{"rollback without a key", rollback, nil, "--change-key"},
 			{"rollback with another key", rollback, other, archive.KeyID(publicOf(other))},
 		} {

@@ -114,6 +114,9 @@ func TestForeignDatabase(t *testing.T) {
 		said, "was built from another database") || states["database"] != "wrong" {
 		t.Errorf("doctor of an older folder: %v\n%s", states, said)
 	}
+	if states, said, code := examined(t, t.TempDir(), nil, "--data", data); states["database"] != "warning" || code != 0 {
+		t.Errorf("doctor of a copy of the published folder: exit %d, %v\n%s", code, states, said)
+	}
 	if states, _, _ := examined(t, t.TempDir(), mine, "--data", data); states["database"] != "ok" {
 		t.Errorf("doctor of the right database: %v", states)
 	}

@@ -55,7 +55,9 @@ func TestLastReleaseIsRead(t *testing.T) {
 		"digest "+keptDigest+": checked 588 files, 5 packs and 0 objects; 0 faults")
 	readKept(t, env, public)
 	says(tollbook("publish", "--data", data, "--publish-to", bucket), keptSnapshot)
-	tollbook("build", "--data", data, "--site-base-url", "https://directory.example")
+	build := []string{"build", "--data", data, "--site-base-url", "https://directory.example"}
+	fails(t, env, "the checkpoint there is signed by an unknown key, and no key is given", build...)
+	tollbook(append(build, "--change-key")...) // the key is not kept
 	tollbook("publish", "--data", data, "--publish-to", bucket)
 	checkpoint := readFile(t, filepath.Join(bucket, "checkpoint.json"))
 	if !strings.Contains(checkpoint, `"previous": "`+keptSnapshot+`"`) {

@@ -64,20 +64,6 @@ func (c Checkpoint) VerifySignature(key ed25519.PublicKey) error {
 		ErrDamaged)
 }
 
-// Signer returns the KeyID of the key that signed, "" without a signature, or unknownKey if an older program signed.
-func (c Checkpoint) Signer() string {
-	switch {
-	case c.Signature == nil:
-		return ""
-	case c.Key == nil:
-		return unknownKey
-	}
-	return *c.Key
-}
-
-// unknownKey stands for the KeyID of a key that the checkpoint does not name.
-const unknownKey = "unknown"
-
 // ErrSigned marks a signed checkpoint that may not be replaced by one without a signature, or with another key's.
 var ErrSigned = errors.New("the checkpoint there is signed")
 
@@ -87,17 +73,21 @@ func (c Checkpoint) CheckSuccessorKey(key ed25519.PrivateKey) error {
 	if c.Signature == nil {
 		return nil
 	}
+	signer := "an unknown key" // an older program signed
+	if c.Key != nil {
+		signer = "key " + *c.Key
+	}
 	if key == nil {
-		return fmt.Errorf("%w, by key %s, and no key is given: give it by --publish-key or TOLLBOOK_SIGNING_KEY; "+
-			"--change-key goes on without a signature", ErrSigned, c.Signer())
+		return fmt.Errorf("%w by %s, and no key is given: give it by --publish-key or TOLLBOOK_SIGNING_KEY; "+
+			"--change-key goes on without a signature", ErrSigned, signer)
 	}
 	public := key.Public().(ed25519.PublicKey)
-	if c.VerifySignature(public) == nil || c.Signer() == KeyID(public) { // a changed checkpoint is replaced
+	if err := c.VerifySignature(public); err == nil || errors.Is(err, ErrDamaged) { // a changed checkpoint is replaced
 		return nil
 	}
-	return fmt.Errorf("%w by another key, %s, than the one given, %s: give that one by --publish-key or "+
-		"TOLLBOOK_SIGNING_KEY; --change-key goes on with the new one, whose public half readers then need", ErrSigned,
-		c.Signer(), KeyID(public))
+	return fmt.Errorf("%w by %s, and the given key is %s: give the key that signed by --publish-key or "+
+		"TOLLBOOK_SIGNING_KEY; --change-key goes on with the given one, whose public half readers then need", ErrSigned,
+		signer, KeyID(public))
 }
 
 // keyIDBytes is how many bytes of a sum make a KeyID.

@@ -1,6 +1,6 @@
 // Package database opens the database of a directory: the one that a URL names, or the private Postgres in the
-// directory's data folder, which it starts or joins, watches, restarts and leaves. It must never know what is stored
-// there.
+// directory's data folder, which it starts or joins, watches, restarts and leaves. It refuses a database that is not
+// the one of the data folder. It must never know what is stored there.
 package database
 
 import (

@@ -130,7 +130,10 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		if err == nil {
 			err = database.CheckPrivate(o.Data, folder)
 		}
-		if err != nil {
+		switch {
+		case err != nil && folder == nil && errors.Is(err, database.ErrForeign):
+			return warning(foreignAdvice+"; a machine that only serves a copy needs no database", "%s", oneLine(err))
+		case err != nil:
 			return wrong(foreignAdvice, "%s", oneLine(err))
 		}
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
