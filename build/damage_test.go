@@ -18,9 +18,11 @@ import (
 
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
+	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/routes"
 	"tollbook/site/testgate"
@@ -312,11 +314,28 @@ func readIndex(t *testing.T, dir string) routes.Index {
 	return index
 }
 
+// demoTemplate contains what a demo begins with.
+var demoTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := load.Sample(ctx, db, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
+		return err
+	}
+	if _, err := db.ImportFacilitators(ctx, sample.Facilitators(moment)); err != nil {
+		return err
+	}
+	return sample.WritePolls(ctx, db, moment)
+})
+
 // TestHealthyRowsAreNotAccused checks that no row of a new database or of a loaded one counts as damaged, and that a
-// build that fails for want of a file names no rows at all.
+// build that cannot write its files names no rows at all, even damaged ones.
 func TestHealthyRowsAreNotAccused(t *testing.T) {
 	t.Parallel()
-	for name, dsn := range map[string]string{"new": postgrestest.NewDatabase(t), "loaded": damagedTemplate.Database(t)} {
+	for name, dsn := range map[string]string{"new": postgrestest.NewDatabase(t), "loaded": damagedTemplate.Database(t),
+		"demo's": demoTemplate.Database(t)} {
 		db, err := postgres.Open(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
@@ -330,8 +349,23 @@ func TestHealthyRowsAreNotAccused(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := db.FindDamage(t.Context())
-		if damaged := name == "loaded"; damaged != (len(list) > 0) {
+		if damaged := name != "new"; damaged != (len(list) > 0) {
 			t.Errorf("a %s database with infinite times: %v", name, list)
+		}
+		dir := tempDir(t)
+		folder, err := output.OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "snapshots"), nil, 0o600); err != nil { // no folder can be there
+			t.Fatal(err)
+		}
+		_, err = build.Run(t.Context(), db, folder, options(moment.Add(time.Minute)))
+		if !errors.As(err, new(*fs.PathError)) || strings.Contains(err.Error(), "damaged") {
+			t.Errorf("a build of a %s database without a place for its files: %v", name, err)
 		}
 		for _, err := range []error{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC},
 			fmt.Errorf("create a file: %w", syscall.EROFS), &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}} {
