@@ -19,6 +19,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/assessments"
@@ -203,6 +204,11 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	})
 	lookups := newLookups(judged.Snapshot, folder.TempPath("lookups"))
 	defer lookups.close()
+	cite, err := encode.Row(newProvenance(facts, o.Site.BaseURL))
+	if err != nil {
+		return Report{}, err
+	}
+	lookups.provenance = len(encode.AppendProvenance([]byte(`{"data":1}`+"\n"), cite)) - len(`{"data":1}`+"\n")
 	catalogue := newCatalogue()
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, o.LogDelay, of) }
 	err = survey(judged, facts, aside, endpoints, func(i int, endpoints []site.Endpoint, isStable bool) {

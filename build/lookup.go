@@ -28,6 +28,7 @@ type lookups struct {
 	rows       rowFile // of addresses
 	addresses  map[string]*addressRow
 	recipients map[string]*site.RecipientLookup
+	provenance int // bytes that the provenance adds to each response
 }
 
 // addressRow is a row of the look-up by URL. It is encoded once the first of its services is judged.
@@ -168,7 +169,7 @@ func (x *lookups) encodeAddress(normal string, l *site.Listing, endpoints []int,
 	}
 	data.AlsoListed = truncate(data.AlsoListed, maxAlsoListed, &data.Clipped)
 	data.Prices = truncate(data.Prices, maxLookupPrices, &data.Clipped)
-	return encodeWithin(site.Hash(normal), data, func() bool {
+	return x.encodeWithin(site.Hash(normal), data, func() bool {
 		return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
 	})
 }
@@ -179,7 +180,7 @@ func (x *lookups) encodeRecipient(of lookupKey) ([]byte, error) {
 		clip(data.PayTo, lookupURLBytes, &data.Clipped)
 	data.ServiceCount = len(data.Services)
 	data.Services = truncate(data.Services, maxLookupServices, &data.Clipped)
-	return encodeWithin(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
+	return x.encodeWithin(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
 }
 
 // newAddressLookup returns the offers of a service's endpoints at a URL.
@@ -241,18 +242,22 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 	}
 }
 
-// encodeWithin encodes a row. It calls drop until the answer has less than site.MaxLookup bytes.
-func encodeWithin(hash string, data any, drop func() bool) ([]byte, error) {
+// encodeWithin encodes a row. It calls drop until the answer with its provenance has less than site.MaxLookup bytes, or
+// nothing is left to drop and it has less without.
+func (x *lookups) encodeWithin(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
 		row, err := encode.Row(routes.LookupRow{Hash: hash, Data: data})
 		if err != nil {
 			return nil, err
 		}
 		size := len(routes.LookupResponse(row))
-		if size < site.MaxLookup {
+		if size+x.provenance < site.MaxLookup {
 			return row, nil
 		}
 		if !drop() {
+			if size < site.MaxLookup {
+				return row, nil
+			}
 			return nil, fmt.Errorf("encode row: %d bytes without its optional parts, limit %d", size, site.MaxLookup)
 		}
 	}
