@@ -296,6 +296,7 @@ var contract = map[string]string{
 		settled_via_detail SettledVia[]
 		shared_with_services SharedWith[]
 		pro_quota_share number
+		shared_with_strangers boolean
 		caveat string
 		all_time_caveat string`,
 	"SettledVia": `

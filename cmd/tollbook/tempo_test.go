@@ -96,7 +96,8 @@ func TestIndexTempo(t *testing.T) {
 	dir := t.TempDir()
 	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "own.toml")
 	write(t, config, fmt.Sprintf("[[network]]\ncaip2 = \"tempo\"\nrpc = [%q]\n", server.URL))
-	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	dsn := postgrestest.NewDatabase(t)
+	env := []string{"DATABASE_URL=" + dsn}
 	ran(t, env, "facilitators", "import")
 	for _, step := range []struct {
 		name   string
@@ -121,6 +122,11 @@ func TestIndexTempo(t *testing.T) {
 	}
 
 	listQuotes(t, env)
+	// The service named its recipient before the charges; otherwise none of them would be its own.
+	if _, err := postgrestest.Connect(t, dsn).Exec(t.Context(),
+		`UPDATE recipient_claims SET first_seen_at = '2026-06-30'`); err != nil {
+		t.Fatal(err)
+	}
 	ran(t, env, "build", "--data", data, "--config", config)
 	published := func(path string) string {
 		text, err := os.ReadFile(filepath.Join(data, "public", "current", filepath.FromSlash(path)))

@@ -31,11 +31,7 @@ func TestModifiedSinceAfterRollback(t *testing.T) {
 			if old.Get("X-Snapshot") == replaced.Get("X-Snapshot") {
 				t.Fatal("there is no second snapshot")
 			}
-<<<<<<< HEAD
 			if _, _, err := d.Rollback(t.Context(), old.Get("X-Snapshot"), nil, false, nil); err != nil {
-=======
-			if _, _, err := d.Rollback(t.Context(), old.Get("X-Snapshot"), nil, false); err != nil {
->>>>>>> d
 				t.Fatal(err)
 			}
 			if err := source.Refresh(); err != nil {

@@ -103,6 +103,9 @@ func hasSnapshot(data string) bool {
 // without a snapshot belongs to the first database that is opened for it; one with a snapshot to the database of the
 // next build, which compares the snapshot.
 func (d *DB) checkFolder(ctx context.Context, folder *Folder) error {
+	if d.o.Data == "" {
+		return nil
+	}
 	id, err := d.Identity(ctx)
 	if err != nil || id == "" {
 		return err
