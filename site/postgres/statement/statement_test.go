@@ -34,6 +34,12 @@ var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 // read stores sums by SQL and reads a statement of the recipient "shop" on Base.
 func read(t *testing.T, rows string) statement.Statement {
 	t.Helper()
+	return readSince(t, time.Time{}, rows)
+}
+
+// readSince is read from a day on.
+func readSince(t *testing.T, since time.Time, rows string) statement.Statement {
+	t.Helper()
 	conn := postgrestest.Connect(t, template.Database(t))
 	_, err := conn.Exec(t.Context(), `
 		SET time zone 'UTC';
@@ -57,11 +63,43 @@ func read(t *testing.T, rows string) statement.Statement {
 		t.Fatal(err)
 	}
 	list, err := r.Read(t.Context(), []statement.Recipient{{Network: "eip155:1", Address: "nobody"},
-		{Network: base, Address: "shop"}})
+		{Network: "eip155:137", Address: "shop"}, {Network: base, Address: "shop", Since: since}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list[1]
+	return list[2]
+}
+
+// TestStatementBegins checks that a statement has no row of a day before its first, though another statement of the
+// same account on another network has the day.
+func TestStatementBegins(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 10, 0, 0, 0, 0, time.UTC)
+	got := readSince(t, since, `
+		INSERT INTO payee_days SELECT 1, token, day, 1, 30, day + time '08:00', day + time '09:00'
+			FROM unnest(array[1, 2]) token, unnest(array[date '2026-11-09', '2026-11-10', '2026-11-11']) day;
+		INSERT INTO payer_days (day, token_id, payee_id, payer_id, settlements, amount)
+			SELECT day, token, 1, 2, 1, 30
+			FROM unnest(array[1, 2]) token, unnest(array[date '2026-11-09', '2026-11-10', '2026-11-11']) day;
+		INSERT INTO amount_days (day, token_id, payee_id, amount, settlements) SELECT day, token, 1, 30, 1
+			FROM unnest(array[1, 2]) token, unnest(array[date '2026-11-09', '2026-11-10', '2026-11-11']) day`)
+	var days []string
+	for _, of := range got.Tokens {
+		for _, d := range of.Days {
+			days = append(days, "day "+d.Day.Format(time.DateOnly))
+		}
+		for _, p := range of.Payers {
+			days = append(days, "payer "+p.Day.Format(time.DateOnly))
+		}
+		for _, a := range of.Amounts {
+			days = append(days, "amount "+a.Day.Format(time.DateOnly))
+		}
+	}
+	want := []string{"day 2026-11-10", "day 2026-11-11", "payer 2026-11-10", "payer 2026-11-11", "amount 2026-11-10",
+		"amount 2026-11-11"}
+	if diff := cmp.Diff(want, days); diff != "" || !got.FirstAt.Equal(since.Add(8*time.Hour)) {
+		t.Errorf("rows since %s, first at %s (-want +got):\n%s", since.Format(time.DateOnly), got.FirstAt, diff)
+	}
 }
 
 // TestStatementHasCountedRows checks that a statement has the rows of its recipient's own network in counted tokens, up
