@@ -1,5 +1,5 @@
 -- For operators:
--- - Change records of more than 32 KiB as they are stored are shortened, also those that are stored already. Published
+-- - Change records of more than 64 KiB as they are stored are shortened, also those that are stored already. Published
 --   packs keep them.
 -- - A service has at most 50,000 former prices, and 16 MiB of them. The oldest of a service that has more are deleted.
 
@@ -22,7 +22,7 @@ UPDATE changes SET old_snapshot = '[]', new_snapshot = '[]', summary = (
                 'payToRemoved') THEN greatest(jsonb_array_length(value) - 3, 0) END), 0)))
     FROM jsonb_each(CASE jsonb_typeof(summary) WHEN 'object' THEN summary ELSE '{}' END))
 WHERE type IN ('schema_changed', 'price_changed', 'payto_changed')
-    AND pg_column_size(summary) + pg_column_size(old_snapshot) + pg_column_size(new_snapshot) > 32768;
+    AND pg_column_size(summary) + pg_column_size(old_snapshot) + pg_column_size(new_snapshot) > 65536;
 
 -- Removed services.
 
