@@ -126,7 +126,7 @@ func TestRestlessService(t *testing.T) { // not parallel: it measures the memory
 		got, limit int64
 	}{
 		{"bytes of a change record", sql(`SELECT max(octet_length(summary::text) + octet_length(old_snapshot::text) +
-			octet_length(new_snapshot::text)) FROM changes`), 36 << 10}, // stored JSON has spaces
+			octet_length(new_snapshot::text)) FROM changes`), 72 << 10}, // stored JSON has spaces
 		{"bytes of former prices", sql(`SELECT sum(pg_column_size(p.*)) FROM prices p WHERE until IS NOT NULL`),
 			min(int64(visits)*(1200<<10), 20<<20)}, // with the headers of rows
 		{"bytes of current prices", sql(`SELECT sum(pg_column_size(p.*)) FROM prices p WHERE until IS NULL`), 1200 << 10},

@@ -11,11 +11,11 @@ import (
 // directory with them.
 const (
 	// MaxRecord is the largest size of a record's summary and snapshots together, in bytes as they are published.
-	// About 40 ways to pay fit into it twice. A file of a log has at most 100 records, so it has at most 3.3 MB, which
-	// a reader can receive and a server can have in memory for several readers at once.
-	MaxRecord = 32 << 10
+	// About 80 ways to pay fit into it twice; the largest record of a sample service has 30 KB. A file of a log has at
+	// most 100 records, 6.6 MB, which a reader can receive and a server can have in memory for several readers at once.
+	MaxRecord = 64 << 10
 	// MaxDay is how many bytes of records a service may add within 24 hours. A later record has ShortRecord bytes at
-	// most. So a service adds at most 0.5 MB a day, with its 72 records.
+	// most. So a service adds at most 0.6 MB a day, with its 72 records.
 	MaxDay = 256 << 10
 	// ShortRecord is enough for some differences, and for the number of the others.
 	ShortRecord = 2 << 10

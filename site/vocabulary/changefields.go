@@ -16,7 +16,7 @@ var changeFields = map[string]Field{
 	"old_snapshot": {About: "Payment options before the change"},
 	"new_snapshot": {About: "Payment options after the change"},
 	"omitted": {
-		About: "What a record of more than 32 KiB leaves out; absent from a complete record. The snapshots of such a " +
+		About: "What a record of more than 64 KiB leaves out; absent from a complete record. The snapshots of such a " +
 			"record contain only payment options that differ",
 	},
 	"differences":     {About: "Number of differences that the lists of the summary leave out"},

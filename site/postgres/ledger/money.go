@@ -38,18 +38,6 @@ func (a amount) plus(b amount) amount {
 	return amount{large: new(big.Int).Add(a.int(), b.int())}
 }
 
-// minus returns a - b. b must not exceed a.
-func (a amount) minus(b amount) amount {
-	if a.large == nil {
-		return amount{small: a.small - b.small}
-	}
-	n := new(big.Int).Sub(a.large, b.int())
-	if n.BitLen() < 64 {
-		return amount{small: n.Uint64()}
-	}
-	return amount{large: n}
-}
-
 func (a amount) times(b amount) amount {
 	if a.large == nil && b.large == nil {
 		if high, low := bits.Mul64(a.small, b.small); high == 0 && low < 1<<63 {

@@ -10,7 +10,7 @@
 -- - Endpoints that only a public source lists count once they asked for payment, and give way to those of the owner.
 -- - A source that replaces more than half of its list is held back. It adds one change record per service and pull.
 -- - Settlements that nodes dated after the year 9999 are deleted, because no build can publish them.
--- - Change records of more than 32 KiB as they are stored are shortened, also those that are stored already. Published
+-- - Change records of more than 64 KiB as they are stored are shortened, also those that are stored already. Published
 --   packs keep them.
 -- - A service has at most 50,000 former prices, and 16 MiB of them. The oldest of a service that has more are deleted.
 
@@ -111,7 +111,7 @@ UPDATE changes SET old_snapshot = '[]', new_snapshot = '[]', summary = (
                 'payToRemoved') THEN greatest(jsonb_array_length(value) - 3, 0) END), 0)))
     FROM jsonb_each(CASE jsonb_typeof(summary) WHEN 'object' THEN summary ELSE '{}' END))
 WHERE type IN ('schema_changed', 'price_changed', 'payto_changed')
-    AND pg_column_size(summary) + pg_column_size(old_snapshot) + pg_column_size(new_snapshot) > 32768;
+    AND pg_column_size(summary) + pg_column_size(old_snapshot) + pg_column_size(new_snapshot) > 65536;
 
 -- Sources.
 

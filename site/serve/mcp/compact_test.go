@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
 )
 
 // TestCut checks that a text has at most so many bytes of JSON, is valid and ends with an ellipsis if it is shortened.
@@ -104,6 +108,34 @@ func TestHostileTextsStaySmall(t *testing.T) {
 			nil)
 		if len(body) > tt.most || !strings.Contains(body, `"structuredContent":`) || !strings.Contains(body, slug) {
 			t.Errorf("%s: %d bytes, want at most %d:\n%.3000s", tt.tool, len(body), tt.most, body)
+		}
+	}
+}
+
+// TestCompactChanges checks that compact change records have the changes of each type, and say how many they leave out.
+func TestCompactChanges(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		summary string
+		want    changeRow
+	}{
+		{`{"priceChanges":[{"network":"n","endpoint":"GET /a","newPrice":"2","oldPrice":"1","assetName":"USDC"}]}`,
+			changeRow{Changes: []string{"GET /a n USDC: 1 → 2"}}},
+		{`{"priceChanges":[{"network":"n","endpoint":"GET /a","newPrice":"2","oldPrice":"1","assetName":"USDC"},{}],
+			"omitted":{"differences":40,"entries":9}}`,
+			changeRow{Changes: []string{"GET /a n USDC: 1 → 2"}, MoreChanges: 41}},
+		{`{"payToChanges":[{"network":"n","endpoint":"GET /a","newPayTo":"x","oldPayTo":null}],"payToAdded":["x"],
+			"omitted":{"differences":3,"entries":0}}`,
+			changeRow{Changes: []string{"GET /a n: none → x"}, MoreChanges: 3}},
+		{`{"endpointsAdded":["GET /b"],"schemaAdded":["GET /b exact"],"omitted":{"differences":5,"entries":0}}`,
+			changeRow{Changes: []string{"endpoint added: GET /b"}, MoreChanges: 6}},
+		{`[]`, changeRow{Changes: []string{}}},
+	} {
+		v := &site.List[site.ChangeRecord, json.RawMessage]{Data: []site.ChangeRecord{
+			{Summary: json.RawMessage(test.summary)}}}
+		got := compactChanges(v, size{rows: 1, text: 100, name: 100}).(compactList[changeRow]).Data
+		if diff := cmp.Diff([]changeRow{test.want}, got, cmp.AllowUnexported(site.Time{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.summary, diff)
 		}
 	}
 }

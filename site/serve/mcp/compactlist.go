@@ -18,10 +18,10 @@ type changeRow struct {
 
 func compactChanges(v *site.List[site.ChangeRecord, json.RawMessage], limit size) any {
 	return compactList[changeRow]{Meta: v.Meta, Data: rowsOf(v.Data, func(c *site.ChangeRecord) changeRow {
-		lines := changeLines(c)
+		lines, omitted := changeLines(c)
 		n := min(len(lines), max(min(limit.rows, 3), 1))
 		row := changeRow{Slug: c.Slug, Name: cut(c.Name, limit.name), Type: c.Type, ObservedAt: c.ObservedAt,
-			Changes: []string{}, MoreChanges: len(lines) - n}
+			Changes: []string{}, MoreChanges: len(lines) - n + omitted}
 		for _, line := range lines[:n] {
 			row.Changes = append(row.Changes, cut(line, limit.text))
 		}
@@ -29,21 +29,22 @@ func compactChanges(v *site.List[site.ChangeRecord, json.RawMessage], limit size
 	})}
 }
 
-// changeLines returns a line for each change of a record. A summary of an unknown form has none.
-func changeLines(c *site.ChangeRecord) []string {
+// changeLines returns a line for each change of a record, and how many changes the record leaves out. A summary of an
+// unknown form has none.
+func changeLines(c *site.ChangeRecord) (lines []string, omitted int) {
 	var schema site.SchemaSummary
-	var price site.PriceSummary
-	var payTo site.PayToSummary
-	for _, of := range []any{&schema, &price, &payTo} {
-		if json.Unmarshal(c.Summary, of) != nil {
-			return nil
-		}
+	var s struct {
+		PriceChanges []site.PriceChange
+		PayToChanges []site.RecipientChange
+		Omitted      site.Omitted
 	}
-	var lines []string
-	for _, p := range price.PriceChanges {
+	if json.Unmarshal(c.Summary, &schema) != nil || json.Unmarshal(c.Summary, &s) != nil {
+		return nil, 0
+	}
+	for _, p := range s.PriceChanges {
 		lines = append(lines, p.Endpoint+" "+p.Network+" "+p.AssetName+": "+p.OldPrice+" → "+p.NewPrice)
 	}
-	for _, p := range payTo.PayToChanges {
+	for _, p := range s.PayToChanges {
 		lines = append(lines, p.Endpoint+" "+p.Network+": "+abbreviate(p.OldPayTo)+" → "+abbreviate(p.NewPayTo))
 	}
 	for _, list := range []struct {
@@ -57,7 +58,7 @@ func changeLines(c *site.ChangeRecord) []string {
 			lines = append(lines, list.what+line)
 		}
 	}
-	return lines
+	return lines, max(0, s.Omitted.Differences)
 }
 
 // abbreviate returns a recipient without its middle, or "none".
