@@ -48,10 +48,7 @@ func (s restless) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // of the files and of the memory of a build.
 func TestRestlessService(t *testing.T) { // not parallel: it measures the memory of the process
 	testgate.NotShort(t)
-	visits := 6
-	if testgate.Everything() {
-		visits = 72
-	}
+	const visits = 6
 	server := httptest.NewServer(restless{rand.NewChaCha8([32]byte{})})
 	defer server.Close()
 	dsn := emptyTemplate.Database(t)
