@@ -117,11 +117,11 @@ func (db *DB) RemovedServices(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT slug FROM removed_services UNION SELECT slug FROM services WHERE listing_state = 'hidden' ORDER BY slug`)
 	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
+		return nil, fmt.Errorf("read removed_services: %w", err)
 	}
 	slugs, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
+		return nil, fmt.Errorf("read removed_services: %w", err)
 	}
 	return slugs, nil
 }

@@ -107,11 +107,11 @@ func readAddresses(ctx context.Context, tx pgx.Tx, id int64, base string) ([]str
 func readRemoved(ctx context.Context, q rows.Querier) ([]RemovedService, error) {
 	result, err := q.Query(ctx, `SELECT `+removedColumns+` FROM removed_services ORDER BY id`)
 	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
+		return nil, fmt.Errorf("read removed_services: %w", err)
 	}
 	removed, err := pgx.CollectRows(result, pgx.RowToStructByPos[RemovedService])
 	if err != nil {
-		return nil, fmt.Errorf("read removed services: %w", err)
+		return nil, fmt.Errorf("read removed_services: %w", err)
 	}
 	return removed, nil
 }
@@ -134,14 +134,14 @@ func checkRemoved(ctx context.Context, q rows.Querier, base string) error {
 			WHERE starts_with($1 || '/', a || '/') OR starts_with(a || '/', $1 || '/'))
 		ORDER BY id DESC LIMIT 1`, removalAddress(base))
 	if err != nil {
-		return fmt.Errorf("read removed services: %w", err)
+		return fmt.Errorf("read removed_services: %w", err)
 	}
 	r, err := pgx.CollectExactlyOneRow(result, pgx.RowToStructByPos[RemovedService])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read removed services: %w", err)
+		return fmt.Errorf("read removed_services: %w", err)
 	}
 	return &RemovedError{r}
 }
