@@ -169,6 +169,8 @@ var commandLines = map[string][]string{
 	"services import":     {"%URL", "--data", "%DIR/data"},
 	"services list":       {"--data", "%DIR/data"},
 	"services pause":      {"nobody", "--data", "%DIR/data"},
+	"services allow":      {"nobody", "--data", "%DIR/data"},
+	"services removed":    {"--data", "%DIR/data"},
 	"services remove":     {"nobody", "--data", "%DIR/data"},
 	"services resume":     {"nobody", "--data", "%DIR/data"},
 	"services retire":     {"nobody", "--data", "%DIR/data"},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +62,7 @@ func ReadFolder(data string) (*Folder, error) {
 // server returns host:port/database of a connection string, without user and password; "" for the private Postgres.
 func (o *Options) server() string {
 	config, err := pgx.ParseConfig(o.URL)
-	if o.URL == "" || err != nil {
+	if o.URL == "" || err != nil || strings.HasSuffix(config.Host, "/"+privateDir+"/socket") { // of a private Postgres
 		return ""
 	}
 	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
