@@ -46,7 +46,7 @@ func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
 	data := memoryDir(t)
 	list := writeFile(t, "services.json", directory(5, "d"))
-	dsn, other := postgrestest.NewDatabase(t), postgrestest.NewDatabase(t)
+	dsn, other, empty := postgrestest.NewDatabase(t), postgrestest.NewDatabase(t), postgrestest.NewDatabase(t)
 	mine := []string{"DATABASE_URL=" + dsn}
 	ran(t, mine, "services", "import", list, "--data", data)
 	ran(t, mine, "build", "--data", data)
@@ -67,10 +67,12 @@ func TestForeignDatabase(t *testing.T) {
 			false},
 		{"no DATABASE_URL, older folder", "DATABASE_URL is not set, and " + data + " has a snapshot but no private Postgres",
 			nil, []string{"build", "services apply " + list, "up --serve-listen 127.0.0.1:0"}, true},
-		{"another DATABASE_URL", data + " belongs to ", []string{"DATABASE_URL=" + other},
-			[]string{"build", "services apply " + list, "up --serve-listen 127.0.0.1:0"}, false},
+		{"an empty DATABASE_URL", ", which is empty or only older programs used", []string{"DATABASE_URL=" + empty},
+			[]string{"build", "services apply " + list, "migrate", "up --serve-listen 127.0.0.1:0"}, false},
 		{"another DATABASE_URL, older folder", "it was built from the database ", []string{"DATABASE_URL=" + other},
 			[]string{"build"}, true},
+		{"another DATABASE_URL", data + " belongs to ", []string{"DATABASE_URL=" + other},
+			[]string{"build", "services apply " + list, "up --serve-listen 127.0.0.1:0"}, false},
 	} {
 		for _, line := range test.commands {
 			if test.without {
@@ -98,6 +100,12 @@ func TestForeignDatabase(t *testing.T) {
 	}
 	if got := ran(t, []string{"DATABASE_URL=" + other}, "services", "list", "--json"); strings.TrimSpace(got) != "[]" {
 		t.Errorf("refused commands wrote to the other database: %s", got)
+	}
+
+	var tables int
+	if err := postgrestest.Connect(t, empty).QueryRow(t.Context(),
+		`SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`).Scan(&tables); err != nil || tables > 0 {
+		t.Errorf("refused commands made %d tables in an empty database, %v", tables, err)
 	}
 
 	// Doctor says so, from both sides.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/migration"
 )
 
 // identitySchema is the first schema with the table identity.
@@ -14,6 +16,27 @@ const identitySchema = 8
 // Identity returns the UUID of the database, "" if somebody deleted it. It was made with the database and is no secret.
 // A restored dump has the same one; a database that "tollbook import" filled has its own.
 func (db *DB) Identity(ctx context.Context) (string, error) { return readIdentity(ctx, db.pool) }
+
+// Identify returns what Identity would return of a database, without migrating or changing it. ok is false if the
+// database has no identity yet, because it is empty or only older programs have used it.
+func Identify(ctx context.Context, dsn string) (id string, ok bool, err error) {
+	pool, err := newPool(ctx, dsn, applicationName, Options{})
+	if err != nil {
+		return "", false, err
+	}
+	defer pool.Close()
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return "", false, fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Release()
+	schema, _, err := migration.ReadSchema(ctx, conn.Conn())
+	if err != nil || schema < identitySchema {
+		return "", false, err
+	}
+	id, err = readIdentity(ctx, conn)
+	return id, true, err
+}
 
 // readIdentity returns the identity as Identity does.
 func readIdentity(ctx context.Context, from interface {

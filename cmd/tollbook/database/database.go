@@ -61,19 +61,26 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := connect(ctx, o)
-	if err != nil || o.Adopt {
-		return d, err
+	if o.Adopt {
+		return connect(ctx, o, nil)
 	}
-	if err := d.checkFolder(ctx, folder); err != nil {
+	d, err := connect(ctx, o, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.adoptFolder(ctx, folder); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-// connect is Open without regard to the data folder.
-func connect(ctx context.Context, o Options) (*DB, error) {
+// connect is Open without changes of the data folder. It migrates only a database that the folder belongs to, and any
+// if folder is nil.
+func connect(ctx context.Context, o Options, folder *Folder) (*DB, error) {
 	if o.URL != "" {
+		if err := o.checkIdentity(ctx, o.URL, folder); err != nil {
+			return nil, err
+		}
 		db, err := postgres.OpenFor(ctx, o.URL, o.postgres())
 		if err != nil {
 			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
@@ -83,6 +90,9 @@ func connect(ctx context.Context, o Options) (*DB, error) {
 	server, err := joinServer(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if err := o.checkIdentity(ctx, server.DSN(), folder); err != nil {
+		return nil, errors.Join(err, stopServer(server))
 	}
 	db, err := postgres.OpenFor(ctx, server.DSN(), o.postgres())
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres"
 )
 
 // ErrForeign marks the refusal of a database that is not the one of the data folder.
@@ -100,26 +102,39 @@ func hasSnapshot(data string) bool {
 	return err == nil
 }
 
-// checkFolder returns an error that wraps ErrForeign unless the open database is the one of its data folder. A folder
-// without a snapshot belongs to the first database that is opened for it; one with a snapshot to the database of the
-// next build, which compares the snapshot.
-func (d *DB) checkFolder(ctx context.Context, folder *Folder) error {
-	if d.o.Data == "" {
+// checkIdentity returns an error that wraps ErrForeign unless the database of a connection string is the one of the data
+// folder, or folder is nil. It changes nothing, so that a database that was named by mistake is not migrated.
+func (o *Options) checkIdentity(ctx context.Context, dsn string, folder *Folder) error {
+	if folder == nil {
 		return nil
 	}
-	id, err := d.Identity(ctx)
-	if err != nil || id == "" {
+	id, ok, err := postgres.Identify(ctx, dsn)
+	if err != nil && o.URL != "" {
+		return fmt.Errorf("open DATABASE_URL: %w", err)
+	}
+	if err != nil {
 		return err
 	}
+	ours := Folder{Identity: id, Server: o.server()}
 	switch {
-	case folder != nil && folder.Identity != id:
-		ours := Folder{Identity: id, Server: d.o.server()}
-		return fmt.Errorf("%w: %s belongs to %s (%s), not to %s (%s); %s", ErrForeign, d.o.Data, folder.where(),
+	case !ok:
+		return fmt.Errorf("%w: %s belongs to %s (%s), not to %s, which is empty or only older programs used; %s",
+			ErrForeign, o.Data, folder.where(), folder.Identity, ours.where(), advice)
+	case id != "" && id != folder.Identity:
+		return fmt.Errorf("%w: %s belongs to %s (%s), not to %s (%s); %s", ErrForeign, o.Data, folder.where(),
 			folder.Identity, ours.where(), id, advice)
-	case folder == nil && hasSnapshot(d.o.Data):
+	}
+	return nil
+}
+
+// adoptFolder records which database the data folder belongs to, and where that database is now. A folder without a
+// snapshot belongs to the first database that is opened for it; one with a snapshot to the database of the next build,
+// which compares the snapshot.
+func (d *DB) adoptFolder(ctx context.Context, folder *Folder) error {
+	if d.o.Data == "" || folder == nil && hasSnapshot(d.o.Data) {
 		return nil
 	}
-	err = d.RecordFolder(ctx)
+	err := d.RecordFolder(ctx)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil // the command needs no data folder; the one that builds into it writes the file
 	}
