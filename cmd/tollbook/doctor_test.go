@@ -126,6 +126,8 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 		"--crawl-contact", "https://tollbook.example/bot")
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
+	look("no key", map[string]string{"snapshot": "warning", "published": "warning"}, env,
+		"tollbook publish would be refused", "--publish-key=")
 	look("a database that is away", map[string]string{"database": "wrong"},
 		[]string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "check that the server runs")
 	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc",

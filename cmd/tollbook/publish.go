@@ -79,8 +79,8 @@ and the new packs. Then it replaces the pointer checkpoint.json, which is the mo
 each changed file as an object of its own, and deletes earlier snapshots that contain removed services.
 
 Before it sends anything it verifies every sum, and compares the snapshot with the published one. It refuses a
-snapshot in which more than 5 services, or 5 %, are missing that nobody removed, or in which a number of changes or
-checks is lower. --force publishes it all the same.
+snapshot of another database, one in which more than 5 services, or 5 %, are missing that nobody removed, or one in
+which a number of changes or checks is lower. --force publishes it all the same.
 
 Only one publisher changes a place at a time: it holds a lock in the database, and takes the next generation number.
 If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish. It repeats a
@@ -108,7 +108,7 @@ EXIT STATUS
 	o.addExpandFlags(cmd.Flags())
 	settings.AddFlag(cmd.Flags(), "schedule.publish", &o.Every)
 	cmd.Flags().BoolVar(&o.Force, "force", false,
-		"publish a snapshot that lacks services or was rolled back, too")
+		"publish a snapshot that lacks services, was rolled back or is of another database, too")
 	return cmd
 }
 
@@ -262,7 +262,8 @@ func (o *targetOptions) withPublisher(
 	bar := progress.NewTransfer()
 	defer bar.Finish()
 	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
-		To: o.To, Key: key, ChangeKey: o.ChangeKey, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full, Progress: bar.Set,
+		To: o.To, Key: key, ChangeKey: o.ChangeKey, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full,
+		Progress: bar.Set,
 	})
 	if err != nil {
 		return err

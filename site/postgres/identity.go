@@ -17,8 +17,8 @@ const identitySchema = 8
 // A restored dump has the same one; a database that "tollbook import" filled has its own.
 func (db *DB) Identity(ctx context.Context) (string, error) { return readIdentity(ctx, db.pool) }
 
-// Identify returns what Identity would return of a database, without migrating or changing it. ok is false if the
-// database has no identity yet, because it is empty or only older programs have used it.
+// Identify returns what Identity would return of a database, without migrating or changing it; "" for a newer schema. ok
+// is false if the database has no identity yet, because it is empty or only older programs have used it.
 func Identify(ctx context.Context, dsn string) (id string, ok bool, err error) {
 	pool, err := newPool(ctx, dsn, applicationName, Options{})
 	if err != nil {
@@ -33,6 +33,9 @@ func Identify(ctx context.Context, dsn string) (id string, ok bool, err error) {
 	schema, _, err := migration.ReadSchema(ctx, conn.Conn())
 	if err != nil || schema < identitySchema {
 		return "", false, err
+	}
+	if schema > migration.NewestSchema() {
+		return "", true, nil // OpenFor refuses it, and names the program that knows it
 	}
 	id, err = readIdentity(ctx, conn)
 	return id, true, err

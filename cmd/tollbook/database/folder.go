@@ -102,8 +102,8 @@ func hasSnapshot(data string) bool {
 	return err == nil
 }
 
-// checkIdentity returns an error that wraps ErrForeign unless the database of a connection string is the one of the data
-// folder, or folder is nil. It changes nothing, so that a database that was named by mistake is not migrated.
+// checkIdentity returns an error that wraps ErrForeign unless the database of a connection string is the one of the
+// data folder, or folder is nil. It changes nothing, so that a database that was named by mistake is not migrated.
 func (o *Options) checkIdentity(ctx context.Context, dsn string, folder *Folder) error {
 	if folder == nil {
 		return nil

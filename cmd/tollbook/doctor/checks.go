@@ -252,8 +252,9 @@ func (o *Options) disk() Finding {
 	return good("%s has %.1f GB free, %s", dir, float64(free)/1e9, lasts)
 }
 
-// judge returns whether a pointer is recent and signed with our key.
-func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.Time) Finding {
+// judge returns whether a pointer is recent and signed with our key. writes is the command that replaces the pointer,
+// and that needs the key.
+func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, writes string, now time.Time) Finding {
 	age := now.Sub(p.Built()).Round(time.Second)
 	if key != nil {
 		if err := p.VerifySignature(key.Public().(ed25519.PublicKey)); err != nil {
@@ -267,6 +268,12 @@ func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.
 	if late := now.Sub(p.Next()); late > builtLate {
 		return wrong("find out why tollbook build or publish did not run or failed",
 			"snapshot %s of %s is %s old, the next was due %s ago", p.Snapshot, where, age, late.Round(time.Second))
+	}
+	if key == nil && p.Signature != nil {
+		return warning("set publish.key or TOLLBOOK_SIGNING_KEY as the service that runs this directory has it; a machine "+
+			"that only serves a copy needs no key",
+			"snapshot %s of %s is signed, and no signing key is configured: %s would be refused", p.Snapshot, where,
+			writes)
 	}
 	signed := "not signed"
 	if p.Signature != nil {
@@ -301,7 +308,7 @@ func (o *Options) snapshot() Finding {
 	if err == nil {
 		var p archive.Checkpoint
 		if p, err = archive.ParseCheckpoint(data); err == nil {
-			return withSetAside(judge(o.Public, p, o.Key, time.Now()), filepath.Join(o.Public, "snapshots",
+			return withSetAside(judge(o.Public, p, o.Key, "tollbook build", time.Now()), filepath.Join(o.Public, "snapshots",
 				p.Snapshot+".zip"))
 		}
 	}

@@ -160,7 +160,7 @@ func (o *Options) published(ctx context.Context, store objects.Store) Finding {
 		if err != nil {
 			return wrong("tollbook verify "+o.To+" shows what is damaged", "%s: %s", store, oneLine(err))
 		}
-		return judge(store.String(), p, o.Key, time.Now())
+		return judge(store.String(), p, o.Key, "tollbook publish", time.Now())
 	}()
 	f.Check = "published"
 	return f
