@@ -53,10 +53,10 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 	case *e.Verdict != "paid":
 		return payment{unsignable: capture.Endpoint + ": its latest answer was " + *e.Verdict}
 	}
-	v := capture.Captured.Envelope
-	if v == nil || len(price.Current(e.Prices)) == 0 && len(v.Accepts) == 0 {
-		return payment{unsignable: capture.Endpoint + ": no price is known", fault: &advice.Payment{
-			Code: "price_unknown", Text: capture.Endpoint + ": no price is known", IsUnknown: true}}
+	text := capture.Endpoint + ": no price is known"
+	unpriced := payment{text, &advice.Payment{Code: "price_unknown", Text: text, IsUnknown: true}}
+	if v := capture.Captured.Envelope; v == nil || len(v.Accepts) == 0 {
+		return unpriced
 	}
 	var first payment // of a row that no client signs, if none does
 	var fault *advice.Payment
@@ -67,6 +67,9 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 				first = payment{reason, &advice.Payment{Code: "not_payable", Text: "Standard clients cannot pay " + reason}}
 			}
 			continue
+		}
+		if len(price.Current(e.Prices)) == 0 {
+			return unpriced
 		}
 		isSigned = true
 		found := faultOfRow(e, capture, i)

@@ -28,7 +28,7 @@ func TestJudgePayment(t *testing.T) {
 		{"never asked", "", good, "", "GET /x: not asked yet"},
 		{"latest answer without terms", "open", good, "", "GET /x: its latest answer was open"},
 		{"can be paid", "paid", good, "", ""},
-		{"no row", "paid", "", "price_unknown", "GET /x: no price is known"},
+		{"no row, but former prices", "paid", "", "price_unknown", "GET /x: no price is known"},
 		{"a price of zero", "paid", row("eip155:8453", "0", usdc, ""), "price_implausible", ""},
 		{"ten billion dollars", "paid", row("eip155:8453", "10000000000000000", usdc, ""), "price_implausible", ""},
 		{"an unknown token", "paid", row("eip155:8453", "1000", other, ""), "token_unknown", ""},
@@ -44,9 +44,6 @@ func TestJudgePayment(t *testing.T) {
 		e := newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil))
 		if e.Verdict = &c.verdict; c.verdict == "" {
 			e.Verdict = nil
-		}
-		if c.accepts == "" {
-			e.Prices = nil
 		}
 		e.Envelope = &postgres.Envelope{ReceivedAt: received}
 		terms := base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[` + c.accepts + `]}`))

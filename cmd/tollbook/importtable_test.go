@@ -601,7 +601,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/harness":  {},
 	"cmd/bench/usage":    {},
-	"build/judge/advice": {ours: []string{"site"}},
+	"build/judge/advice": {ours: []string{"site", "site/x402"}},
 	"build/judge/pick":   {ours: []string{"site", "site/best"}},
 	"build/judge/charge": {ours: []string{"site", "site/postgres", "site/x402", "site/x402/address"}},
 	"build/judge/price": {

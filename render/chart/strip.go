@@ -71,9 +71,6 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	return s
 }
 
-// goodUptime is the least uptime in percent that is drawn in green.
-const goodUptime = 95
-
 // uptimeChart draws the uptime of each day. A day without a check is a small mark at the bottom.
 func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML {
 	var bars uptimeBars
@@ -90,7 +87,7 @@ func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML
 
 // uptimeBars draws shares of successful checks to scale: a column from the bottom up ends at its value. Failures are
 // dashes from the top down to a gap above it. Failures that can hardly be seen have a mark below the scale.
-// A column below goodUptime has a class of its own.
+// A column below site.GoodUptime has a class of its own.
 type uptimeBars struct{ up, low, down, gap, miss path }
 
 // addGap adds a slot without a check.
@@ -101,7 +98,7 @@ func (b *uptimeBars) add(slot int, percent float64, hasFailed bool) {
 	failed := int(math.Round((1 - max(0, min(1, percent/100))) * stripHeight))
 	if failed < stripHeight {
 		column := &b.up
-		if percent < goodUptime {
+		if percent < site.GoodUptime {
 			column = &b.low
 		}
 		column.column(slot, stripHeight, failed)

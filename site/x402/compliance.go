@@ -96,20 +96,6 @@ func (c *Compliance) share(percent int) bool { return c.Passed*100 >= percent*c.
 // cappedPercent is the least percentage of passed checks at which a failed check of capping lowers the grade.
 const cappedPercent = 75
 
-// FirstFailure returns the reason of the first of some rules that the evidence of one endpoint fails, or "" if it
-// passes all.
-func FirstFailure(e Evidence, ids []string) string {
-	exhibits := examine([]Evidence{e})
-	for _, r := range rules {
-		if slices.Contains(ids, r.ID) {
-			if reason := r.test(exhibits); reason != "" {
-				return reason
-			}
-		}
-	}
-	return ""
-}
-
 func conclusive(e Evidence) bool { return !e.Inconclusive }
 
 // fatal lists the checks whose failure makes payment impossible. capping lists those whose failure costs buyers money.
@@ -117,6 +103,9 @@ var (
 	fatal   = []string{"payload_captured", "accepts_present", "payto_recoverable"}
 	capping = []string{"eip712_domain_extra", "payto_shape", "price_sane", "transport_https"}
 )
+
+// Caps reports whether the failure of a check limits the grade, because it costs buyers money.
+func Caps(id string) bool { return slices.Contains(capping, id) }
 
 // grade returns a letter for the share of passed checks: A from 90 %, B from 75 %, C from 60 %, D from 40 %, else F.
 // The best grade is C after the failure of a capping check, and F after that of a fatal one.

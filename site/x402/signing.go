@@ -25,7 +25,7 @@ var clientNetworks = []string{
 
 // UnsignableRows returns for each row of a captured envelope why standard clients sign no payment for it, or one that
 // is refused: "" for a row that they can pay. A reason begins with the endpoint, and with the row if others may do
-// better. Without an envelope or rows the list is empty; FirstFailure then has a reason.
+// better. Without an envelope or rows the list is empty.
 //
 // The rows are judged one by one, because clients choose among those that they know. Stricter rules, such as the key
 // order or the padding of base64, are left to the compliance checks.

@@ -10,17 +10,15 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/x402"
 )
 
 // minChecks is the number of counted checks in 30 days below which a service is not good.
 const minChecks = 24
 
-// poorGrades are the grades with which a service is not good. cappingChecks are the checks by whose failure it is not
-// good either, whatever its grade: it costs buyers money, or nobody protects the payment.
-var (
-	poorGrades    = []string{"D", "F", "unknown"}
-	cappingChecks = []string{"eip712_domain_extra", "price_sane", "transport_https"}
-)
+// poorGrades are the grades with which a service is not good. It is not good either if a check fails that limits the
+// grade (x402.Caps), whatever its grade.
+var poorGrades = []string{"D", "F", "unknown"}
 
 // outdatedAfter is the age of the last usable terms from which a payment is advised against.
 const outdatedAfter = 7 * 24 * time.Hour
@@ -130,7 +128,8 @@ func doubts(d *site.ServiceDetail, payments []Payment) (reasons []site.AdviceRea
 	case site.StatusDegraded:
 		reasons = append(reasons, reason("degraded", "Degraded: the last visit found faults"))
 	}
-	isCapped := slices.ContainsFunc(cappingChecks, func(id string) bool { return fails(d, id) }) && len(reasons) == 0
+	isCapped := len(reasons) == 0 && slices.ContainsFunc(d.Assessment.Compliance.Checks,
+		func(c site.ComplianceCheck) bool { return !c.Pass && x402.Caps(c.ID) })
 	if grade := &d.Assessment.Compliance; slices.Contains(poorGrades, grade.Grade) || isCapped {
 		reasons = append(reasons, gradeReason(d, "grade_poor"))
 	}
