@@ -191,6 +191,12 @@ func (s *testServer) standby(t *testing.T, dir string) *testServer {
 	}
 	s.settings = []string{"synchronous_commit=on", "synchronous_standby_names=*"}
 	s.start(t)
+	// The server of root is another user's, so the standby needs a way to the folder of the primary's socket.
+	for _, open := range []string{filepath.Dir(s.dir), s.dir} {
+		if err := os.Chmod(open, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
 	follower.start(t)
 	return follower
 }
