@@ -58,7 +58,7 @@ func TestRootIsNobody(t *testing.T) {
 					t.Errorf("kept %s, not 42", got)
 				}
 			}
-			checkProcesses(t, filepath.Join(dir, "data"), mustFindHolder(t, dir).pid)
+			checkProcesses(t, filepath.Join(dir, "data"))
 			checkConfined(t, dsn)
 			h.stop(t)
 		})
@@ -79,8 +79,8 @@ func chown(t *testing.T, dir string, uid int) {
 	}
 }
 
-// checkProcesses checks the users and the environments of a server, its children and its supervisor.
-func checkProcesses(t *testing.T, data string, supervisor int) {
+// checkProcesses checks the users and the environments of a server and its children.
+func checkProcesses(t *testing.T, data string) {
 	t.Helper()
 	processes := findStrays(data)
 	if len(processes) < 4 {
@@ -88,7 +88,7 @@ func checkProcesses(t *testing.T, data string, supervisor int) {
 	}
 	want := fmt.Sprintf("Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d", unprivileged()[0].uid)
 	checked, postmasters := 0, 0
-	for _, s := range append(processes, stray{pid: supervisor}) {
+	for _, s := range processes {
 		proc := fmt.Sprintf("/proc/%d/", s.pid)
 		status, err := os.ReadFile(proc + "status")
 		if err != nil {
@@ -99,10 +99,10 @@ func checkProcesses(t *testing.T, data string, supervisor int) {
 			continue
 		}
 		checked++
-		if got := statusLine(status, "Uid:"); s.pid != supervisor && got != want {
+		if got := statusLine(status, "Uid:"); got != want {
 			t.Errorf("process %d has %q, not %q", s.pid, got, want)
 		}
-		if got := statusLine(status, "Groups:"); s.pid != supervisor && strings.TrimSpace(got) != "Groups:" {
+		if got := statusLine(status, "Groups:"); strings.TrimSpace(got) != "Groups:" {
 			t.Errorf("process %d has %q", s.pid, got)
 		}
 		if s.postmaster { // its children overwrite theirs
