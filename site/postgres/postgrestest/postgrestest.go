@@ -261,17 +261,26 @@ func dropLeft(ctx context.Context, session *pgx.Conn) error {
 }
 
 // watchman is a statement that runs in the server as long as the server does, also when the process that has sent it is
-// gone. It looks every few seconds whether a test process lives. Without one, it ends the server by a program that runs
-// as the server's user in the folder of the cluster. Without PG_VERSION no other process takes the folder for a cluster;
-// the rest is deleted when the server has ended. The server signals all processes of its sessions when it ends.
+// gone. It looks every two seconds whether a test process lives. If none does three times, it ends the server by a
+// program that runs as the server's user in the folder of the cluster. Without PG_VERSION no other process takes the
+// folder for a cluster; the rest is deleted when the server has ended. The program ignores the signals that the server
+// sends to the processes of its sessions.
 const watchman = `DO $watchman$
+DECLARE
+	looks int := 0; -- without a test process
 BEGIN
-	IF NOT pg_try_advisory_lock(%d) THEN
+	IF NOT pg_try_advisory_lock(%[1]d) THEN
 		RETURN; -- there is one
 	END IF;
 	LOOP
-		PERFORM pg_sleep(5);
-		EXIT WHEN pg_try_advisory_lock(%d);
+		PERFORM pg_sleep(2);
+		IF pg_try_advisory_lock(%[2]d) THEN
+			looks := looks + 1;
+			EXIT WHEN looks = 3;
+			PERFORM pg_advisory_unlock(%[2]d);
+		ELSE
+			looks := 0;
+		END IF;
 	END LOOP;
 	COPY (SELECT) TO PROGRAM $sh$
 		rm -f PG_VERSION
