@@ -105,7 +105,7 @@ var (
 	// startsGoroutines matches code that starts a goroutine, or a client or server of the standard library or River that
 	// does.
 	startsGoroutines = regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()|^[^/\n]*(\.Go\(|\b(time|context)\.AfterFunc\(|` +
-		`\bhttp\.(Server|Client|Transport|DefaultClient)\b|\bnet\.(Listen|Dial)|\bpgxpool\.New|\briver\.|` +
+		`\bhttp\.(Server|Client|Transport)\b|\bnet\.(Listen|Dial)|\bpgxpool\.New|\briver\.|` +
 		`\bStdioTransport|StreamableHTTP)`)
 
 	// leakMain matches a TestMain that ends in leaktest, directly or through postgrestest.

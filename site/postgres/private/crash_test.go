@@ -31,9 +31,7 @@ func TestKilledProgram(t *testing.T) {
 	}{
 		{"the server goes on", func(_ *testing.T, h *helper, _ string) { h.kill() }, takesOver, true},
 		{"the server stands still", func(t *testing.T, h *helper, dir string) {
-			for _, s := range findStrays(filepath.Join(dir, "data")) {
-				mustKill(t, s.pid, syscall.SIGSTOP)
-			}
+			suspend(t, dir, 0)
 			h.kill()
 		}, takesOver, true},
 		{"the server is stopping", func(t *testing.T, h *helper, dir string) {
@@ -43,11 +41,7 @@ func TestKilledProgram(t *testing.T) {
 		}, "", false},
 		{"the server does not stop", func(t *testing.T, h *helper, dir string) {
 			pid := serverPid(t, dir)
-			for _, s := range findStrays(filepath.Join(dir, "data")) {
-				if s.pid != pid { // which waits for them
-					mustKill(t, s.pid, syscall.SIGSTOP)
-				}
-			}
+			suspend(t, dir, pid) // which waits for the others
 			mustKill(t, pid, syscall.SIGINT)
 			awaitStopping(t, dir)
 			h.kill()
@@ -59,12 +53,7 @@ func TestKilledProgram(t *testing.T) {
 		}, "", false},
 		{"only children are left", func(t *testing.T, h *helper, dir string) {
 			pid := serverPid(t, dir)
-			for _, s := range findStrays(filepath.Join(dir, "data")) {
-				// Stopped processes do not exit with the server. A process that has just exited need not be stopped.
-				if err := syscall.Kill(s.pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
-					t.Fatalf("stop process %d: %v", s.pid, err)
-				}
-			}
+			suspend(t, dir, 0) // so that they do not exit with the server
 			h.kill()
 			killServer(t, dir, pid)
 		}, "", false},
@@ -307,6 +296,19 @@ func awaitFile(t *testing.T, do func(), patterns ...string) {
 			}
 		}
 		<-poll.C
+	}
+}
+
+// suspend stops the processes of a cluster but one. A process that has just exited need not be stopped.
+func suspend(t *testing.T, dir string, but int) {
+	t.Helper()
+	for _, s := range findStrays(filepath.Join(dir, "data")) {
+		if s.pid == but {
+			continue
+		}
+		if err := syscall.Kill(s.pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+			t.Fatalf("stop process %d: %v", s.pid, err)
+		}
 	}
 }
 

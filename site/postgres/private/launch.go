@@ -76,7 +76,11 @@ func (p *place) run(ctx context.Context, o Options, id identity, progs programs)
 	defer opened.close()
 	// pg_ctl hands the options to a shell, and its own -D without quoting it.
 	options := "-D " + quoteShell(opened.paths[0])
-	for _, setting := range settings(o, opened.paths[1]) {
+	name, err := clusterName(p.data)
+	if err != nil {
+		return nil, err
+	}
+	for _, setting := range settings(o, name, opened.paths[1]) {
 		options += " -c " + quoteShell(setting)
 	}
 	postgres := progs.path("postgres")

@@ -9,13 +9,14 @@ import (
 
 // settings returns settings for the server's command line. There they apply to clusters of any version, and no file in
 // the data folder overrides them.
-func settings(o Options, socketDir string) []string {
+func settings(o Options, clusterName, socketDir string) []string {
 	list := []string{
 		// Only the owner of socketDir can connect, and nobody by TCP.
 		"listen_addresses=",
 		"port=5432",
 		"unix_socket_directories=" + quoteListItem(socketDir),
 		"unix_socket_permissions=0700",
+		"cluster_name=" + clusterName, // which all processes have among their arguments
 
 		// For a small machine that also runs other programs.
 		"max_connections=200", // of all programs that share it; an unused one costs little

@@ -23,6 +23,17 @@ type stray struct {
 	postmaster bool   // the server itself, not one of its children
 }
 
+// clusterName returns the name of a cluster in the arguments of its processes: the device and inode of its folder.
+// Whoever may not see in which folder a process works, as root in many containers, knows the cluster by it.
+func clusterName(data string) (string, error) {
+	st, err := os.Stat(data)
+	if err != nil {
+		return "", fmt.Errorf("name the cluster: %w", err)
+	}
+	folder := st.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("tollbook-%x-%x.", folder.Dev, folder.Ino), nil
+}
+
 // stateStopping is the state of a server that accepts no new connections, in its pid file.
 const stateStopping = "stopping"
 
