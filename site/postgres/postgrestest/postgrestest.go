@@ -165,7 +165,7 @@ func (p *process) start() (*private.Server, error) {
 func dir() string {
 	name := "tollbook-test-" + strconv.Itoa(os.Geteuid())
 	if bin := os.Getenv("TOLLBOOK_POSTGRES_BIN"); bin != "" {
-		name += fmt.Sprintf("-%08x", crc32.ChecksumIEEE([]byte(bin)))
+		name = fmt.Sprintf("tollbook-test-%08x-%d", crc32.ChecksumIEEE([]byte(bin)), os.Geteuid())
 	}
 	return filepath.Join(base(), name)
 }

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -68,13 +69,13 @@ func (p *place) makeCluster(ctx context.Context, o Options, id identity, progs p
 	cmd.ExtraFiles = opened.files
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // initdb and its backend
 	cmd.WaitDelay = 5 * time.Second
-	var out tailBuffer
+	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("make a cluster in %s: initdb: %w\n%s", p.home(), err, out.String())
+		return fmt.Errorf("make a cluster in %s: initdb: %w\n%s", p.home(), err, lastLines(out.Bytes()))
 	}
 	if err := os.Rename(dir, p.data); err != nil {
 		return fmt.Errorf("make a cluster: %w", err)

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -280,17 +281,17 @@ func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var out tailBuffer
+	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, out.String())
+		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, lastLines(out.Bytes()))
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(paths) != 1 {
-		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(paths), out.String())
+		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(paths), lastLines(out.Bytes()))
 	}
 	return paths[0], nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -89,28 +88,6 @@ func (p *place) logTail(from int64) string {
 	from = max(from, st.Size()-tailSize)
 	b, _ := io.ReadAll(io.NewSectionReader(f, from, tailSize))
 	return lastLines(b)
-}
-
-// tailBuffer keeps the end of a program's output.
-type tailBuffer struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end = append(b.end, p...)
-	if n := len(b.end); n > tailSize {
-		b.end = append(b.end[:0], b.end[n-tailSize:]...)
-	}
-	return len(p), nil
-}
-
-func (b *tailBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return lastLines(b.end)
 }
 
 // lastLines returns the end of a program's output, for an error message.
