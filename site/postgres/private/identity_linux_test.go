@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/testgate"
 )
 
 // secretVariables are variables of Tollbook that no server may see.
@@ -258,4 +260,34 @@ func TestRootOfNamespace(t *testing.T) {
 			h.stop(t)
 		})
 	}
+}
+
+// TestRootOfContainer runs helpers as root without the right to look into other users' processes, as in many containers.
+// One is killed, and the next takes its server over and stops it.
+func TestRootOfContainer(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	needPrograms(t)
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		testgate.Missing(t, "no program setpriv: apt-get install -y util-linux")
+	}
+	dir := filepath.Join(tempDir(t), "postgres")
+	start := func() *helper {
+		return runHelper(t, exec.Command(setpriv, "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", self(t)),
+			order{Dir: dir, Throwaway: true})
+	}
+	h := start()
+	h.dsn(t)
+	pid := serverPid(t, dir)
+	h.kill()
+	h = start()
+	if got := query(t, h.dsn(t), `SELECT 1`); got != "1" {
+		t.Errorf("got %s", got)
+	}
+	if now := serverPid(t, dir); now != pid {
+		t.Errorf("the server is process %d, not %d", now, pid)
+	}
+	h.stop(t)
+	mustBeGone(t, dir)
 }
