@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -166,6 +167,9 @@ const userPrefix = "tollbook-user/"
 // dial opens the connection that a user keeps open: it ends when the server does, and its name tells the other users
 // who uses the server.
 func (s *Server) dial(ctx context.Context) (*pgx.Conn, error) {
+	if !filepath.IsAbs(s.socket) { // a program before pg_ctl has started it
+		return nil, errors.New("the folder of its socket is not recorded")
+	}
 	config, err := pgx.ParseConfig(s.DSNFor("postgres"))
 	if err != nil {
 		return nil, err
