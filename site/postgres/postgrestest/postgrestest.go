@@ -141,7 +141,7 @@ type process struct {
 	once    sync.Once
 	srv     *private.Server
 	session *pgx.Conn // by which the watchman and other test processes know that this one lives
-	prefix  string    // of the names of this process's databases
+	owner   string    // in the names of this process's databases
 	err     error
 
 	mu    sync.Mutex
@@ -153,7 +153,7 @@ func (p *process) newName(kind string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	return p.prefix + kind + strconv.Itoa(p.count)
+	return kind + p.owner + strconv.Itoa(p.count)
 }
 
 func (p *process) start() (*private.Server, error) {
@@ -240,14 +240,14 @@ func (p *process) enter(ctx context.Context, srv *private.Server) (isOpen bool, 
 	if err := callWatchman(ctx, config); err != nil {
 		return false, err
 	}
-	p.srv, p.session, p.prefix = srv, session, fmt.Sprintf("of%d_", number)
+	p.srv, p.session, p.owner = srv, session, fmt.Sprintf("_of%d_", number)
 	return true, nil
 }
 
 // dropLeft drops the databases of test processes that have ended.
 func dropLeft(ctx context.Context, session *pgx.Conn) error {
-	rows, _ := session.Query(ctx, `SELECT datname::text FROM pg_database WHERE datname ~ '^of[0-9]+_' AND
-		substring(datname FROM '^of([0-9]+)_')::int NOT IN (SELECT pid FROM pg_stat_activity
+	rows, _ := session.Query(ctx, `SELECT datname::text FROM pg_database WHERE datname ~ '_of[0-9]+_[0-9]+$' AND
+		substring(datname FROM '_of([0-9]+)_')::int NOT IN (SELECT pid FROM pg_stat_activity
 			WHERE application_name = $1 AND pid <> pg_backend_pid())`, sessionName)
 	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
