@@ -7,12 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/listing"
 	"tollbook/site/postgres/ledger"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestTables checks rows of each kind: shipped ones, and those that an operator configured.
 func TestTables(t *testing.T) {

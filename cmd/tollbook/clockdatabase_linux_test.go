@@ -115,6 +115,7 @@ func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
 	}
 	for name, env := range map[string]string{
 		"initdb": "",
+		"pg_ctl": "",
 		"postgres": "LD_PRELOAD=" + library + " FAKETIME_TIMESTAMP_FILE=" + d.clock +
 			" FAKETIME_NO_CACHE=1 FAKETIME_DISABLE_SHM=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
 	} {

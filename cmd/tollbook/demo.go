@@ -95,6 +95,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 	return demo.Run(ctx, l, demo.Options{
 		Database: database.Options{
 			URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(), Directory: "demo",
+			Fetch: o.Fetch,
 		},
 		Appearance: o.Appearance, Interval: o.Interval, RateLimit: o.RateLimit,
 		Limits: defaultConnections().limits(nil), Stdout: stdout, Now: o.now, StopLimit: o.stopLimit,

@@ -22,14 +22,9 @@ import (
 func TestDemoEndsWithItsPostgres(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
 	needPostgres(t)
-	p, _ := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
-	children := descendants(p.Process.Pid)
-	if len(children) == 0 {
-		t.Skip("how to find a process's children is known for Linux only")
-	}
-	for _, pid := range children {
-		kill(t, pid)
-	}
+	data := filepath.Join(t.TempDir(), "data")
+	p, _ := startShippedDemo(t, data)
+	kill(t, postmaster(t, data))
 	if code := p.status(t); code != 1 || !strings.Contains(p.said(),
 		"tollbook: private Postgres: the server process ended") {
 		t.Errorf("exit %d:\n%s", code, p.said())
@@ -127,6 +122,18 @@ func runs(pid int) bool {
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // "pid (name) state …"
 	return err != nil || !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
+}
+
+// serverProcesses returns the process IDs of the private Postgres of a data folder, the server itself first. It returns
+// none if no server runs, and only the server on systems without /proc.
+func serverProcesses(data string) []int {
+	text, err := os.ReadFile(filepath.Join(data, "postgres", "data", "postmaster.pid"))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	if err != nil || pid <= 0 || !runs(pid) {
+		return nil
+	}
+	return append([]int{pid}, descendants(pid)...)
 }
 
 // descendants returns the process IDs below pid, parents first. It returns none on systems without /proc.

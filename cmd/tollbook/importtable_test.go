@@ -333,7 +333,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"golang.org/x/text"},
 	},
-	"site/postgres/private": {modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
+	"site/postgres/private": {modules: []string{"github.com/jackc/pgx/v5"}},
 	"site/leaktest":         {modules: []string{"go.uber.org/goleak"}},
 	"site/testgate":         {},
 	"site/invisible":        {},

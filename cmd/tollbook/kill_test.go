@@ -126,7 +126,7 @@ func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 // Postgres, kill runs again, to show that Postgres is back. Then it kills the program.
 func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func()) {
 	t.Helper()
-	below := descendants(p.Process.Pid)
+	below := serverProcesses(d.data)
 	how := rand.IntN(3)
 	if len(below) == 0 {
 		how = 0

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/postgres/private"
 	"tollbook/site/testgate"
 )
@@ -76,9 +77,14 @@ func (p *program) start(t *testing.T) *program {
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
-		_ = p.Process.Kill()
+		_ = p.Process.Signal(syscall.SIGTERM) // a private Postgres would outlive a kill
 		p.unread()
-		<-p.exited
+		select {
+		case <-p.exited:
+		case <-time.After(10 * time.Second):
+			_ = p.Process.Kill()
+			<-p.exited
+		}
 	})
 	return p
 }
@@ -176,14 +182,14 @@ func needPostgres(t *testing.T) {
 	}
 }
 
-// startsPostgres starts a server once, which also downloads the programs if possible.
+// startsPostgres starts a server once, which also downloads the programs if that is allowed.
 var startsPostgres = sync.OnceValue(func() error {
 	dir, err := os.MkdirTemp("", "tollbook-probe-")
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	server, err := private.Start(ctx, private.Options{Dir: dir, Throwaway: true})
+	server, err := private.Start(ctx, private.Options{Dir: dir, Throwaway: true, Fetch: postgrestest.Fetch})
 	if err == nil {
 		err = server.Stop(ctx)
 	}

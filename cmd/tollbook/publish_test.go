@@ -5,6 +5,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,6 +28,7 @@ import (
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/postgres/private"
 	"tollbook/site/testgate"
 	"tollbook/templates"
 )
@@ -59,7 +61,13 @@ func memoryDir(t *testing.T) string {
 	if err != nil {
 		return t.TempDir()
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		servers, _ := filepath.Glob(filepath.Join(dir, "*", "postgres")) // of killed programs
+		for _, server := range append(servers, filepath.Join(dir, "postgres")) {
+			_ = private.Remove(context.Background(), server)
+		}
+		os.RemoveAll(dir)
+	})
 	return dir
 }
 

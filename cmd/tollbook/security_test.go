@@ -66,31 +66,48 @@ func functionNames(t *testing.T) map[string]bool {
 	return defined
 }
 
-// TestEveryPackageIsHeldToItsGoroutines checks that every package with tests checks for leaked goroutines.
-func TestEveryPackageIsHeldToItsGoroutines(t *testing.T) {
+// TestPackagesCheckTheirGoroutines checks that the tests of a package which starts goroutines or keeps connections fail
+// if one of them outlives the tests.
+func TestPackagesCheckTheirGoroutines(t *testing.T) {
 	t.Parallel()
-	held := map[string]bool{} // by folder
+	needs, checks := map[string]bool{}, map[string]bool{} // by folder
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(name, "_test.go") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
 		data, err := os.ReadFile(name)
 		dir := filepath.Dir(name)
-		held[dir] = held[dir] || leakMain.Match(data)
+		if strings.HasSuffix(name, "_test.go") {
+			checks[dir] = checks[dir] || leakMain.Match(data)
+		} else {
+			needs[dir] = needs[dir] || startsGoroutines.Match(data)
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(held) < 20 {
-		t.Errorf("%d packages with tests are found", len(held))
-	}
-	for dir, ok := range held {
-		if !ok {
-			t.Errorf("%s has tests, and no TestMain that looks for what they leave", dir)
+	found := 0
+	for dir, hasCheck := range checks { // packages with tests
+		if needs[dir] {
+			found++
 		}
+		if needs[dir] != hasCheck {
+			t.Errorf("%s starts goroutines: %t; it has a TestMain that calls leaktest.Main: %t", dir, needs[dir], hasCheck)
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d packages that start goroutines are found", found)
 	}
 }
 
-// leakMain matches a TestMain that ends in leaktest, directly or through postgrestest.
-var leakMain = regexp.MustCompile(`(?s)func TestMain\(m \*testing\.M\) \{.*\b(leaktest\.|postgrestest\.|)Main\(m\b`)
+var (
+	// startsGoroutines matches code that starts a goroutine, or a client or server of the standard library or River that
+	// does.
+	startsGoroutines = regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()|^[^/\n]*(\.Go\(|\b(time|context)\.AfterFunc\(|` +
+		`\bhttp\.(Server|Client|Transport)\b|\bnet\.(Listen|Dial)|\bpgxpool\.New|\briver\.|` +
+		`\bStdioTransport|StreamableHTTP)`)
+
+	// leakMain matches a TestMain that ends in leaktest, directly or through postgrestest.
+	leakMain = regexp.MustCompile(`(?s)func TestMain\(m \*testing\.M\) \{.*\b(leaktest|postgrestest)\.Main\(m\b`)
+)

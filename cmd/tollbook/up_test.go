@@ -93,7 +93,7 @@ func TestUp(t *testing.T) {
 			<-p.exited
 			continue
 		}
-		for _, pid := range descendants(p.Process.Pid) { // no other code ends them
+		for _, pid := range serverProcesses(filepath.Join(dir, "tollbook-data")) { // no other code ends them
 			kill(t, pid)
 		}
 		shown = get(t, base+"v1/services").header.Get("X-Snapshot")

@@ -58,7 +58,7 @@ func TestDemoAsOrdinaryUser(t *testing.T) { // not parallel: each demo needs the
 	p := user.command(t, "demo", "--data", data, "--listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(p.await(t, "Pages "), "/")
 	checkWorld(t, base)
-	children := descendants(p.Process.Pid)
+	children := serverProcesses(data)
 	p.interrupt(t, os.Interrupt)
 	checkGone(t, data, base, children)
 }

@@ -22,12 +22,13 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/pull"
 	"tollbook/site"
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/postgres/sources"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)

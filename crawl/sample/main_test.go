@@ -3,7 +3,7 @@ package sample
 import (
 	"testing"
 
-	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/leaktest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

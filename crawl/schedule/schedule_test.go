@@ -13,11 +13,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)

@@ -7,10 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestRecords(t *testing.T) {
 	t.Parallel()

@@ -6,11 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestCalendar checks that texts are escaped, lines folded, and events of days have no time.
 func TestCalendar(t *testing.T) {

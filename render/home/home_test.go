@@ -12,10 +12,7 @@ import (
 	"tollbook/render/chart"
 	"tollbook/render/money"
 	"tollbook/site"
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const base = "eip155:8453"
 

@@ -8,11 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres/checks"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 

@@ -7,12 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/polls"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	base    = "eip155:8453"

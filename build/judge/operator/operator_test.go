@@ -8,11 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/listing"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // texts returns links as "by networks value: slugs".
 func texts(links []site.OperatorLink) []string {

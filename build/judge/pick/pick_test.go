@@ -7,10 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 

@@ -1,14 +1,10 @@
 package price
 
 import (
-	"testing"
 	"time"
 
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 

@@ -5,13 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 	"tollbook/site/rail"
 	"tollbook/templates"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestMethodologyHasEveryCheck checks that the page has the checks of each protocol, in their words.
 func TestMethodologyHasEveryCheck(t *testing.T) {

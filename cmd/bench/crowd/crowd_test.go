@@ -15,13 +15,14 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/render"
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/x402"
 	"tollbook/site/x402/address"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func options(services int) Options {
 	return Options{Services: services, Seed: 7, Moment: Moment, Days: 10, Raw: 1}

@@ -3,11 +3,7 @@ package relevance
 import (
 	"math"
 	"testing"
-
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestRanking checks that search does not become worse at finding what queries mean. Floors are just below what it
 // reached when it was written.

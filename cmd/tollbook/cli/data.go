@@ -18,12 +18,26 @@ import (
 
 // DataOptions say which folder contains a directory's data.
 type DataOptions struct {
-	Data string
+	Data          string
+	FetchPostgres bool // may be downloaded without a question
 }
 
-// AddFlags adds --data.
+// AddFlags adds --data and --fetch-postgres.
 func (o *DataOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "data", &o.Data)
+	settings.AddFlag(f, "fetch_postgres", &o.FetchPostgres)
+}
+
+// Fetch reports whether to download Postgres: if --fetch-postgres is given, or somebody at a terminal says so.
+func (o *DataOptions) Fetch(ctx context.Context, what string) (bool, error) {
+	if o.FetchPostgres {
+		return true, nil
+	}
+	agreed, err := Confirm(ctx, os.Stdin, os.Stderr, "This machine has no Postgres. Download "+what+"?")
+	if errors.Is(err, ErrNoTerminal) {
+		return false, nil
+	}
+	return agreed, err
 }
 
 // Public returns the folder that snapshots are published to.
@@ -42,7 +56,7 @@ func (o *DataOptions) OpenPublic() (*output.Folder, error) {
 func (o *DataOptions) Database(logger *slog.Logger) database.Options {
 	return database.Options{
 		URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(),
-		Say: func(line string) { logger.Info(line) },
+		Say: func(line string) { logger.Info(line) }, Fetch: o.Fetch,
 	}
 }
 

@@ -5,11 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site/leaktest"
 	"tollbook/site/x402"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestNetworkNames checks that networks are offered by names without a colon, because bash splits words at colons.
 func TestNetworkNames(t *testing.T) {

@@ -27,6 +27,9 @@ type Options struct {
 	Program     string       // version of the program, which is stored with the schema
 	Say         func(string) // called with a line on each migration and each step that takes long; nil for none
 
+	// Fetch reports whether to download Postgres if the machine has none, as in private.Options.
+	Fetch func(ctx context.Context, what string) (bool, error)
+
 	Adopt bool // open the database although the data folder belongs to another one
 
 	// Directory is the command that runs a whole directory: "up" or "demo". Only one such process uses a private
@@ -132,6 +135,7 @@ func Plan(ctx context.Context, o Options) (p migration.Plan, err error) {
 func startServer(ctx context.Context, o Options, version string) (*private.Server, error) {
 	server, err := private.Start(ctx, private.Options{
 		Dir: filepath.Join(o.Data, privateDir), Say: o.Say, Role: o.Directory, Version: version,
+		Fetch: o.Fetch,
 	})
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("start private Postgres: %w; choose a folder that you may write to with --data", err)

@@ -19,10 +19,11 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestApproveVerified checks that --verified approves the services that show their own submission's token, at their
 // own host, and lists them as verified with that token.

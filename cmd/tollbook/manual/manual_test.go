@@ -6,11 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestEscapes: text that looks like an order of roff is printed as it is.
 func TestEscapes(t *testing.T) {

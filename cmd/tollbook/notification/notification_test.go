@@ -25,8 +25,6 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // directory is a database with a command that writes its input to files, and a clock.

@@ -2,11 +2,7 @@ package redact
 
 import (
 	"testing"
-
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestUser(t *testing.T) {
 	t.Parallel()

@@ -12,11 +12,8 @@ import (
 	"tollbook/output"
 	"tollbook/output/objects"
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestNetworks checks the JSON that scripts read.
 func TestNetworks(t *testing.T) {

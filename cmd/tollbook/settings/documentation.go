@@ -9,8 +9,8 @@ import (
 
 // sectionIntros say what each section of the configuration file is for.
 var sectionIntros = []struct{ name, about string }{
-	{"", "These keys come before the first section of the file. Commands that find and check services use both, " +
-		"others `data`"},
+	{"", "These keys come before the first section of the file. Commands that find and check services use all, " +
+		"others not `directory`"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
 	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
 	{"services", "A file of services that is applied at each start: up"},
@@ -82,10 +82,10 @@ a variable, a variable over the file. ´tollbook config´ prints every setting i
 ## Names
 
 One rule gives every setting three names. The key ´per_day´ of section ´[synthesis]´ is the flag ´--synthesis-per-day´
-and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. The keys ´data´ and ´directory´ have no section: ´data´ is ´--data´ and
-´TOLLBOOK_DATA´. Every command refuses an unknown key or ´TOLLBOOK_´ variable and suggests the nearest name. Commas
-separate the values of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the
-configuration file are relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
+and the variable ´TOLLBOOK_SYNTHESIS_PER_DAY´. The first keys have no section: ´data´ is ´--data´ and ´TOLLBOOK_DATA´.
+Every command refuses an unknown key or ´TOLLBOOK_´ variable and suggests the nearest name. Commas separate the values
+of a list in a variable or flag; a flag may also be repeated. Paths of files and folders in the configuration file are
+relative to that file. A duration is text such as ´"90s"´, ´"15m"´ or ´"1h30m"´.
 
 Options of single commands, such as ´--once´ or ´--json´, are not settings; ´--help´ lists them. Commands that run
 beside a server (´demo´, ´mcp´, ´index´, ´edge´) have their own ´--listen´, ´--metrics´ or ´--rate-limit´, so that two

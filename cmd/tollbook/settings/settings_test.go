@@ -15,10 +15,7 @@ import (
 
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var update = flag.Bool("update", false, "write the page of the documentation")
 

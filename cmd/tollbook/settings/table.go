@@ -1,6 +1,6 @@
 // Package settings is the one table of what an operator configures, and reads it: from flags, variables and the
 // configuration file. Key name of section [section] is the flag --section-name and the variable TOLLBOOK_SECTION_NAME.
-// The keys data and directory have no section: data is the flag --data and the variable TOLLBOOK_DATA.
+// The first keys have no section: data is the flag --data and the variable TOLLBOOK_DATA.
 // It must never know what a command does with a setting.
 package settings
 
@@ -55,6 +55,9 @@ var Table = []Setting{
 		Meaning: "`folder` of this directory: its private Postgres and, in public, what is published"},
 	{Key: "directory", Default: "",
 		Meaning: "`URL` of the directory that find, best, show and check read; by default what is published in --data"},
+	{Key: "fetch_postgres", Default: false,
+		Meaning: "download PostgreSQL for the private Postgres if this machine has none, without a question; " +
+			"by default a terminal is asked"},
 
 	{Key: "site.title", Default: "Tollbook", OldFlag: "title", Meaning: "`name` of the directory on its pages"},
 	{Key: "site.base_url", Default: DefaultBaseURL, OldFlag: "base-url",

@@ -9,11 +9,8 @@ import (
 
 	"tollbook/crawl/pull"
 	"tollbook/crawl/source"
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres/sources"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // find returns the source of a name.
 func find(list []pull.Source, name string) pull.Source {

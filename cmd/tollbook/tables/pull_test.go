@@ -16,10 +16,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/pull"
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // publish publishes a table and its index in a new folder.
 func publish(t *testing.T) (root string) {

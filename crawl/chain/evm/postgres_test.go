@@ -13,12 +13,13 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // directory is a database with a market's settlers.
 type directory struct {

@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"tollbook/site/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestAnswer checks the answers to requests that a visitor sends, and to others.
 func TestAnswer(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 // TestAssessments checks that days are added before the first build, once.
 func TestAssessments(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,9 @@
 package postgrestest
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -14,8 +16,7 @@ import (
 // Containers often have a memory folder of 64 MB.
 const roomNeeded = 1 << 30
 
-// base is the folder where servers lie: in memory, if the system has one that
-// is large enough.
+// base is the folder of the test servers' folders: in memory, if the system has one that is large enough.
 func base() string {
 	const memory = "/dev/shm"
 	var st unix.Statfs_t
@@ -26,18 +27,14 @@ func base() string {
 	return memory
 }
 
-// lock waits for the lock of a file that it makes where missing.
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
+// checkOwner returns an error if dir exists and is not a folder of this user: everybody can make it.
+func checkOwner(dir string) error {
+	st, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+	if err == nil && (!st.IsDir() || int(st.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
+		err = fmt.Errorf("%s is not a folder of this user; delete it", dir)
 	}
-	return func() {
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // a process that is just being started has it too
-		f.Close()
-	}, nil
+	return err
 }

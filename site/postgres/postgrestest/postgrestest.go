@@ -1,11 +1,10 @@
-// Package postgrestest gives each test a Postgres database of its own, on one
-// throwaway server per test process. A package that uses it has
+// Package postgrestest gives each test a Postgres database of its own. Tests call NewDatabase, or Database of a Template
+// that was made with the package's migrations.
 //
-//	func TestMain(m *testing.M) { postgrestest.Main(m) }
-//
-// and its tests call NewDatabase, or Database of a Template that was made with the package's migrations. The server
-// starts with the first call. Its files are on /dev/shm if that exists, and are removed when the tests end. The next
-// test process removes the files of a killed one.
+// All test processes of a user share one throwaway server. It starts with the first call, and its files are on /dev/shm
+// if that exists. A test process need not leave in order: a session in the server itself, the watchman, ends the server
+// and deletes its files a few seconds after the last test process has ended in any way. The next test process deletes
+// the databases that an earlier one has left.
 //
 // It knows nothing of Tollbook's schema.
 package postgrestest
@@ -13,8 +12,8 @@ package postgrestest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,24 +22,16 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
-	"tollbook/site/leaktest"
 	"tollbook/site/postgres/private"
 	"tollbook/site/testgate"
 )
 
-// prefix begins the names of the servers' folders; the user's id follows.
-const prefix = "tollbook-test-"
-
-// Main runs the tests, then each of after, stops the server if one was started, and exits. A goroutine that outlives
-// the tests is a failure. Unless all tests were asked for, a property is checked 20 times instead of 100: each time
-// fills a database.
-func Main(m *testing.M, after ...func() error) {
-	flag.Parse()
-	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue && !testgate.Everything() {
-		_ = f.Value.Set("20")
-	}
-	leaktest.Main(m, append(after, server.stop)...)
+// Fetch lets tests download Postgres if TOLLBOOK_FETCH_POSTGRES is true, as it does for the program.
+func Fetch(context.Context, string) (bool, error) {
+	agreed, _ := strconv.ParseBool(os.Getenv("TOLLBOOK_FETCH_POSTGRES"))
+	return agreed, nil
 }
 
 // NewDatabase makes an empty database for the test, dropped at its end, and
@@ -143,14 +134,15 @@ func exec(ctx context.Context, srv *private.Server, sql string) error {
 	return err
 }
 
-// server is the one server of this test process.
+// server is the server as this test process uses it.
 var server process
 
 type process struct {
-	once sync.Once
-	dir  string
-	srv  *private.Server
-	err  error
+	once    sync.Once
+	srv     *private.Server
+	session *pgx.Conn // by which the watchman and other test processes know that this one lives
+	owner   string    // in the names of this process's databases
+	err     error
 
 	mu    sync.Mutex
 	count int
@@ -161,7 +153,7 @@ func (p *process) newName(kind string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	return kind + strconv.Itoa(p.count)
+	return kind + p.owner + strconv.Itoa(p.count)
 }
 
 func (p *process) start() (*private.Server, error) {
@@ -169,62 +161,160 @@ func (p *process) start() (*private.Server, error) {
 	return p.srv, p.err
 }
 
-// launch makes the server in a new folder under its base, after it has removed
-// what killed processes left there. A lock on the base keeps two processes from
-// taking each other's new folder, not locked yet, for a stale one.
+// dir returns the folder of this user's test server. Tests with other programs of Postgres have another server.
+func dir() string {
+	name := "tollbook-test-" + strconv.Itoa(os.Geteuid())
+	if bin := os.Getenv("TOLLBOOK_POSTGRES_BIN"); bin != "" {
+		name = fmt.Sprintf("tollbook-test-%08x-%d", crc32.ChecksumIEEE([]byte(bin)), os.Geteuid())
+	}
+	return filepath.Join(base(), name)
+}
+
+// launch joins the server, or starts it. It waits until the watchman has ended a server that it is about to end.
 func (p *process) launch() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	mine := mine()
-	unlock, err := lock(mine + ".lock")
-	if err != nil {
-		return err
+	for failures := 0; ; {
+		if err := checkOwner(dir()); err != nil {
+			return err
+		}
+		srv, err := private.Start(ctx, private.Options{
+			Dir:       dir(),
+			Throwaway: true,
+			Settings:  []string{"autovacuum=off", "max_connections=600", "shared_buffers=64MB", "max_wal_size=256MB"},
+			Fetch:     Fetch,
+		})
+		if err != nil {
+			// The watchman has deleted the files, or was interrupted, or the machine lost power.
+			if removeErr := private.Remove(ctx, dir()); removeErr != nil {
+				return errors.Join(err, removeErr)
+			}
+			if failures++; errors.Is(err, private.ErrNoPrograms) || failures > 3 {
+				return err
+			}
+			continue
+		}
+		isOpen, err := p.enter(ctx, srv)
+		if err != nil || !isOpen {
+			err = errors.Join(err, srv.Stop(ctx))
+		}
+		if err != nil || isOpen {
+			return err
+		}
 	}
-	defer unlock()
-	removeStale(ctx, mine+"-")
-	p.dir, err = os.MkdirTemp(filepath.Dir(mine), filepath.Base(mine)+"-")
+}
+
+// Advisory locks in the database postgres of the server.
+const (
+	watchLock = 1 // of the watchman
+	doorLock  = 2 // shared by all test processes; of the watchman alone when it ends the server
+)
+
+// sessionName is the name of the session that each test process keeps open.
+const sessionName = "tollbook-test"
+
+// enter opens the session of this process. It returns false if the watchman is about to end the server.
+func (p *process) enter(ctx context.Context, srv *private.Server) (isOpen bool, err error) {
+	config, err := pgx.ParseConfig(srv.DSNFor("postgres"))
 	if err != nil {
-		return err
+		return false, err
 	}
-	p.srv, err = private.Start(ctx, private.Options{
-		Dir:       p.dir,
-		Throwaway: true,
-		Settings:  []string{"autovacuum=off", "max_connections=250", "shared_buffers=64MB", "max_wal_size=256MB"},
-	})
+	config.RuntimeParams["application_name"] = sessionName
+	session, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return errors.Join(err, private.Remove(ctx, p.dir))
+		return false, err
+	}
+	defer func() {
+		if !isOpen {
+			session.Close(ctx)
+		}
+	}()
+	var number int
+	err = session.QueryRow(ctx, `SELECT pg_backend_pid(), pg_try_advisory_lock_shared($1)`, doorLock).Scan(&number, &isOpen)
+	if err != nil || !isOpen {
+		return false, err
+	}
+	if err := dropLeft(ctx, session); err != nil {
+		return false, err
+	}
+	if err := callWatchman(ctx, config); err != nil {
+		return false, err
+	}
+	p.srv, p.session, p.owner = srv, session, fmt.Sprintf("_of%d_", number)
+	return true, nil
+}
+
+// dropLeft drops the databases of test processes that have ended.
+func dropLeft(ctx context.Context, session *pgx.Conn) error {
+	rows, _ := session.Query(ctx, `SELECT datname::text FROM pg_database WHERE datname ~ '_of[0-9]+_[0-9]+$' AND
+		substring(datname FROM '_of([0-9]+)_')::int NOT IN (SELECT pid FROM pg_stat_activity
+			WHERE application_name = $1 AND pid <> pg_backend_pid())`, sessionName)
+	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("look for databases that are left: %w", err)
+	}
+	for _, name := range left {
+		// Another process may do the same. What stays is dropped by the next one.
+		_, _ = session.Exec(ctx, `DROP DATABASE IF EXISTS `+pgx.Identifier{name}.Sanitize()+` WITH (FORCE)`)
 	}
 	return nil
 }
 
-// mine is how the paths of this user's folders begin.
-func mine() string { return filepath.Join(base(), prefix+strconv.Itoa(os.Geteuid())) }
+// watchman is a statement that runs in the server as long as the server does, also when the process that has sent it is
+// gone. It looks every two seconds whether a test process lives. If none does three times, it ends the server by a
+// program that runs as the server's user in the folder of the cluster. Without PG_VERSION no other process takes the
+// folder for a cluster; the rest is deleted when the server has ended. The program ignores the signals that the server
+// sends to the processes of its sessions.
+const watchman = `DO $watchman$
+DECLARE
+	looks int := 0; -- without a test process
+BEGIN
+	IF NOT pg_try_advisory_lock(%[1]d) THEN
+		RETURN; -- there is one
+	END IF;
+	LOOP
+		PERFORM pg_sleep(2);
+		IF pg_try_advisory_lock(%[2]d) THEN
+			looks := looks + 1;
+			EXIT WHEN looks = 3;
+			PERFORM pg_advisory_unlock(%[2]d);
+		ELSE
+			looks := 0;
+		END IF;
+	END LOOP;
+	COPY (SELECT) TO PROGRAM $sh$
+		rm -f PG_VERSION
+		server=$(head -n 1 postmaster.pid)
+		(
+			trap '' TERM INT QUIT HUP
+			kill -INT "$server"
+			for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+				test -e postmaster.pid || break
+				sleep 0.2
+			done
+			rm -rf ./*
+		) >/dev/null 2>&1 </dev/null &
+	$sh$;
+END
+$watchman$`
 
-// stop stops the server and removes its folder. It does both under the lock on the base, because between the two
-// another process would take the folder for a stale one.
-func (p *process) stop() error {
-	p.once.Do(func() { p.err = errors.New("the tests are through") })
-	if p.srv == nil {
-		return nil
-	}
-	unlock, err := lock(mine() + ".lock")
+// callWatchman starts a watchman, unless there is one. It does not wait for the answer, which comes when the server ends
+// or not at all.
+func callWatchman(ctx context.Context, config *pgx.ConnConfig) error {
+	config = config.Copy()
+	config.RuntimeParams["application_name"] = "tollbook-test-watchman"
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return err
+		return fmt.Errorf("call a watchman: %w", err)
 	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	if err := p.srv.Stop(ctx); err != nil {
-		return err
+	hijacked, err := conn.PgConn().Hijack()
+	if err != nil {
+		return fmt.Errorf("call a watchman: %w", err)
 	}
-	return private.Remove(ctx, p.dir)
-}
-
-// removeStale removes the folders whose processes have ended. A folder that cannot be removed is left to the next test
-// process.
-func removeStale(ctx context.Context, prefix string) {
-	paths, _ := filepath.Glob(prefix + "*")
-	for _, dir := range paths {
-		_ = private.Remove(ctx, dir) // ErrInUse: of a test that runs
+	defer hijacked.Conn.Close() // the server reads the statement all the same
+	hijacked.Frontend.SendQuery(&pgproto3.Query{String: fmt.Sprintf(watchman, watchLock, doorLock)})
+	if err := hijacked.Frontend.Flush(); err != nil {
+		return fmt.Errorf("call a watchman: %w", err)
 	}
+	return nil
 }

@@ -12,12 +12,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
-)
 
-func TestMain(m *testing.M) { Main(m) }
+	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
+)
 
 func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
@@ -124,8 +126,7 @@ func TestCondition(t *testing.T) {
 	case "":
 		t.Skip("for other tests")
 	case "waits":
-		NewDatabase(t)
-		fmt.Println("\nlies in", server.dir)
+		fmt.Println("\nhas", NewDatabase(t))
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	case "fails to prepare":
 		New(func(context.Context, string) error { return errors.New("relation flubs does not exist") }).Database(t)
@@ -162,10 +163,10 @@ func TestFailsToPrepare(t *testing.T) {
 	}
 }
 
-// startWaiting starts a test process that has a server in dir, and ends when its input does.
-func startWaiting(t *testing.T) (cmd *osexec.Cmd, stdin io.Closer, dir string) {
+// startWaiting starts a test process that has a database, and ends when its input does.
+func startWaiting(t *testing.T, env ...string) (cmd *osexec.Cmd, stdin io.Closer, dsn string) {
 	t.Helper()
-	cmd = testProcess(t, "TestCondition", "waits")
+	cmd = testProcess(t, "TestCondition", "waits", env...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,64 +180,93 @@ func startWaiting(t *testing.T) (cmd *osexec.Cmd, stdin io.Closer, dir string) {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		if dir, ok := strings.CutPrefix(lines.Text(), "lies in "); ok {
-			return cmd, stdin, dir
+		if dsn, ok := strings.CutPrefix(lines.Text(), "has "); ok {
+			return cmd, stdin, dsn
 		}
 	}
-	t.Fatalf("the process has no server: %v", cmd.Wait())
+	t.Fatalf("the process has no database: %v", cmd.Wait())
 	return nil, nil, ""
 }
 
-// TestStopWhileAnotherCleans has test processes end while another one looks for stale folders all the time. None of
-// them may find its folder taken.
-func TestStopWhileAnotherCleans(t *testing.T) {
-	t.Parallel()
-	NewDatabase(t) // skips without programs
-	for range 5 {
-		cmd, stdin, dir := startWaiting(t)
-		stdin.Close()
-		for there := true; there; {
-			unlock, err := lock(mine() + ".lock")
-			if err != nil {
-				t.Fatal(err)
-			}
-			removeStale(t.Context(), dir)
-			_, err = os.Stat(dir)
-			there = err == nil
-			unlock()
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the process that ended: %v", err)
-		}
+func databaseName(t *testing.T, dsn string) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return config.Database
 }
 
-// TestKilled kills a test process; the next one removes its folder, and none
+// TestKilled kills a test process. The next one uses the same server and drops what the killed one left, and no database
 // that is in use.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, NewDatabase(t)) // of this process, in use all along
-	cmd, _, dir := startWaiting(t)
-	if _, err := os.Stat(filepath.Join(dir, "data", "PG_VERSION")); err != nil {
-		t.Fatalf("the server of the process: %v", err)
+	started := names(t, conn, `SELECT pg_postmaster_start_time()::text`)
+	cmd, _, dsn := startWaiting(t)
+	other := connect(t, dsn)
+	if diff := cmp.Diff(started, names(t, other, `SELECT pg_postmaster_start_time()::text`)); diff != "" {
+		t.Errorf("the start of the process's server (-want +got)\n%s", diff)
 	}
+	other.Close(t.Context())
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	// The supervisor has the lock until the server has stopped. A test process beside this one may have removed the
-	// folder by then.
-	unlock, err := lock(filepath.Join(dir, "lock"))
-	if err == nil {
-		unlock()
-	} else if !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+	for range 100 { // until the server has noticed
+		if out, err := testProcess(t, "TestCondition", "ordinary").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if len(names(t, conn, `SELECT datname::text FROM pg_database WHERE datname = $1`, databaseName(t, dsn))) == 0 {
+			mustExec(t, conn, `SELECT 1`)
+			return
+		}
 	}
-	if out, err := testProcess(t, "TestCondition", "ordinary").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	t.Errorf("%s is still there", dsn)
+}
+
+// TestWatchman kills the only test process of a server. The server must end and leave no data, and a process that starts
+// at any moment of the end must get a database.
+func TestWatchman(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	bin := names(t, connect(t, NewDatabase(t)), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`)[0]
+	for _, moment := range []string{"PG_VERSION", "postmaster.pid", "base"} { // deleted in this order
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			env := "TOLLBOOK_POSTGRES_BIN=" + bin + strings.Repeat("/.", len(moment)) // for a server of its own
+			cmd, _, dsn := startWaiting(t, env)
+			config, err := pgx.ParseConfig(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := filepath.Join(filepath.Dir(config.Host), "data")
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			awaitDeleted(t, filepath.Join(data, moment))
+			if out, err := testProcess(t, "TestCondition", "ordinary", env).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			awaitDeleted(t, filepath.Join(data, "base")) // of the second server, a few seconds later
+			awaitDeleted(t, filepath.Join(data, "postmaster.pid"))
+			if err := private.Remove(t.Context(), filepath.Dir(data)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", dir, err)
+}
+
+// awaitDeleted waits until a file is gone.
+func awaitDeleted(t *testing.T, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is still there", path)
+		}
 	}
-	mustExec(t, conn, `SELECT 1`)
 }

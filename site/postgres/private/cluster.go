@@ -3,6 +3,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 const newCluster = "data.new"
 
 // clean ends servers and removes files that a killed program left.
-func (p *place) clean(ctx context.Context, o Options) error {
+func (p *place) clean(ctx context.Context) error {
 	entries, err := os.ReadDir(p.home())
 	if err != nil {
 		return fmt.Errorf("look for rubbish: %w", err)
@@ -26,15 +27,15 @@ func (p *place) clean(ctx context.Context, o Options) error {
 			continue
 		}
 		dir := filepath.Join(p.home(), e.Name())
-		if err := endStrays(ctx, Options{}, dir); err != nil {
-			return err
+		if err := endStrays(ctx, dir); err != nil {
+			return fmt.Errorf("end what a killed program left in %s: %w", dir, err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("remove an unfinished cluster: %w", err)
 		}
 	}
-	if err := endStrays(ctx, o, p.data); err != nil {
-		return err
+	if err := endStrays(ctx, p.data); err != nil {
+		return fmt.Errorf("end what a killed program left in %s: %w", p.data, err)
 	}
 	return p.disarmPidFile()
 }
@@ -68,13 +69,13 @@ func (p *place) makeCluster(ctx context.Context, o Options, id identity, progs p
 	cmd.ExtraFiles = opened.files
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // initdb and its backend
 	cmd.WaitDelay = 5 * time.Second
-	var out tailBuffer
+	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := runGuarded(o, cmd, syscall.SIGKILL); err != nil {
+	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("make a cluster in %s: initdb: %w\n%s", p.home(), err, out.String())
+		return fmt.Errorf("make a cluster in %s: initdb: %w\n%s", p.home(), err, lastLines(out.Bytes()))
 	}
 	if err := os.Rename(dir, p.data); err != nil {
 		return fmt.Errorf("make a cluster: %w", err)

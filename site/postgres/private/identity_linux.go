@@ -47,6 +47,3 @@ func namespaced() (identity, error) {
 		},
 	}, nil
 }
-
-// setDeathSignal makes the kernel send sig to the process when the thread that started it ends.
-func setDeathSignal(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }

@@ -2,10 +2,7 @@
 
 package private
 
-import (
-	"errors"
-	"syscall"
-)
+import "errors"
 
 // passesFolders says that a user must be able to enter the parents of a folder.
 const passesFolders = false
@@ -15,6 +12,3 @@ func isRootOfUser() bool { return false }
 func namespaced() (identity, error) {
 	return identity{}, errors.New("user namespaces exist only on Linux")
 }
-
-// setDeathSignal does nothing. The next Start ends a server that outlived its program.
-func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 )
 
 // TestJoin checks that programs share one server, and that it stops when the last of them leaves, in any order.
@@ -41,7 +43,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the second joiner reads %s", got)
 	}
 	if err := Remove(t.Context(), dir); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(),
-		fmt.Sprintf("%s is held by process %d", dir, mustFindHolder(t, dir).pid)) {
+		fmt.Sprintf("%s is held by process %d", dir, starter.cmd.Process.Pid)) {
 		t.Errorf("Remove answers %v", err)
 	}
 	starter.stop(t)
@@ -61,12 +63,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("with one user left: %s", got)
 	}
 	mustStop(t, third)
-	if strays := findStrays(filepath.Join(dir, "data")); len(strays) > 0 {
-		t.Errorf("left: %v", strays)
-	}
-	if h := mustFindHolder(t, dir); h != nil {
-		t.Errorf("after the last Stop: %v", h)
-	}
+	mustBeGone(t, dir)
 }
 
 // TestStarterKilled kills the program that started the server, while another one uses it.
@@ -85,17 +82,18 @@ func TestStarterKilled(t *testing.T) {
 		t.Error(err)
 	}
 	mustStop(t, s)
-	awaitGone(t, dir)
+	mustBeGone(t, dir)
 }
 
-// TestSupervisorKilled kills the supervisor. Each user gets an error, and can start the server again.
-func TestSupervisorKilled(t *testing.T) {
+// TestServerKilledUnderUsers kills a server that several programs use. Each gets an error and can start it again, at the
+// same address.
+func TestServerKilledUnderUsers(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
 	dir := tempDir(t)
 	users := []*Server{mustStart(t, Options{Dir: dir}), mustStart(t, Options{Dir: dir})}
 	mustExec(t, users[0].DSN(), `CREATE TABLE kept AS SELECT 42 AS n`)
-	mustKill(t, mustFindHolder(t, dir).pid, syscall.SIGKILL)
+	mustKill(t, serverPid(t, dir), syscall.SIGKILL)
 	var all sync.WaitGroup
 	for _, u := range users {
 		all.Go(func() {
@@ -125,20 +123,98 @@ func TestSupervisorKilled(t *testing.T) {
 		t.Errorf("kept %s, not 42", got)
 	}
 	mustStop(t, s)
-	awaitGone(t, dir)
+	mustBeGone(t, dir)
+}
+
+// TestSessionsKilled ends all sessions of a server, and one of them so that the server ends the others and recovers. The
+// server goes on for its user, and other users see that one.
+func TestSessionsKilled(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := tempDir(t)
+	s := mustStart(t, Options{Dir: dir, Role: "up"})
+	pid := serverPid(t, dir)
+	end := func(how string) {
+		t.Helper()
+		conn, err := pgx.Connect(t.Context(), s.DSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(context.Background())
+		var backend int
+		err = conn.QueryRow(t.Context(), `SELECT pid FROM pg_stat_activity WHERE starts_with(application_name, $1)`,
+			userPrefix).Scan(&backend)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch how {
+		case "terminated":
+			_, err = conn.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, backend)
+		case "killed":
+			err = syscall.Kill(backend, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, how := range []string{"terminated", "killed"} {
+		end(how)
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			other, err := Start(t.Context(), Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			others := other.Others()
+			mustStop(t, other)
+			if cmp.Equal([]User{{PID: os.Getpid(), Role: "up"}}, others) {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("after the session was %s, the others are %v", how, others)
+			}
+		}
+		if now := serverPid(t, dir); now != pid || s.Err() != nil {
+			t.Errorf("after the session was %s, the server is process %d, not %d: %v", how, now, pid, s.Err())
+		}
+	}
+	mustStop(t, s)
+	mustBeGone(t, dir)
+}
+
+// TestSmartShutdown signals the server as systemd signals each process of a service: it takes no new users and waits
+// for its last one, whose Stop must not wait for a program that wants to start.
+func TestSmartShutdown(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := tempDir(t)
+	s := mustStart(t, Options{Dir: dir})
+	mustKill(t, serverPid(t, dir), syscall.SIGTERM)
+	awaitStopping(t, dir)
+	h := startHelper(t, self(t), nil, order{Dir: dir})
+	time.Sleep(100 * time.Millisecond) // it waits
+	mustStop(t, s)
+	if got := query(t, h.dsn(t), `SELECT 1`); got != "1" {
+		t.Errorf("got %s", got)
+	}
+	h.stop(t)
+	mustBeGone(t, dir)
 }
 
 // TestOlderHolder checks the error for a folder whose holder does not share its server.
 func TestOlderHolder(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
-	p := &place{dir: dir}
-	if err := p.lock(dir); err != nil {
+	path := filepath.Join(dir, usersLock)
+	write(t, path, strconv.Itoa(os.Getpid())+"\n-\n")
+	f, err := os.Open(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
-	write(t, filepath.Join(dir, lockName), strconv.Itoa(os.Getpid())+"\n")
-	_, err := Start(t.Context(), Options{Dir: dir})
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Start(t.Context(), Options{Dir: dir})
 	want := fmt.Sprintf("data folder in use: %s is held by process %d, an older tollbook, which does not share its "+
 		"database; stop it", dir, os.Getpid())
 	if !errors.Is(err, ErrInUse) || err.Error() != want {
@@ -199,14 +275,11 @@ func TestManyUsers(t *testing.T) {
 		})
 	}
 	all.Wait()
-	awaitGone(t, dir)
 	s = mustStart(t, Options{Dir: dir})
 	if got, want := query(t, s.DSN(), `SELECT count(*) FROM written`), fmt.Sprint(written.Load()); got != want {
 		t.Errorf("%s rows, not %s", got, want)
 	}
 	mustStop(t, s)
-	if h := mustFindHolder(t, dir); h != nil {
-		t.Errorf("after the last Stop: %v", h)
-	}
+	mustBeGone(t, dir)
 	t.Logf("%d programs wrote, %d were killed before", written.Load(), killed.Load())
 }

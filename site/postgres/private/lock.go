@@ -3,6 +3,7 @@
 package private
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,74 +17,142 @@ import (
 	"time"
 )
 
-// lockName is the name of the lock file of a folder. Its first line is the process that has the lock, its second line
-// the folder of the server's socket, or noSocket while there is no server to join.
+// Names of the lock files beside the cluster.
 const (
-	lockName = "lock"
+	// usersLock is locked by each user of the server, shared. Its first line is a process, its second line the folder of
+	// the server's socket, or noSocket. Programs before pg_ctl locked it for themselves, in a process that started the
+	// server, counted its users, and wrote its id into the first line.
+	usersLock = "lock"
+
+	// startLock is locked for a moment by the program that starts, joins, leaves or removes the server. So the users
+	// neither begin nor end meanwhile, unless they are killed. It contains that program's process.
+	startLock = "start.lock"
+
 	noSocket = "-"
 )
 
-// holder is the process that has the lock of a folder, as the lock file describes it. It is an error, which wraps
-// ErrInUse, for callers that need the folder alone.
-type holder struct {
-	dir    string
-	pid    int    // 0 if the file does not say
-	socket string // folder of the server's socket; noSocket; "" from a Tollbook that could not share its server
+// Pauses between two attempts to get a lock, or to join a server that does not accept connections.
+const (
+	lockPause    = 3 * time.Millisecond // the first one; each further one is twice as long
+	lockPauseMax = 50 * time.Millisecond
+	sayPause     = 3 * time.Second // until Start says whom it waits for
+)
+
+// enter locks the start lock and returns the function that releases it. It waits for other programs until ctx ends.
+func (p *place) enter(ctx context.Context, o Options) (leave func(), err error) {
+	path := filepath.Join(p.home(), startLock)
+	long := time.Now().Add(sayPause)
+	for pause := lockPause; ; pause = min(2*pause, lockPauseMax) {
+		f, err := openOwn(path, 0)
+		if err != nil {
+			return nil, explainOwner(p.home(), fmt.Errorf("lock the data folder: %w", err))
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && sameFile(f, path) { // otherwise Remove was faster
+			_ = replaceText(f, fmt.Sprintln(os.Getpid())) // for the message below only
+			return func() { unlock(f) }, nil
+		}
+		pid, _ := readLock(f)
+		f.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock the data folder: flock %s: %w", path, err)
+		}
+		if time.Now().After(long) {
+			long = time.Now().Add(time.Hour)
+			o.say(fmt.Sprintf("waiting for process %d, which starts or stops Postgres in %s …", pid, p.home()))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
-func (h *holder) Error() string {
-	return fmt.Sprintf("%v: %s is held by process %d", ErrInUse, h.dir, h.pid)
-}
-
-func (h *holder) Unwrap() error { return ErrInUse }
-
-// readHolder reads an open lock file.
-func readHolder(dir string, lock *os.File) *holder {
-	b, _ := io.ReadAll(io.NewSectionReader(lock, 0, 4096))
-	pid, rest, _ := strings.Cut(string(b), "\n")
-	socket, _, _ := strings.Cut(rest, "\n")
-	n, _ := strconv.Atoi(strings.TrimSpace(pid))
-	return &holder{dir, max(n, 0), socket}
-}
-
-// findHolder returns the process that has the folder, nil if there is none. A data folder outside dir has a lock of its
-// own, because a copied folder has a link to the same cluster.
-func findHolder(dir string) (*holder, error) {
-	dir, err := filepath.EvalSymlinks(dir)
+// use makes this program a user of the folder and reports whether it is the only one. The caller has entered the place.
+// It returns a formerHolder if a program before pg_ctl has the folder.
+func (p *place) use() (alone bool, err error) {
+	path := filepath.Join(p.home(), usersLock)
+	f, err := openOwn(path, 0)
 	if err != nil {
-		return nil, fmt.Errorf("find the data folder: %w", err)
+		return false, explainOwner(p.home(), fmt.Errorf("lock the data folder: %w", err))
 	}
-	h, err := testLock(dir)
-	if h != nil || err != nil {
-		return h, err
-	}
-	if home := filepath.Dir(clusterOf(dir)); home != dir {
-		return testLock(home)
-	}
-	return nil, nil
-}
-
-// testLock returns the process that has the lock of a folder, nil if there is none. It shares the lock for a moment,
-// which lets a supervisor that wants it wait as long.
-func testLock(dir string) (*holder, error) {
-	path := filepath.Join(dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explainOwner(dir, fmt.Errorf("lock the data folder: %w", err))
-	}
-	defer f.Close()
+	alone = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return readHolder(dir, f), nil
+		pid, _ := readLock(f)
+		err = &formerHolder{p.home(), pid}
+	} else if err != nil {
+		err = fmt.Errorf("lock the data folder: flock %s: %w", path, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data folder: flock %s: %w", path, err)
+		f.Close()
+		return false, err
 	}
+	p.users = f
+	return alone, nil
+}
+
+// isLast reports whether this program is the only user that is left. If others are, this program is none any more. The
+// caller has entered the place.
+func (p *place) isLast() bool {
+	return syscall.Flock(int(p.users.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
+
+// release ends this program's use of the folder.
+func (p *place) release() {
+	if p.users != nil {
+		unlock(p.users)
+		p.users = nil
+	}
+}
+
+// unlock releases a lock and closes its file. Closing alone is not enough: a process that is just being started shares
+// the lock until it has become another program. The file stays, since its removal would race with others who open it.
+func unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
-	return nil, nil
+	f.Close()
+}
+
+// formerHolder is the process of a program before pg_ctl that has the folder for itself.
+type formerHolder struct {
+	dir string
+	pid int
+}
+
+func (h *formerHolder) Error() string {
+	return fmt.Sprintf("%v: %s is held by process %d, an older tollbook, which does not share its database; stop it",
+		ErrInUse, h.dir, h.pid)
+}
+
+func (h *formerHolder) Unwrap() error { return ErrInUse }
+
+// readLock returns the process and the socket's folder that a lock file names; 0 and noSocket without them.
+func readLock(f *os.File) (pid int, socket string) {
+	b, _ := io.ReadAll(io.NewSectionReader(f, 0, 4096))
+	first, rest, _ := strings.Cut(string(b), "\n")
+	socket, _, _ = strings.Cut(rest, "\n")
+	pid, _ = strconv.Atoi(strings.TrimSpace(first))
+	if socket == "" {
+		socket = noSocket
+	}
+	return pid, socket
+}
+
+// setSocket records where the server's socket is.
+func (p *place) setSocket(socket string) error {
+	if err := replaceText(p.users, fmt.Sprintf("%d\n%s\n", os.Getpid(), socket)); err != nil {
+		return fmt.Errorf("lock the data folder: %w", err)
+	}
+	return nil
+}
+
+// replaceText replaces the content of a file in place, so that a full disk has room for it.
+func replaceText(f *os.File, text string) error {
+	if _, err := f.WriteAt([]byte(text), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // explainOwner adds to an error of permissions whose folder it is. The result does not wrap fs.ErrPermission, because
@@ -102,66 +171,4 @@ func explainOwner(dir string, err error) error {
 		name = u.Username
 	}
 	return fmt.Errorf("%v: the folder belongs to user %s; run this command as that user", err, name)
-}
-
-// lock takes the lock of a folder. The kernel releases it with this process. The file is closed on exec, so the server
-// never has it.
-func (p *place) lock(dir string) error {
-	path := filepath.Join(dir, lockName)
-	deadline := time.Now().Add(2 * time.Second)
-	for {
-		f, err := openOwn(path, 0)
-		if err != nil {
-			return explainOwner(dir, fmt.Errorf("lock the data folder: %w", err))
-		}
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			h := readHolder(dir, f)
-			f.Close()
-			if (h.pid == 0 || !alive(h.pid)) && time.Now().Before(deadline) {
-				// It was killed just now, and a process that it was starting is about to release the lock. Or the
-				// process that has the lock has not written its id yet. Or testLock has it.
-				time.Sleep(10 * time.Millisecond)
-				continue
-			}
-			return h
-		}
-		if err != nil {
-			f.Close()
-			return fmt.Errorf("lock the data folder: flock %s: %w", path, err)
-		}
-		if !sameFile(f, path) { // Remove was faster
-			f.Close()
-			continue
-		}
-		p.locks = append(p.locks, f)
-		return p.announce(os.Getpid(), noSocket)
-	}
-}
-
-// announce writes into the lock files who has them and where the server's socket is. It writes in place, so that a full
-// disk has room for it.
-func (p *place) announce(pid int, socket string) error {
-	text := fmt.Sprintf("%d\n%s\n", pid, socket)
-	for _, f := range p.locks {
-		_, err := f.WriteAt([]byte(text), 0)
-		if err == nil {
-			err = f.Truncate(int64(len(text)))
-		}
-		if err != nil {
-			return fmt.Errorf("lock the data folder: %w", err)
-		}
-	}
-	return nil
-}
-
-func (p *place) close() {
-	_ = p.announce(0, noSocket) // so that nobody waits for a later process with our id
-	for _, f := range p.locks {
-		// Not by closing alone: a process that is just being started shares the lock until it has become another
-		// program. The file stays, since its removal would race with others who open it.
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
-		f.Close()
-	}
-	p.locks = nil
 }

@@ -1,102 +1,93 @@
+//go:build unix
+
 package private
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
-	"sync"
+	"syscall"
+	"time"
 )
 
 const (
 	logSize  = 4 << 20 // bytes of one log file; there are at most two
-	tailSize = 4 << 10 // bytes kept in memory for error messages
+	tailSize = 4 << 10 // bytes of the log in an error message
+
+	// logCheck is the time between two looks at the size of the log.
+	logCheck = 20 * time.Second
 )
 
-// rotatingLog stores the server's output in a file, which is renamed to *.1 when it is full, and keeps the end in
-// memory. The server writes into a pipe that this program reads, so that no server setting can let the log grow.
-type rotatingLog struct {
-	path string
+// logPath returns the file of the server's output.
+func (p *place) logPath() string { return filepath.Join(p.dir, "log", "postgres.log") }
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
-	tail tailBuffer
-}
-
-func openLog(path string) (*rotatingLog, error) {
-	l := &rotatingLog{path: path}
-	if err := l.open(); err != nil {
-		return nil, err
+// openLog opens the file of the server's output for the server, and creates it if it is missing.
+func (p *place) openLog() (*os.File, error) {
+	dir := filepath.Dir(p.logPath())
+	if err := os.Mkdir(dir, 0o700); err == nil {
+		err = giveToOwner(p.dir, func(uid, gid int) error { return os.Lchown(dir, uid, gid) })
+		if err != nil {
+			return nil, fmt.Errorf("make the log's folder: %w", err)
+		}
+	} else if !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("make the log's folder: %w", err)
 	}
-	return l, nil
-}
-
-func (l *rotatingLog) open() error {
-	f, err := openOwn(l.path, os.O_APPEND)
+	trimLog(p.logPath())
+	f, err := openOwn(p.logPath(), os.O_APPEND)
 	if err != nil {
-		return fmt.Errorf("open the server's log: %w", err)
+		return nil, fmt.Errorf("open the server's log: %w", err)
 	}
+	return f, nil
+}
+
+// trimLog empties the server's log if it is full, after its end was copied to a file *.1. The server keeps the log
+// open, for appending, so it cannot be renamed. A line that is written meanwhile is lost.
+func trimLog(path string) {
+	if st, err := os.Lstat(path); err != nil || st.Size() <= logSize {
+		return
+	}
+	log, err := openOwn(path, 0)
+	if err != nil {
+		return
+	}
+	defer log.Close()
+	if syscall.Flock(int(log.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return // another user is at it
+	}
+	st, err := log.Stat()
+	if err != nil || st.Size() <= logSize {
+		return
+	}
+	old := path + ".1"
+	_ = os.Remove(old) // before the copy, for a full disk
+	if to, err := openOwn(old, os.O_EXCL); err == nil {
+		_, _ = io.Copy(to, io.NewSectionReader(log, st.Size()-logSize, logSize)) // a full disk: as much as fits
+		to.Close()
+	}
+	_ = log.Truncate(0) // fails on a read-only file system, where nothing is written
+}
+
+// logTail returns the last lines of the log that were written after its size was from, for an error message.
+func (p *place) logTail(from int64) string {
+	f, err := os.OpenFile(p.logPath(), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		f.Close()
-		return fmt.Errorf("open the server's log: %w", err)
+		return ""
 	}
-	l.file, l.size = f, st.Size()
-	return nil
-}
-
-// Write never fails: if the disk is full, the pipe must still be read, or the server would block.
-func (l *rotatingLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tail.Write(b)
-	if l.file != nil && l.size+int64(len(b)) > logSize {
-		l.file.Close()
-		l.file = nil
-		if err := os.Rename(l.path, l.path+".1"); err == nil {
-			_ = l.open() // without a file, only the tail is kept
-		}
+	if st.Size() < from { // trimmed meanwhile
+		from = 0
 	}
-	if l.file != nil {
-		n, _ := l.file.Write(b)
-		l.size += int64(n)
-	}
-	return len(b), nil
-}
-
-// Tail returns the end of the server's output, for an error message.
-func (l *rotatingLog) Tail() string { return l.tail.String() }
-
-func (l *rotatingLog) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
-}
-
-// tailBuffer keeps the end of a program's output.
-type tailBuffer struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end = append(b.end, p...)
-	if n := len(b.end); n > tailSize {
-		b.end = append(b.end[:0], b.end[n-tailSize:]...)
-	}
-	return len(p), nil
-}
-
-func (b *tailBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return lastLines(b.end)
+	from = max(from, st.Size()-tailSize)
+	b, _ := io.ReadAll(io.NewSectionReader(f, from, tailSize))
+	return lastLines(b)
 }
 
 // lastLines returns the end of a program's output, for an error message.

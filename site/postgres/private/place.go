@@ -23,23 +23,24 @@ const sharedDir = "/var/lib/tollbook-postgres"
 
 func (o *Options) sharedDir() string { return cmp.Or(o.hooks.sharedDir, sharedDir) }
 
-// place is a data folder that this program has locked.
+// place is a data folder.
 type place struct {
-	dir   string // Options.Dir, absolute, without symbolic links
-	data  string // the cluster: dir/data, or where that link points
-	locks []*os.File
+	dir   string   // Options.Dir, absolute, without symbolic links
+	data  string   // the cluster: dir/data, or where that link points
+	users *os.File // the users' lock, which this program has; nil if it has not
 }
 
-// home returns the folder around the cluster.
+// home returns the folder around the cluster. The locks are in it, because the link in a copied folder points to the
+// same cluster.
 func (p *place) home() string { return filepath.Dir(p.data) }
 
-// openPlace creates and locks the folder dir.
-func openPlace(dir string) (*place, error) {
-	dir, err := makeFolder(dir)
+// findPlace returns the folder dir, which must exist.
+func findPlace(dir string) (*place, error) {
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
-	return lockPlace(dir)
+	return &place{dir: dir, data: clusterOf(dir)}, nil
 }
 
 // makeFolder creates the folder dir if it is missing, and returns its absolute path.
@@ -59,27 +60,6 @@ func makeFolder(dir string) (string, error) {
 		return "", fmt.Errorf("make the data folder: %w", err)
 	}
 	return dir, nil
-}
-
-func lockPlace(dir string) (*place, error) {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, fmt.Errorf("find the data folder: %w", err)
-	}
-	p := &place{dir: dir, data: filepath.Join(dir, "data")}
-	if err := p.lock(dir); err != nil {
-		p.close()
-		return nil, err
-	}
-	p.data = clusterOf(dir)
-	if p.home() == dir {
-		return p, nil
-	}
-	if err := p.lock(p.home()); err != nil { // the link in a copied folder points to the same cluster
-		p.close()
-		return nil, err
-	}
-	return p, nil
 }
 
 // clusterOf returns the folder of the cluster that belongs to dir, which may not exist yet.
@@ -230,21 +210,41 @@ func socketPath(dir string) string { return filepath.Join(dir, ".s.PGSQL.5432") 
 // maxSocketPath is the longest path of a Unix socket in bytes: 107 on Linux, 103 on macOS.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
+// removeSocketDir removes the folder of a server's socket. The name is of a file that the folder's owner can change, so
+// it removes nothing but what a server or its former supervisor made there.
+func removeSocketDir(dir string) {
+	for _, name := range []string{".s.PGSQL.5432", ".s.PGSQL.5432.lock", "control", ""} {
+		_ = os.Remove(filepath.Join(dir, name)) // what remains is removed by the next start
+	}
+}
+
 func remove(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	p, err := lockPlace(dir)
+	p, err := findPlace(dir)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.clean(ctx, Options{}); err != nil {
+	leave, err := p.enter(ctx, Options{})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	alone, err := p.use()
+	if err != nil {
+		return err
+	}
+	defer p.release()
+	if !alone {
+		return p.inUse(ctx)
+	}
+	if err := p.clean(ctx); err != nil {
 		return err
 	}
 	if home := p.home(); home != p.dir { // only what Start makes there: the link may be somebody's own
-		for _, name := range []string{p.data, filepath.Join(home, "socket"), filepath.Join(home, "lock")} {
-			if err := os.RemoveAll(name); err != nil {
+		for _, name := range []string{filepath.Base(p.data), "socket", usersLock, startLock} {
+			if err := os.RemoveAll(filepath.Join(home, name)); err != nil {
 				return fmt.Errorf("remove %s: %w", name, err)
 			}
 		}

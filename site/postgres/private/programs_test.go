@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeBin creates a folder with an initdb, and a postgres that prints its version.
+// fakeBin creates a folder with programs that print their version.
 func fakeBin(t *testing.T, dir, version string) string {
 	t.Helper()
-	for _, name := range []string{"initdb", "postgres"} {
+	for _, name := range []string{"initdb", "pg_ctl", "postgres"} {
 		script(t, filepath.Join(dir, name), `echo "`+name+` (PostgreSQL) `+version+`"`)
 	}
 	return dir
@@ -87,7 +87,7 @@ func TestFindPrograms(t *testing.T) {
 		{name: "named by the variable", env: seventeen, path: linked, want: seventeen},
 		{name: "the variable names nothing", env: half, path: linked, is: ErrNoPrograms,
 			wantErr:    "TOLLBOOK_POSTGRES_BIN: ",
-			wantErrToo: half + " does not contain the programs initdb and postgres"},
+			wantErrToo: half + " does not contain the programs initdb, pg_ctl and postgres"},
 		{name: "the variable names an old one", env: nine, path: linked, is: ErrNoPrograms, wantErr: "9.6.24"},
 		{name: "the variable's does not fit the cluster", env: seventeen, path: linked, major: 15, is: ErrWrongVersion,
 			wantErr: "is Postgres 17.2"},

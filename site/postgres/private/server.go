@@ -4,26 +4,29 @@ package private
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Server is a running Postgres server, as a program that uses it sees it. Several programs may use one server.
 type Server struct {
+	place  *place
+	o      Options
 	socket string // the socket's folder
+	pid    int
 	others []User
-	conn   *net.UnixConn // to the supervisor, which counts this program as a user until it ends
-	done   chan struct{} // closed when the server has ended, or does not matter any more
+
+	unwatch context.CancelFunc // ends watch
+	done    chan struct{}      // closed when the server has ended, or does not matter any more
 
 	stop sync.Once
 	mu   sync.Mutex
@@ -31,50 +34,42 @@ type Server struct {
 	err  error // how the server ended, or why it could not be stopped
 }
 
-// Pauses of Start while another process has the folder and offers no server.
+// Limits of Start.
 const (
-	joinPause    = 5 * time.Millisecond // the first one; each further one is twice as long
-	joinPauseMax = 100 * time.Millisecond
-	sayPause     = 3 * time.Second // until Start says whom it waits for
-	olderPause   = 2 * time.Second // until Start believes that an older Tollbook has the folder
-	maxDied      = 3               // supervisors that may die during a start before Start reports it
+	formerPause   = 2 * time.Second  // until Start believes that an older Tollbook has the folder
+	unusableLimit = 30 * time.Second // until Start gives up on a server that others use and that accepts no connection
+	joinLimit     = 10 * time.Second // of one connection to a server that accepts connections
 )
+
+// errUnusable says that other programs use the server, or start it, and this one cannot join them yet.
+var errUnusable = errors.New("the server accepts no connections")
 
 // start joins the server that runs in the folder, or starts one.
 func start(ctx context.Context, o Options) (*Server, error) {
-	began, said, died := time.Now(), false, 0
-	for pause := joinPause; ; pause = min(2*pause, joinPauseMax) {
+	began, said := time.Now(), false
+	for pause := lockPause; ; pause = min(2*pause, lockPauseMax) {
 		dir, err := makeFolder(o.Dir)
 		if err != nil {
 			return nil, err
 		}
-		h, err := findHolder(dir)
-		if err != nil {
-			return nil, err
-		}
-		var s *Server
-		switch waited := time.Since(began); {
-		case h == nil:
-			o.Dir = dir
-			s, err = runSupervisor(ctx, o)
-		case h.socket == "" && waited > olderPause:
-			return nil, fmt.Errorf("%w, an older tollbook, which does not share its database; stop it", h)
-		case h.socket == "" || h.socket == noSocket:
-			if waited > sayPause && !said {
-				o.say(fmt.Sprintf("waiting for process %d, which starts or stops Postgres in %s …", h.pid, h.dir))
-				said = true
-			}
-		default:
-			s, err = join(ctx, o, h)
-		}
-		if errors.Is(err, errNoAnswer) && died < maxDied {
-			died, err = died+1, nil
-		}
-		if err != nil && !errors.Is(err, ErrInUse) {
-			return nil, err
-		}
-		if s != nil {
+		s, err := startIn(ctx, o, dir)
+		if err == nil {
 			return s, nil
+		}
+		var former *formerHolder
+		waited := time.Since(began)
+		switch {
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("start Postgres in %s: %w", dir, ctx.Err())
+		case errors.As(err, &former) && waited < formerPause, errors.Is(err, errUnusable) && waited < unusableLimit:
+		default:
+			return nil, err
+		}
+		if waited > sayPause && !said {
+			o.say(fmt.Sprintf("waiting for Postgres in %s, which starts or stops …", dir))
+			said = true
 		}
 		select {
 		case <-time.After(pause):
@@ -84,164 +79,216 @@ func start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-// join becomes a user of the server that runs. It returns nil if the server is about to stop.
-func join(ctx context.Context, o Options, h *holder) (*Server, error) {
-	path := filepath.Join(h.socket, controlName)
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, explainOwner(h.socket, fmt.Errorf("use the Postgres of process %d: %w", h.pid, err))
-	}
-	if err != nil {
-		return nil, nil // it stops, or was killed
-	}
-	s, err := greet(ctx, o, c)
-	if errors.Is(err, errNoAnswer) {
-		return nil, nil
-	}
-	return s, err
-}
-
-// runSupervisor starts a supervisor and becomes its first user. The error wraps ErrInUse if another one was faster.
-func runSupervisor(ctx context.Context, o Options) (*Server, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, err)
-	}
-	ours, theirs, err := connPair()
-	if err != nil {
-		return nil, fmt.Errorf("start Postgres: connect to its supervisor: %w", err)
-	}
-	defer theirs.Close()
-	request, err := json.Marshal(newSupervisorRequest(o))
-	if err != nil {
-		ours.Close()
-		return nil, fmt.Errorf("start Postgres: %w", err)
-	}
-	path, err := ownProgram()
-	if err != nil {
-		ours.Close()
-		return nil, fmt.Errorf("start Postgres: find this program: %w", err)
-	}
-	cmd := &exec.Cmd{
-		Path: path, Args: []string{supervisorName, string(request)}, Env: supervisorEnvironment(), ExtraFiles: []*os.File{theirs},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // Ctrl-C in the terminal must not reach it
-	}
-	if err := cmd.Start(); err != nil {
-		ours.Close()
-		return nil, fmt.Errorf("start Postgres: run %s: %w", path, err)
-	}
-	go func() { _ = cmd.Wait() }() // it may run longer than this program; else its end is collected
-	theirs.Close()
-	s, err := greet(ctx, o, ours)
-	if errors.Is(err, errNoAnswer) {
-		return nil, fmt.Errorf("start Postgres in %s: its supervisor was killed, or crashed: %w", o.Dir, err)
-	}
-	return s, err
-}
-
-// ownProgram returns the file of the running program. It is not the file of that name if that was replaced since.
-func ownProgram() (string, error) {
-	const self = "/proc/self/exe"
-	path, err := os.Executable()
-	running, selfErr := os.Stat(self)
-	if selfErr != nil {
-		return path, err // not on Linux
-	}
-	if named, statErr := os.Stat(path); err == nil && statErr == nil && os.SameFile(named, running) {
-		return path, nil // ps shows its name
-	}
-	return self, nil
-}
-
-// connPair returns a connection and the file that is its other end.
-func connPair() (*net.UnixConn, *os.File, error) {
-	syscall.ForkLock.RLock()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(fds[0])
-		syscall.CloseOnExec(fds[1])
-	}
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		return nil, nil, err
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "user")
-	defer ours.Close()
-	c, err := net.FileConn(ours)
-	if err != nil {
-		theirs.Close()
-		return nil, nil, err
-	}
-	return c.(*net.UnixConn), theirs, nil
-}
-
-// errNoAnswer says that the supervisor ended without a message.
-var errNoAnswer = errors.New("no answer")
-
-// cancelGrace limits how long a cancelled Start waits until what it started has ended.
-const cancelGrace = 10 * time.Second
-
-// greet sends the greeting of a user and waits until the server accepts connections. If ctx ends before, it waits until
-// a supervisor without other users has ended.
-func greet(ctx context.Context, o Options, c *net.UnixConn) (_ *Server, err error) {
-	defer func() {
-		if err != nil {
-			c.Close()
-		}
-	}()
-	unwatch := context.AfterFunc(ctx, func() {
-		_ = c.CloseWrite() // we leave
-		_ = c.SetReadDeadline(time.Now().Add(cancelGrace))
-	})
-	defer unwatch()
-	greeting, err := json.Marshal(User{PID: os.Getpid(), Version: o.Version, Role: o.Role})
+// startIn is one attempt of start.
+func startIn(ctx context.Context, o Options, dir string) (_ *Server, err error) {
+	p, err := findPlace(dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Write(append(greeting, '\n')); err != nil {
-		return nil, errNoAnswer
+	leave, err := p.enter(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	in := json.NewDecoder(c)
-	for {
-		var m message
-		switch err := in.Decode(&m); {
-		case err != nil && ctx.Err() != nil:
-			return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, ctx.Err())
-		case err != nil || m.Ended != "":
-			return nil, errNoAnswer
-		case m.Say != "":
-			o.say(m.Say)
-		case m.Error != "":
-			return nil, m.err()
-		case m.Socket != "":
-			if !unwatch() {
-				_, _ = io.Copy(io.Discard, c) // until what was started has ended
-				return nil, fmt.Errorf("start Postgres in %s: %w", o.Dir, ctx.Err())
+	defer leave()
+	alone, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.release()
+		}
+	}()
+	pid, state := p.server()
+	if alone {
+		p.resume()
+	}
+	switch {
+	case pid == 0 && p.isStarting(), state == stateStopping && !alone:
+		return nil, errUnusable
+	case pid != 0 && state != stateStopping:
+		if alone {
+			o.say(fmt.Sprintf("taking over a Postgres that a killed program left running (process %d)", pid))
+		}
+		s, err := p.join(ctx, o)
+		if err == nil || !alone {
+			return s, err
+		}
+		if ctx.Err() != nil {
+			p.abandon(ctx)
+			return nil, err
+		}
+	}
+	return p.launch(ctx, o)
+}
+
+// join becomes a user of the server that runs.
+func (p *place) join(ctx context.Context, o Options) (*Server, error) {
+	_, socket := readLock(p.users)
+	pid, err := p.awaitReady(ctx, o, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	defer cancel()
+	s, err := p.connect(ctx, o, pid, socket)
+	var refusal *pgconn.PgError
+	if err != nil && (!errors.As(err, &refusal) || refusal.Code == "57P03") { // cannot_connect_now: it recovers or stops
+		return nil, fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	return s, err
+}
+
+// connect returns the server after it has begun to watch it.
+func (p *place) connect(ctx context.Context, o Options, pid int, socket string) (*Server, error) {
+	s := &Server{place: p, o: o, pid: pid, socket: socket, done: make(chan struct{})}
+	conn, err := s.dial(ctx)
+	if err == nil {
+		s.others, err = otherUsers(ctx, conn)
+		if err == nil {
+			err = makeDatabase(ctx, conn)
+		}
+		if err != nil {
+			conn.Close(context.WithoutCancel(ctx))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("use the Postgres in %s: %w", p.home(), err)
+	}
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.unwatch = cancel
+	go s.watch(watching, conn)
+	return s, nil
+}
+
+// userPrefix begins the name of each user's connection. The rest is the process, version and role, between slashes.
+const userPrefix = "tollbook-user/"
+
+// dial opens the connection that a user keeps open: it ends when the server does, and its name tells the other users
+// who uses the server.
+func (s *Server) dial(ctx context.Context) (*pgx.Conn, error) {
+	if !filepath.IsAbs(s.socket) { // a program before pg_ctl has started it
+		return nil, errors.New("the folder of its socket is not recorded")
+	}
+	config, err := pgx.ParseConfig(s.DSNFor("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["application_name"] = fmt.Sprintf("%s%d/%s/%s", userPrefix, os.Getpid(), s.o.Version, s.o.Role)
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// endedWait is how long the server may take to notice that a user was killed.
+const endedWait = time.Second
+
+// otherUsers returns the users of the server whose connections conn is not.
+func otherUsers(ctx context.Context, conn *pgx.Conn) ([]User, error) {
+	for began := time.Now(); ; {
+		rows, _ := conn.Query(ctx, `SELECT application_name FROM pg_stat_activity
+			WHERE starts_with(application_name, $1) AND pid <> pg_backend_pid() ORDER BY backend_start`, userPrefix)
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, fmt.Errorf("look for its other users: %w", err)
+		}
+		var users []User
+		allAlive := true
+		for _, name := range names {
+			parts := strings.SplitN(strings.TrimPrefix(name, userPrefix), "/", 3)
+			pid, err := strconv.Atoi(parts[0])
+			if err != nil || len(parts) < 3 {
+				continue
 			}
-			s := &Server{socket: m.Socket, others: m.Others, conn: c, done: make(chan struct{})}
-			go s.watch(in)
-			return s, nil
+			users = append(users, User{PID: pid, Version: parts[1], Role: parts[2]})
+			allAlive = allAlive && alive(pid)
+		}
+		// A user that runs in another container may look dead, too.
+		if allAlive || time.Since(began) > endedWait {
+			return users, nil
+		}
+		time.Sleep(lockPause)
+	}
+}
+
+// inUse returns the error that wraps ErrInUse and names the users of the server.
+func (p *place) inUse(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	defer cancel()
+	_, socket := readLock(p.users)
+	s := &Server{socket: socket}
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrInUse, p.dir)
+	}
+	defer conn.Close(ctx)
+	users, err := otherUsers(ctx, conn)
+	if err != nil || len(users) == 0 {
+		return fmt.Errorf("%w: %s", ErrInUse, p.dir)
+	}
+	var pids []string
+	for _, u := range users {
+		pids = append(pids, strconv.Itoa(u.PID))
+	}
+	return fmt.Errorf("%w: %s is held by process %s", ErrInUse, p.dir, strings.Join(pids, ", "))
+}
+
+// makeDatabase creates Tollbook's database if it is missing.
+func makeDatabase(ctx context.Context, conn *pgx.Conn) error {
+	var exists bool
+	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, Database).Scan(&exists)
+	if err != nil {
+		return fmt.Errorf("look for database %s: %w", Database, err)
+	}
+	if exists {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{Database}.Sanitize()); err != nil {
+		return fmt.Errorf("make database %s: %w", Database, err)
+	}
+	return nil
+}
+
+// watch notices the end of the server by the end of its connection, until ctx ends. It also keeps the log short.
+func (s *Server) watch(ctx context.Context, conn *pgx.Conn) {
+	defer close(s.done)
+	for {
+		for ctx.Err() == nil && !conn.IsClosed() {
+			trimLog(s.place.logPath())
+			waiting, cancel := context.WithTimeout(ctx, logCheck)
+			_, _ = conn.WaitForNotification(waiting) // after the timeout, the connection can still be used
+			cancel()
+		}
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		conn.Close(closing)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if conn = s.redial(ctx); conn == nil {
+			return
 		}
 	}
 }
 
-// watch reads what the supervisor sends until the connection ends.
-func (s *Server) watch(in *json.Decoder) {
-	defer close(s.done)
-	for {
-		var m message
-		err := in.Decode(&m)
-		s.mu.Lock()
-		switch {
-		case m.Error != "":
-			s.err = m.err()
-		case m.Ended != "":
-			s.err = errors.New(m.Ended)
-		case err != nil && s.err == nil && !s.left:
-			s.err = errors.New("the server process ended: its supervisor was killed")
+// redial connects again after somebody or a crash of another session ended the connection. It returns nil if the server
+// has ended or ctx does.
+func (s *Server) redial(ctx context.Context) *pgx.Conn {
+	for pause := lockPause; ; pause = min(2*pause, lockPauseMax) {
+		if !s.place.isServer(s.pid) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.err = fmt.Errorf("the server process ended\n%s", s.place.logTail(0))
+			return nil
 		}
-		s.mu.Unlock()
-		if err != nil {
-			return
+		dialing, cancel := context.WithTimeout(ctx, joinLimit)
+		conn, err := s.dial(dialing)
+		cancel()
+		if err == nil {
+			return conn
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
 		}
 	}
 }
@@ -258,8 +305,8 @@ func (s *Server) Others() []User { return s.others }
 // Done returns a channel that is closed when the server has ended for any reason, and after Stop.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns nil while the server runs and after Stop. If the server ended by itself, Err says how, with the last
-// lines of its log.
+// Err returns nil while the server runs and after Stop. If the server ended by itself, Err says so, with the last lines
+// of its log.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -292,50 +339,43 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 func (s *Server) leave(ctx context.Context) {
-	defer s.conn.Close()
-	select {
-	case <-s.done:
-		return
-	default:
-	}
 	s.mu.Lock()
 	s.left = s.err == nil
 	s.mu.Unlock()
-	_ = s.conn.CloseWrite() // fails only if the supervisor has just ended
-	select {
-	case <-s.done:
-		return
-	case <-ctx.Done():
-	}
-	select {
-	case <-s.done:
-	case <-time.After(leaveGrace):
-	}
-}
-
-// errorKinds are the errors that a supervisor's error may wrap, by their names in messages.
-var errorKinds = map[string]error{
-	"in use": ErrInUse, "no programs": ErrNoPrograms, "wrong version": ErrWrongVersion, "permission": fs.ErrPermission,
-}
-
-func newErrorMessage(err error) message {
-	m := message{Error: err.Error()}
-	for name, kind := range errorKinds {
-		if errors.Is(err, kind) {
-			m.Kind = name
+	s.unwatch()
+	<-s.done
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	unwatch := context.AfterFunc(ctx, func() {
+		select {
+		case <-late.Done():
+		case <-time.After(leaveGrace):
+			cancel()
 		}
+	})
+	defer unwatch()
+	err := s.place.leave(late)
+	if late.Err() != nil {
+		return
 	}
-	return m
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left {
+		s.err = err
+	}
 }
 
-// sentError is an error that a supervisor has sent.
-type sentError struct {
-	text string
-	kind error // one of errorKinds, or nil
+// leave ends this program's use of the folder, and the server if nobody else uses it.
+func (p *place) leave(ctx context.Context) error {
+	defer p.release()
+	leave, err := p.enter(ctx, Options{})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	defer p.release() // before others enter
+	if !p.isLast() {
+		return nil
+	}
+	return p.endServer(ctx)
 }
-
-func (e *sentError) Error() string { return e.text }
-func (e *sentError) Unwrap() error { return e.kind }
-
-// err returns the error of a message.
-func (m *message) err() error { return &sentError{m.Error, errorKinds[m.Kind]} }

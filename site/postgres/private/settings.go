@@ -9,13 +9,14 @@ import (
 
 // settings returns settings for the server's command line. There they apply to clusters of any version, and no file in
 // the data folder overrides them.
-func settings(o Options, socketDir string) []string {
+func settings(o Options, clusterName, socketDir string) []string {
 	list := []string{
 		// Only the owner of socketDir can connect, and nobody by TCP.
 		"listen_addresses=",
 		"port=5432",
 		"unix_socket_directories=" + quoteListItem(socketDir),
 		"unix_socket_permissions=0700",
+		"cluster_name=" + clusterName, // which all processes have among their arguments
 
 		// For a small machine that also runs other programs.
 		"max_connections=200", // of all programs that share it; an unused one costs little
@@ -32,7 +33,7 @@ func settings(o Options, socketDir string) []string {
 
 		"timezone=UTC",
 		"log_timezone=UTC",
-		"logging_collector=off", // rotatingLog reads the server's stderr
+		"logging_collector=off", // the server's stderr is the file of trimLog
 		"log_destination=stderr",
 		"log_line_prefix=%m [%p] %q%d ",
 		"log_checkpoints=off",
@@ -59,9 +60,9 @@ var (
 	serverVariables = []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LD_PRELOAD",
 		"NSS_WRAPPER_PASSWD", "NSS_WRAPPER_GROUP"}
 
-	// supervisorVariables are for a supervisor besides. It searches for programs, and fetches them with npm.
-	supervisorVariables = []string{"TOLLBOOK_POSTGRES_BIN", "XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-		"ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"}
+	// npmVariables are for npm besides.
+	npmVariables = []string{"XDG_CACHE_HOME", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE",
+		"SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"}
 )
 
 // npmPrefix is how the names of variables begin that configure npm, in any case.
@@ -72,11 +73,11 @@ func serverEnvironment() []string {
 	return environment(func(name string) bool { return slices.Contains(serverVariables, name) })
 }
 
-// supervisorEnvironment returns the environment of a supervisor and of npm.
-func supervisorEnvironment() []string {
+// npmEnvironment returns the environment of npm.
+func npmEnvironment() []string {
 	return environment(func(name string) bool {
 		upper := strings.ToUpper(name) // proxies are named in either case
-		return slices.Contains(serverVariables, name) || slices.Contains(supervisorVariables, upper) ||
+		return slices.Contains(serverVariables, name) || slices.Contains(npmVariables, upper) ||
 			strings.HasPrefix(upper, npmPrefix)
 	})
 }

@@ -16,15 +16,61 @@ import (
 	"time"
 )
 
-// stray is a process of a server whose program was killed.
+// stray is a process of a cluster that this program did not start, or does not wait for.
 type stray struct {
 	pid        int
-	postmaster bool // the server itself, not one of its children
+	name       string // of its program: postgres, pg_ctl or initdb
+	postmaster bool   // the server itself, not one of its children
+}
+
+// clusterName returns the name of a cluster in the arguments of its processes: the device and inode of its folder.
+// Whoever may not see in which folder a process works, as root in many containers, knows the cluster by it.
+func clusterName(data string) (string, error) {
+	st, err := os.Stat(data)
+	if err != nil {
+		return "", fmt.Errorf("name the cluster: %w", err)
+	}
+	folder := st.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("tollbook-%x-%x.", folder.Dev, folder.Ino), nil
+}
+
+// stateStopping is the state of a server that accepts no new connections, in its pid file.
+const stateStopping = "stopping"
+
+// server returns the server's process and state, 0 if none runs. The state is "" before the server has written it.
+func (p *place) server() (pid int, state string) {
+	if pid, state := pidFile(p.data); p.isServer(pid) {
+		return pid, state
+	}
+	for _, s := range findStrays(p.data) {
+		if s.postmaster {
+			return s.pid, ""
+		}
+	}
+	return 0, ""
+}
+
+// isStarting reports whether the pg_ctl of a killed program is about to start the server.
+func (p *place) isStarting() bool {
+	for _, s := range findStrays(p.data) {
+		if s.name == "pg_ctl" {
+			_ = syscall.Kill(s.pid, syscall.SIGCONT)
+			return true
+		}
+	}
+	return false
+}
+
+// resume lets processes of the cluster go on that were stopped. Nobody but this program uses them.
+func (p *place) resume() {
+	for _, s := range findStrays(p.data) {
+		_ = syscall.Kill(s.pid, syscall.SIGCONT)
+	}
 }
 
 // endStrays ends the server that runs in the cluster data, if there is one, and waits until it and its children have
-// ended. The caller has locked the place, so nobody uses that server.
-func endStrays(ctx context.Context, o Options, data string) error {
+// ended. This program has entered the place, and nobody else uses the server.
+func endStrays(ctx context.Context, data string) error {
 	steps := []struct {
 		signal syscall.Signal
 		wait   time.Duration
@@ -33,24 +79,20 @@ func endStrays(ctx context.Context, o Options, data string) error {
 		{syscall.SIGQUIT, 7 * time.Second}, // an immediate shutdown; the next start recovers
 		{syscall.SIGKILL, 10 * time.Second},
 	}
-	for i, step := range steps {
+	for _, step := range steps {
 		strays := findStrays(data)
 		if len(strays) == 0 {
 			return nil
-		}
-		if i == 0 {
-			o.say(fmt.Sprintf("ending a Postgres that a killed program left behind (process %d)", strays[0].pid))
 		}
 		signalStrays(strays, step.signal)
 		if err := awaitNoStrays(ctx, data, step.wait); err == nil {
 			return nil
 		} else if ctx.Err() != nil {
-			return fmt.Errorf("end the server that a killed program left in %s: %w", data, err)
+			return err
 		}
 	}
 	if strays := findStrays(data); len(strays) > 0 {
-		return fmt.Errorf("end the server that a killed program left in %s: process %d does not end", data,
-			strays[0].pid)
+		return fmt.Errorf("process %d does not end", strays[0].pid)
 	}
 	return nil
 }
@@ -92,9 +134,9 @@ func awaitNoStrays(ctx context.Context, data string, atMost time.Duration) error
 }
 
 // disarmPidFile keeps a stale postmaster.pid from stopping the next server. Postgres refuses to start if the process in
-// that file lives, which may be any process by now. But it accepts its own parent's id as stale. The other lines stay,
-// because Postgres reads in them whether a backend still uses the shared memory. All known processes of the cluster
-// have ended before the call.
+// that file lives, which may be any process by now. But it accepts as stale the id of pg_ctl's parent, which is this
+// program. The other lines stay, because Postgres reads in them whether a backend still uses the shared memory. All
+// known processes of the cluster have ended before the call.
 func (p *place) disarmPidFile() error {
 	path := filepath.Join(p.data, "postmaster.pid")
 	b, err := p.readData("postmaster.pid")

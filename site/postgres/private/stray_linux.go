@@ -4,57 +4,63 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 )
 
-// findStrays searches /proc for processes of Postgres whose working folder is the cluster, or that have the cluster as
-// an argument. initdb is one of them, because it writes files of its own. A process id in a file proves nothing: it may
-// belong to another process by now.
+// findStrays searches /proc for processes of the cluster: the server and its children, pg_ctl, and initdb, which writes
+// files of its own.
 func findStrays(data string) []stray {
-	cluster, err := os.Stat(data)
-	if err != nil {
-		return nil
-	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	var strays []stray
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		proc := filepath.Join("/proc", e.Name())
-		comm, err := os.ReadFile(filepath.Join(proc, "comm"))
-		if err != nil {
-			continue
-		}
-		if name := string(bytes.TrimSpace(comm)); name != "postgres" && name != "initdb" {
-			continue
-		}
-		cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
-		if err != nil || len(cmdline) == 0 { // a zombie has none
-			continue
-		}
-		args := bytes.Split(cmdline, []byte{0})
-		flag := slices.IndexFunc(args, func(a []byte) bool { return string(a) == "-D" })
-		leads := false
-		if flag > 0 && flag+1 < len(args) {
-			dir := string(args[flag+1])
-			if fd, inherited := strings.CutPrefix(dir, selfFD); inherited {
-				folder, err := os.Stat(filepath.Join(proc, "fd", fd))
-				leads = err == nil && os.SameFile(folder, cluster)
-			} else {
-				leads = dir == data
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if s, ok := inspectProcess(pid, data); ok {
+				strays = append(strays, s)
 			}
-		}
-		cwd, err := os.Stat(filepath.Join(proc, "cwd"))
-		if leads || err == nil && os.SameFile(cwd, cluster) {
-			strays = append(strays, stray{pid, leads})
 		}
 	}
 	return strays
+}
+
+// isServer reports whether a process is the cluster's server.
+func (p *place) isServer(pid int) bool {
+	s, ok := inspectProcess(pid, p.data)
+	return ok && s.postmaster
+}
+
+// inspectProcess reports whether a process belongs to a cluster: it has the cluster's name among its arguments, or this
+// package has given it the folder, or it works there. A process id in a file proves nothing, because it may belong to
+// another process by now.
+func inspectProcess(pid int, data string) (s stray, ok bool) {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	comm, err := os.ReadFile(filepath.Join(proc, "comm"))
+	if err != nil {
+		return stray{}, false
+	}
+	s = stray{pid: pid, name: string(bytes.TrimSpace(comm))}
+	isShell := s.name == "sh" // by which pg_ctl starts the server, or somebody's who looks into the folder
+	if s.name != "postgres" && s.name != "initdb" && s.name != "pg_ctl" && !isShell || pid == os.Getpid() {
+		return stray{}, false
+	}
+	cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	if err != nil || len(cmdline) == 0 { // a zombie has none
+		return stray{}, false
+	}
+	// Children of the server replace their arguments by their title.
+	s.postmaster = s.name == "postgres" && bytes.Contains(cmdline, []byte("\x00-D\x00"))
+	cluster, err := os.Stat(data)
+	if err != nil {
+		return stray{}, false
+	}
+	if name, err := clusterName(data); err == nil && bytes.Contains(cmdline, []byte(name)) {
+		return s, true
+	}
+	isCluster := func(link string) bool {
+		folder, err := os.Stat(filepath.Join(proc, link))
+		return err == nil && os.SameFile(folder, cluster)
+	}
+	return s, isCluster("fd/"+strconv.Itoa(firstFD)) || !isShell && isCluster("cwd")
 }

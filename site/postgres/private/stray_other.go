@@ -20,5 +20,11 @@ func findStrays(data string) []stray {
 	if err != nil || !strings.Contains(string(out), "/postgres -D "+data+" ") {
 		return nil
 	}
-	return []stray{{pid, true}}
+	return []stray{{pid, "postgres", true}}
+}
+
+// isServer reports whether a process is the cluster's server.
+func (p *place) isServer(pid int) bool {
+	strays := findStrays(p.data)
+	return len(strays) > 0 && strays[0].pid == pid
 }

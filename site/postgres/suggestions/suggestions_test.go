@@ -18,8 +18,6 @@ import (
 	"tollbook/site/postgres/suggestions"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
 	if err == nil {

@@ -11,13 +11,10 @@ import (
 	"tollbook/site"
 	"tollbook/site/columns"
 	"tollbook/site/encode"
-	"tollbook/site/leaktest"
 	"tollbook/site/routes"
 	"tollbook/site/search"
 	"tollbook/site/search/results"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // directory is a Source in memory.
 type directory struct {

@@ -26,8 +26,6 @@ import (
 	"tollbook/site/serve"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
 // world is a directory with every kind of file, published twice, and the Go reader over it.

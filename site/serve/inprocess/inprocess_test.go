@@ -5,11 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"tollbook/site/leaktest"
 	"tollbook/site/serve/inprocess"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestAsk(t *testing.T) {
 	t.Parallel()

@@ -12,11 +12,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/build/buildtest"
-	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/leaktest"
 	"tollbook/site/serve"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var moment = buildtest.Moment
 

@@ -1,9 +1,0 @@
-package reader
-
-import (
-	"testing"
-
-	"tollbook/site/postgres/postgrestest"
-)
-
-func TestMain(m *testing.M) { postgrestest.Main(m) }

@@ -1,9 +1,0 @@
-package command
-
-import (
-	"testing"
-
-	"tollbook/site/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }

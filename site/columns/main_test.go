@@ -1,9 +1,0 @@
-package columns_test
-
-import (
-	"testing"
-
-	"tollbook/site/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
