@@ -274,7 +274,8 @@ func newPageRenderer(records []*htmlRecord) (items []*site.ServiceListItem, _ *r
 			if !known[code] {
 				known[code] = true
 				id := r.Detail.NetworksCAIP2[min(k, len(r.Detail.NetworksCAIP2)-1)]
-				s.Networks = append(s.Networks, site.Network{ID: id, CAIP2: id, CAIP2ID: id, Name: code, Abbreviation: code})
+				s.Networks = append(s.Networks, site.Network{ID: id, CAIP2: id, CAIP2ID: id, Name: code,
+					Abbreviation: code})
 			}
 		}
 	}

@@ -99,7 +99,8 @@ func measureProbes(ctx context.Context, r *report, b *probing, runs int, http2 b
 		return err
 	}
 	peer := fmt.Sprintf("ab -n %d -c %d", b.Services, b.Senders)
-	r.compare("first round: probes with checks and storage, TLS", peer, "probes/s", results[0], results[2], atLeast(0.9))
+	r.compare("first round: probes with checks and storage, TLS", peer, "probes/s", results[0], results[2],
+		atLeast(0.9))
 	r.compare("second round: TLS sessions resumed", peer, "probes/s", results[1], results[2], atLeast(1.1))
 	r.add("second round: handshakes that resumed a session", "%", limit{}, b.sessions...)
 	return nil

@@ -93,7 +93,8 @@ func measurePublishing(ctx context.Context, r *report, services, runs int, zipOn
 	for which, l := range map[string]limit{"first": atLeast(25), "later": atLeast(20)} {
 		r.compare("the zip, "+which, peer, "files/s", b.pace("none "+which), b.pace("rclone "+which), l)
 		if !zipOnly {
-			r.compare("all expanded, "+which, peer, "files/s", b.pace("all "+which), b.pace("rclone "+which), atLeast(1))
+			r.compare("all expanded, "+which, peer, "files/s", b.pace("all "+which), b.pace("rclone "+which),
+				atLeast(1))
 		}
 	}
 	r.add("until a reader has the zip", "s", limit{}, b.took["until read, none"]...)
@@ -194,8 +195,8 @@ func (b *publishing) publish(ctx context.Context, to, expand string, i int) (flo
 	if err := point(b.public(), i); err != nil {
 		return 0, err
 	}
-	out, seconds, err := run(program(ctx, b.env, b.program, "publish", "--data", b.data(), "--publish-to", to, "--expand",
-		expand, "--json"))
+	out, seconds, err := run(program(ctx, b.env, b.program, "publish", "--data", b.data(), "--publish-to", to,
+		"--expand", expand, "--json"))
 	if err != nil {
 		return 0, err
 	}

@@ -92,7 +92,8 @@ func (b *pulling) ours(name, take string, again bool) side {
 				return 0, err
 			}
 		}
-		cmd, err := role(ctx, []string{"DATABASE_URL=" + b.server.DSNFor("ours"), "SOURCE=" + b.address}, "puller", take)
+		cmd, err := role(ctx, []string{"DATABASE_URL=" + b.server.DSNFor("ours"), "SOURCE=" + b.address}, "puller",
+			take)
 		if err != nil {
 			return 0, err
 		}

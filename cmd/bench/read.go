@@ -20,8 +20,8 @@ import (
 // readStage measures tollbook serve beside nginx on one machine. The tollbook command builds a generated directory
 // ("tollbook build --gzip"). nginx, tuned as its documentation recommends for static files, sends the compressed copies
 // of the expanded files with gzip_static. Ours sends the same bytes from the zip, with everything that serve does:
-// route table, validators, CORS and metrics. A flag lifts the rate limit. Each server is a process of its own. A second nginx
-// has the configuration that "tollbook edge nginx" prints.
+// route table, validators, CORS and metrics. A flag lifts the rate limit. Each server is a process of its own. A
+// second nginx has the configuration that "tollbook edge nginx" prints.
 //
 // wrk sends the same list of requests to all and accepts gzip. Of a hundred requests, 70 are for the default page of a
 // list, 20 for a service, 10 for deeper pages. Before the runs, every path is requested from each server: status,

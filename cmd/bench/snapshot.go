@@ -164,8 +164,8 @@ func (o *snapshotOptions) measure(ctx context.Context, r *report) error {
 		if err := o.run(ctx, m, d, filepath.Join(dir, "public"), i); err != nil {
 			return err
 		}
-		log.Printf("run %d of %d: full %.2f s, compressing %.2f s, after visits %.2f s, full again %.2f s, %.0f MB", i+1,
-			o.runs, m["full"][i], m["deflate"][i], m["later"][i], m["again"][i], m["peak"][i])
+		log.Printf("run %d of %d: full %.2f s, compressing %.2f s, after visits %.2f s, full again %.2f s, %.0f MB",
+			i+1, o.runs, m["full"][i], m["deflate"][i], m["later"][i], m["again"][i], m["peak"][i])
 	}
 	r.compare("full build", "compressing the same bytes", "s", m["full"], m["deflate"], atMost(3.7))
 	r.compare("full build", "compressing each content once", "s", m["full"], m["distinct"], limit{})
@@ -268,7 +268,8 @@ func (o *snapshotOptions) measureGrowth(ctx context.Context, r *report, scale st
 			if err != nil {
 				return err
 			}
-			log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory", sizes[k], b.Seconds, b.CPU, b.Peak)
+			log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory", sizes[k], b.Seconds, b.CPU,
+				b.Peak)
 			of[k].add("seconds", b.Seconds)
 			of[k].add("peak", b.Peak)
 			of[k].add("cpu", b.CPU)
