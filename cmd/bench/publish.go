@@ -64,24 +64,19 @@ func measurePublishing(ctx context.Context, r *report, services, runs int, zipOn
 	if b.program, err = buildTollbook(ctx, b.dir); err != nil {
 		return err
 	}
-	if err := b.build(ctx, services); err != nil {
-		return err
-	}
-	register, err := startPostgres(ctx, filepath.Join(b.dir, "register"), true)
+	d, err := startPostgres(ctx, filepath.Join(b.dir, "postgres"), true)
 	if err != nil {
 		return err
 	}
-	defer register.end()
-	db, err := postgres.OpenFor(ctx, register.DSN(), postgres.Options{Connections: 1})
-	if err != nil {
+	defer d.end() // publish asks the database of the folder whether services were removed
+	if err := b.build(ctx, d, services); err != nil {
 		return err
 	}
-	db.Close() // it has created the tables
 	if b.store, err = startStore(ctx, filepath.Join(b.dir, "minio")); err != nil {
 		return err
 	}
 	defer b.store.end()
-	b.env = append(b.store.env(), "DATABASE_URL="+register.DSN())
+	b.env = append(b.store.env(), "DATABASE_URL="+d.DSN())
 	sides := []side{b.theirs, b.ours("none")}
 	if !zipOnly {
 		sides = append(sides, b.ours("all"))
@@ -90,7 +85,8 @@ func measurePublishing(ctx context.Context, r *report, services, runs int, zipOn
 		return err
 	}
 	const peer = "rclone, 64 transfers"
-	for which, l := range map[string]limit{"first": atLeast(25), "later": atLeast(20)} {
+	for i, which := range []string{"first", "later"} {
+		l := []limit{atLeast(25), atLeast(20)}[i]
 		r.compare("the zip, "+which, peer, "files/s", b.pace("none "+which), b.pace("rclone "+which), l)
 		if !zipOnly {
 			r.compare("all expanded, "+which, peer, "files/s", b.pace("all "+which), b.pace("rclone "+which),
@@ -107,13 +103,8 @@ func measurePublishing(ctx context.Context, r *report, services, runs int, zipOn
 }
 
 // build fills a database, builds it, records visits to one service in fifteen, and builds it again.
-func (b *publishing) build(ctx context.Context, services int) error {
+func (b *publishing) build(ctx context.Context, d *database, services int) (err error) {
 	log.Printf("Building %d services in %s, twice …", services, b.dir)
-	d, err := startPostgres(ctx, filepath.Join(b.dir, "postgres"), true)
-	if err != nil {
-		return err
-	}
-	defer d.end()
 	if _, err := d.fill(ctx, crowd.Options{Services: services, Moment: time.Now().Truncate(time.Minute),
 		Days: 90}); err != nil {
 		return err
