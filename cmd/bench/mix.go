@@ -29,10 +29,14 @@ import (
 type mixes struct {
 	files     string // files under their own names
 	addresses string // the same files under the paths of the API
-	windows   string
-	again     string // few windows, which repeat
-	searches  string // few, which repeat
-	others    string // all different
+
+	// The same without lists that "tollbook edge nginx" forwards to serve, which are logs.
+	edgeFiles, edgeAddresses string
+
+	windows  string
+	again    string // few windows, which repeat
+	searches string // few, which repeat
+	others   string // all different
 
 	names []string // of the files, each once
 }
@@ -68,7 +72,7 @@ func newMixes(public, dir string) (*mixes, error) {
 	defer snap.Release()
 	r := rand.New(rand.NewPCG(4020, 402))
 	m := &mixes{}
-	var addresses []string
+	var addresses, edgeFiles, edgeAddresses []string
 	files, err := chooseFiles(r, snap)
 	if err != nil {
 		return nil, err
@@ -80,6 +84,9 @@ func newMixes(public, dir string) (*mixes, error) {
 		}
 		files[i] = "/" + name
 		addresses = append(addresses, strings.TrimSuffix(path+"?"+query, "?"))
+		if path != "/v1/changes" {
+			edgeFiles, edgeAddresses = append(edgeFiles, files[i]), append(edgeAddresses, addresses[i])
+		}
 	}
 	m.names = slices.Compact(slices.Sorted(slices.Values(files)))
 	index, err := readIndex(snap)
@@ -105,7 +112,8 @@ func newMixes(public, dir string) (*mixes, error) {
 		to    *string
 		lines []string
 	}{
-		{"files", &m.files, files}, {"addresses", &m.addresses, addresses}, {"windows", &m.windows, cuts},
+		{"files", &m.files, files}, {"addresses", &m.addresses, addresses},
+		{"edge-files", &m.edgeFiles, edgeFiles}, {"edge-addresses", &m.edgeAddresses, edgeAddresses}, {"windows", &m.windows, cuts},
 		{"again", &m.again, cuts[:fewLines]},
 		{"searches", &m.searches, few}, {"others", &m.others, others},
 	} {
