@@ -45,9 +45,12 @@ var holdStage = stage{"hold", "run every stage that has a limit, and say what ho
 		}
 		only := flags.String("only", "", "`names` of what to run, separated by commas: "+strings.Join(names, ", "))
 		without := flags.String("without", "", "`names` of what to leave out")
-		more := flags.String("flags", "", "further `flags` for each command, which override its own: \"-runs 1\"")
+		other := map[string]*string{
+			"runs":     flags.String("runs", "", "`number` of runs, where a command has one, in place of its own"),
+			"services": flags.String("services", "", "`number` of services, likewise; the limits mean the command's own"),
+		}
 		return func(ctx context.Context, _ *report) error {
-			return holdAll(ctx, split(*only), split(*without), strings.Fields(*more))
+			return holdAll(ctx, split(*only), split(*without), other)
 		}
 	}}
 
@@ -55,7 +58,7 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
-func holdAll(ctx context.Context, only, without, more []string) error {
+func holdAll(ctx context.Context, only, without []string, other map[string]*string) error {
 	for _, name := range slices.Concat(only, without) {
 		if !slices.ContainsFunc(holds, func(h struct{ name, args string }) bool { return h.name == name }) {
 			return fmt.Errorf("%w: nothing to hold is named %q", errUsage, name)
@@ -72,8 +75,14 @@ func holdAll(ctx context.Context, only, without, more []string) error {
 		if len(only) > 0 && !slices.Contains(only, h.name) || slices.Contains(without, h.name) {
 			continue
 		}
-		log.Printf("\n== go run ./cmd/bench %s %s", h.args, strings.Join(more, " "))
-		cmd := program(ctx, nil, self, append(strings.Fields(h.args), more...)...)
+		args := strings.Fields(h.args)
+		for name, value := range other {
+			if i := slices.Index(args, "-"+name); i >= 0 && *value != "" {
+				args[i+1] = *value
+			}
+		}
+		log.Printf("\n== go run ./cmd/bench %s", strings.Join(args, " "))
+		cmd := program(ctx, nil, self, args...)
 		cmd.Stderr = os.Stderr
 		out, _, err := run(cmd)
 		if err != nil {
