@@ -17,7 +17,7 @@ import (
 	"tollbook/build/data"
 	"tollbook/build/data/csvfile"
 	"tollbook/build/data/sqlitefile"
-	"tollbook/cmd/bench/figures"
+	"tollbook/build/duckdbtest"
 	"tollbook/cmd/nodetest"
 	"tollbook/output/archive"
 	"tollbook/site/testgate"
@@ -158,7 +158,7 @@ func TestDuckDBAnswers(t *testing.T) {
 		for _, rows := range [][][]string{want, got} {
 			for _, row := range rows {
 				for k := range row {
-					row[k] = figures.Plain(row[k])
+					row[k] = duckdbtest.Plain(row[k])
 				}
 			}
 		}
@@ -222,7 +222,7 @@ func TestDuckDBRecomputes(t *testing.T) {
 	got := map[string]string{}
 	for _, rows := range duckdb(t, queries...) {
 		for _, row := range rows {
-			got[row[0]] = figures.Plain(row[1])
+			got[row[0]] = duckdbtest.Plain(row[1])
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -234,9 +234,9 @@ func TestDuckDBRecomputes(t *testing.T) {
 // figures that it publishes.
 func readFigures(t *testing.T, z *archive.ZipFile, base string) (queries []string, published map[string]string) {
 	t.Helper()
-	queries, err := figures.Queries(z, base, moment.Add(time.Minute))
+	queries, err := duckdbtest.Queries(z, base, moment.Add(time.Minute))
 	if err == nil {
-		published, err = figures.Published(z)
+		published, err = duckdbtest.Published(z)
 	}
 	if err != nil {
 		t.Fatal(err)

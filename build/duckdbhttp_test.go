@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/bench/figures"
+	"tollbook/build/duckdbtest"
 	"tollbook/cmd/nodetest"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -21,7 +21,7 @@ import (
 	"tollbook/site/testgate"
 )
 
-const duckdbHTTPTools = "../cmd/bench/figures/" + figures.Tools
+const duckdbHTTPTools = "duckdbtest/" + duckdbtest.Tools
 
 // TestDuckDBHTTPLock checks that DuckDB for browsers is pinned.
 func TestDuckDBHTTPLock(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDuckDBRecomputesOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(source.Close)
-	count := &figures.Counter{Handler: serve.NewHandler(serve.Options{Source: source})}
+	count := &duckdbtest.Counter{Handler: serve.NewHandler(serve.Options{Source: source})}
 	server := httptest.NewServer(count)
 	t.Cleanup(server.Close)
 	z, err := archive.OpenZipFile(filepath.Join(dir, archive.SnapshotsDir, snapshot+".zip"))
@@ -57,7 +57,7 @@ func TestDuckDBRecomputesOverHTTP(t *testing.T) {
 	queries, want := readFigures(t, z, server.URL+"/"+archive.DataDir)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	got, seconds, err := figures.Browser{Program: chromium, Modules: modules}.Figures(ctx, queries)
+	got, seconds, err := duckdbtest.Browser{Program: chromium, Modules: modules}.Figures(ctx, queries)
 	if err != nil {
 		t.Fatal(err)
 	}

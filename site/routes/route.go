@@ -360,20 +360,32 @@ func (r *Route) splitPattern() (head, name, tail string) {
 	return head, name, tail
 }
 
-// match reports whether path matches the route's pattern, and returns the segment that the name in braces matches.
-func (r *Route) match(path string) (slug string, ok bool) {
-	if r.Rule == RuleLookup {
-		return "", false // parsed by parseLookup
+// patterns are the patterns of All, split once, because each request is compared with most of them.
+var patterns = func() (list []pattern) {
+	for i := range All {
+		head, name, tail := All[i].splitPattern()
+		list = append(list, pattern{head, tail, name != "", All[i].Rule == RuleLookup})
 	}
-	head, name, tail := r.splitPattern()
-	if name == "" {
-		return "", path == r.Pattern
+	return list
+}()
+
+// pattern is the pattern of a route.
+type pattern struct {
+	head, tail string // the text before and after the braces
+	varies     bool   // it has braces
+	isLookup   bool   // parsed by parseLookup
+}
+
+// match reports whether path matches the pattern, and returns the segment that the name in braces matches.
+func (p *pattern) match(path string) (slug string, ok bool) {
+	if !p.varies || p.isLookup {
+		return "", path == p.head && !p.isLookup
 	}
-	rest, ok := strings.CutPrefix(path, head)
+	rest, ok := strings.CutPrefix(path, p.head)
 	if !ok {
 		return "", false
 	}
-	slug, ok = strings.CutSuffix(rest, tail)
+	slug, ok = strings.CutSuffix(rest, p.tail)
 	if !ok || slug == "" || strings.Contains(slug, "/") {
 		return "", false
 	}
@@ -382,8 +394,8 @@ func (r *Route) match(path string) (slug string, ok bool) {
 
 // findRoute returns the first route that matches a decoded path, and the variable segment; nil if none matches.
 func findRoute(path string) (*Route, string) {
-	for i := range All {
-		if slug, ok := All[i].match(path); ok {
+	for i := range patterns {
+		if slug, ok := patterns[i].match(path); ok {
 			return &All[i], slug
 		}
 	}

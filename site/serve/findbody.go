@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"strings"
 
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -199,16 +200,30 @@ func missingError(key string) error { return fmt.Errorf("file %s: %w", key, errM
 // linkNext returns the value of the header Link, which names the request for the next page in the same snapshot; nil if
 // there is none.
 func (h *handler) linkNext(w *responseWriter, r *http.Request, v *snapshotInfo, snap *output.Snapshot, q routes.Query, b *body) ([]string, error) {
-	address := r.URL.EscapedPath()
-	if q.Route == nil { // a page of a list, requested by the name of its file
-		if key := q.Key(); path.Ext(key) == ".json" {
-			q, address = queryForKey(key)
-		}
+	if q.Route != nil {
+		return h.makeLink(&w.slot, v, snap, q, r.URL.EscapedPath(), b)
 	}
+	// A page of a list may be requested by the name of its file. Finding the request with that name costs as much as
+	// the rest of the response, so it is done once for each file.
+	key := q.Key()
+	if path.Ext(key) != ".json" {
+		return nil, nil
+	}
+	return getCached(h.cache, cacheKey{snapshot: snap.ID, name: "next page of " + key}, linkSize,
+		func() ([]string, error) {
+			of, address := queryForKey(key)
+			return h.makeLink(&w.slot, v, snap, of, address, b)
+		})
+}
+
+func linkSize(link []string) int { return len(strings.Join(link, "")) }
+
+// makeLink returns the header Link of the response to q, which was requested at an address.
+func (h *handler) makeLink(s *slot, v *snapshotInfo, snap *output.Snapshot, q routes.Query, address string, b *body) ([]string, error) {
 	if !q.Paged() {
 		return nil, nil
 	}
-	total, err := h.listTotal(&w.slot, v, snap, q, b)
+	total, err := h.listTotal(s, v, snap, q, b)
 	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", q.Key(), err)
 	}
