@@ -15,7 +15,7 @@ type AssetTables struct {
 // KnownNetwork is a network whose names are recognised.
 type KnownNetwork struct {
 	CAIP2 string `json:"caip2"`
-	// As [ServiceListItem.Name].
+	// As [Network.Name].
 	Name         string `json:"name"`
 	Abbreviation string `json:"abbreviation"`
 	ChainType    string `json:"chain_type"`

@@ -51,7 +51,8 @@ type CatalogueSearchList struct {
 	// Always false: the cursor leads to every result.
 	PartialResults bool `json:"partialResults"`
 	// The endpoints, the best first.
-	Resources  []CatalogueItem  `json:"resources"`
+	Resources []CatalogueItem `json:"resources"`
+	// Position of this page in the results of the search.
 	Pagination CursorPagination `json:"pagination"`
 }
 

@@ -50,15 +50,15 @@ type Evidence struct {
 type EvidenceSiteAnswer struct {
 	// Document: homepage, openapi, pricing, llms_txt, robots or terms.
 	Document string `json:"document"`
-	// As [AddressLookup.URL].
+	// URL of the document.
 	URL string `json:"url"`
-	// As [ServiceListItem.Status].
-	Status *int `json:"status"` // null without an answer
+	// HTTP status of the answer; null without one.
+	Status *int `json:"status"`
 	// Media type of the answer; null without one.
 	ContentType *string `json:"content_type"`
 	// Whether the document exists at the URL; null if the answer does not say.
 	Exists *bool `json:"exists"`
-	// As [AddressLookup.Reason].
+	// What the answer says about the document, in words.
 	Reason string `json:"reason"`
 }
 

@@ -49,7 +49,7 @@ type FacilitatorListItem struct {
 	FacilitatorID string `json:"facilitator_id"`
 	// As [NetworkFacilitator.Name].
 	Name string `json:"name"`
-	// As [ServiceListItem.WebsiteURL].
+	// Public website of the facilitator.
 	WebsiteURL string `json:"website_url"`
 	// Volume settled in 24 hours, in US dollars.
 	VolumeUSD24h Decimal `json:"volume_usd_24h"`
@@ -76,9 +76,9 @@ type FacilitatorListItem struct {
 	// Start of the UTC day of the first settlement; null if none was observed.
 	FirstActivityAt *Time `json:"first_activity_at"`
 
-	// With include=timeseries: one point per UTC day, oldest first, today last.
+	// One point per UTC day, oldest first, today last; in lists only with include=timeseries.
 	Timeseries []VolumePoint `json:"timeseries,omitzero"`
-	// With include=chains: volume and settlements by network and token.
+	// Volume and settlements by network and token, largest volume first; in lists only with include=chains.
 	Chains []FacilitatorChain `json:"chains,omitzero"`
 }
 

@@ -55,8 +55,8 @@ type CompactAssessment struct {
 	// Lowest counted price in US dollars; null without one.
 	PriceUSD    *Decimal `json:"price_usd"`
 	PriceMaxUSD *Decimal `json:"price_max_usd"`
-	// Share of the 30 days up to this day on which no price changed; null before the first price.
-	PriceStability     *float64 `json:"price_stability" max:"1"` // 0 to 1
+	// As [Economics.Stability].
+	PriceStability     *float64 `json:"price_stability"`
 	DistinctPriceCount int      `json:"distinct_price_count"`
 	// Number of active endpoints with a counted price.
 	EndpointCount         int      `json:"endpoint_count"`

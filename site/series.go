@@ -62,8 +62,9 @@ type ScorePoint struct {
 	Date             string  `json:"date"`
 	UptimePercentage float64 `json:"uptime_percentage"`
 	// As [UptimeDataPoint.AvgResponseTimeMS].
-	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
-	PriceStability    *float64 `json:"price_stability"`
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Share of the 30 days up to this day on which no price changed; null before the first price.
+	PriceStability *float64 `json:"price_stability" max:"1"`
 
 	// Percentage of the UTC day's counted checks that were up, like uptime_percentage.
 	Uptime24h *float64 `json:"uptime_24h" max:"100"`

@@ -22,9 +22,9 @@ type Settlements struct {
 type SettledRecipient struct {
 	// As [PricingEntry.NetworkCAIP2].
 	NetworkCAIP2 string `json:"network_caip2"`
-	// As [PricingEntry.PayTo].
-	PayTo string `json:"pay_to"` // in normal form
-	// As [LookupPrice.Since].
+	// As [SharedRecipient.PayTo].
+	PayTo string `json:"pay_to"`
+	// First UTC day that belongs to the service; rows of earlier days do not count for it.
 	Since string `json:"since"`
 	// Last UTC day whose settlements belong to the service; null while an active endpoint names the recipient.
 	Until *string `json:"until" format:"date"`

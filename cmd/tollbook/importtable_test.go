@@ -258,7 +258,6 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/submission":         {ours: []string{"site", "site/fields", "site/listing", "site/lookup"}},
 	"site/suggestion":         {ours: []string{"site", "site/fields"}},
 	"site/nearest":            {},
-	"site/vocabulary":         {ours: []string{"site", "site/routes"}},
 	"site/challenge":          {},
 	"build/judge/explanation": {ours: []string{"site", "site/invisible", "site/x402"}},
 	"build/judge/rails": {ours: []string{"site", "site/invisible", "site/postgres", "site/rail",
@@ -373,7 +372,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		"site/invisible",
 		"site/listing",
 	}},
-	"site/schema": {ours: []string{"site", "site/encode", "site/vocabulary"}},
+	"site/schema": {ours: []string{"site", "site/encode", "site/routes"},
+		modules: []string{"github.com/google/jsonschema-go"}},
 	"site/serve/mcp": {
 		ours: []string{
 			"site",
@@ -738,7 +738,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		"site/invisible",
 		"site/lookup",
 		"site/routes", "site/schema",
-	}},
+	}, modules: []string{"github.com/google/jsonschema-go"}},
 	"render/card":       {modules: []string{"golang.org/x/image"}},
 	"render/form":       {ours: []string{"site", "site/listing", "site/routes", "templates"}},
 	"render/markdown":   {ours: []string{"render/home", "render/money", "site", "site/display", "site/routes"}},
