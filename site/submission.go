@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
+	"reflect"
+	"strings"
 	"time"
 )
 
@@ -92,8 +94,16 @@ const (
 )
 
 // SubmissionFields are the names of a submission's fields, in order.
-var SubmissionFields = []string{"url", "email", "service_name", "description", "website_url", "category", "endpoints",
-	"notes"}
+var SubmissionFields = namesOf(reflect.TypeFor[Submission]())
+
+// namesOf returns the names of a struct's fields in JSON.
+func namesOf(t reflect.Type) []string {
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
+	return names
+}
 
 // Limits per client and per domain. They keep one sender from filling the review queue, and from using the probe to
 // send requests to others.

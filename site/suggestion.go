@@ -1,6 +1,9 @@
 package site
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Suggestion says what a reader suggests to the operator of the directory. Other fields are refused.
 //
@@ -16,7 +19,7 @@ type Suggestion struct {
 }
 
 // SuggestionFields are the names of a suggestion's fields, in order.
-var SuggestionFields = []string{"text", "category", "email"}
+var SuggestionFields = namesOf(reflect.TypeFor[Suggestion]())
 
 // SuggestionCategories are the categories that a suggestion may have. The last one is the default.
 var SuggestionCategories = []string{"service", "correction", "feature", SuggestionOther}
