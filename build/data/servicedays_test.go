@@ -1,4 +1,4 @@
-package days
+package data
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"tollbook/site"
 )
 
-func TestAppend(t *testing.T) {
+func TestServiceDays(t *testing.T) {
 	t.Parallel()
 	cent, dime := site.Decimal("0.01"), site.Decimal("0.1")
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestAppend(t *testing.T) {
 		volume []site.VolumePoint
 		want   string
 	}{
-		{name: "nothing is known", want: header},
+		{name: "nothing is known", want: serviceDaysHeader},
 		{
 			name: "each series has days of its own",
 			files: site.ServiceFiles{
@@ -32,7 +32,7 @@ func TestAppend(t *testing.T) {
 			},
 			volume: []site.VolumePoint{{Date: "2025-12-31", VolumeUSD: "0.25", TxCount: 3},
 				{Date: "2026-11-20", VolumeUSD: "0", TxCount: 2}, {Date: "2026-11-22", VolumeUSD: "1", TxCount: 1}},
-			want: header +
+			want: serviceDaysHeader +
 				"2025-12-31,,,,,,,0.25,3,\r\n" +
 				"2026-01-02,99.5,120,,,0.01,0.1,,,\r\n" +
 				"2026-11-20,0,,4,0,0.01,0.1,0,2,2\r\n" + // prices of the day before
@@ -41,7 +41,7 @@ func TestAppend(t *testing.T) {
 		},
 	} {
 		l := &site.Listing{ListingDetail: &site.ListingDetail{ServiceFiles: &c.files}}
-		if diff := cmp.Diff(c.want, string(Append(nil, l, c.volume))); diff != "" {
+		if diff := cmp.Diff(c.want, string(AppendServiceDays(nil, l, c.volume))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

@@ -1,9 +1,4 @@
-// Package sqlitefile writes tables into one SQLite file, with indexes and views for the questions of package data.
-//
-// The bytes of a file are a function of its rows. Rows go to the disk as they come. Dollars are texts, amounts are
-// integers where they fit into 64 bits and else texts, booleans are 0 and 1, times are texts of ISO 8601. The package
-// must never know what a table means.
-package sqlitefile
+package data
 
 import (
 	"context"
@@ -16,43 +11,45 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
-
-	"tollbook/build/data"
 )
 
-// File is a file that is being written.
-type File struct {
+// SQLiteFile is an SQLite file of several tables that is being written, with indexes and views for the questions.
+//
+// The bytes of a file are a function of its rows. Rows go to the disk as they come. Dollars are texts, amounts are
+// integers where they fit into 64 bits and else texts, booleans are 0 and 1, times are texts of ISO 8601.
+type SQLiteFile struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	path  string
-	order []*Appender
-	named map[string]*Appender
+	order []*SQLiteAppender
+	named map[string]*SQLiteAppender
 }
 
-// Open opens a complete file for queries alone. The file may come from a stranger, so its views cannot call functions
-// with effects.
-func Open(path string) (*sql.DB, error) {
-	return open(path, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)", "trusted_schema(0)"}})
+// OpenSQLite opens a complete file for queries alone. The file may come from a stranger, so its views cannot call
+// functions with effects.
+func OpenSQLite(path string) (*sql.DB, error) {
+	return openSQLite(path, url.Values{"mode": {"ro"}, "immutable": {"1"},
+		"_pragma": {"query_only(1)", "trusted_schema(0)"}})
 }
 
-// open opens the file at a path, which may have any characters.
-func open(path string, options url.Values) (*sql.DB, error) {
+// openSQLite opens the file at a path, which may have any characters.
+func openSQLite(path string, options url.Values) (*sql.DB, error) {
 	uri := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}
 	return sql.Open("sqlite", uri.String())
 }
 
-// Create makes a file with empty tables. A file at the path is overwritten.
-func Create(ctx context.Context, path string, tables []*data.Table) (*File, error) {
+// CreateSQLite makes a file with empty tables. A file at the path is overwritten.
+func CreateSQLite(ctx context.Context, path string, tables []*Table) (*SQLiteFile, error) {
 	if err := os.RemoveAll(path); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	// A crash leaves a file that nobody reads, so nothing is synced and nothing can be rolled back.
-	db, err := open(path, url.Values{"_pragma": {"page_size(8192)", "journal_mode(OFF)", "synchronous(OFF)",
+	db, err := openSQLite(path, url.Values{"_pragma": {"page_size(8192)", "journal_mode(OFF)", "synchronous(OFF)",
 		"locking_mode(EXCLUSIVE)", "cache_size(-4096)", "temp_store(FILE)", "encoding('UTF-8')"}})
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	f := &File{db: db, path: path, named: map[string]*Appender{}}
+	f := &SQLiteFile{db: db, path: path, named: map[string]*SQLiteAppender{}}
 	if f.conn, err = db.Conn(ctx); err == nil {
 		err = f.start(ctx, tables)
 	}
@@ -63,7 +60,7 @@ func Create(ctx context.Context, path string, tables []*data.Table) (*File, erro
 	return f, nil
 }
 
-func (f *File) start(ctx context.Context, tables []*data.Table) error {
+func (f *SQLiteFile) start(ctx context.Context, tables []*Table) error {
 	if _, err := f.conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
 	}
@@ -71,7 +68,7 @@ func (f *File) start(ctx context.Context, tables []*data.Table) error {
 		if _, err := f.conn.ExecContext(ctx, createTable(t)); err != nil {
 			return err
 		}
-		a, err := newAppender(ctx, f.conn, t)
+		a, err := newSQLiteAppender(ctx, f.conn, t)
 		if err != nil {
 			return err
 		}
@@ -82,10 +79,10 @@ func (f *File) start(ctx context.Context, tables []*data.Table) error {
 }
 
 // Appender returns the appender of a table.
-func (f *File) Appender(t *data.Table) *Appender { return f.named[t.Name] }
+func (f *SQLiteFile) Appender(t *Table) *SQLiteAppender { return f.named[t.Name] }
 
 // Close writes the rest: the last rows, indexes and views. The file is complete only if Close returns no error.
-func (f *File) Close(ctx context.Context, statements []string) error {
+func (f *SQLiteFile) Close(ctx context.Context, statements []string) error {
 	var err error
 	for _, a := range f.order {
 		err = errors.Join(err, a.close(ctx))
@@ -102,7 +99,7 @@ func (f *File) Close(ctx context.Context, statements []string) error {
 }
 
 // Abort closes an incomplete file.
-func (f *File) Abort() {
+func (f *SQLiteFile) Abort() {
 	for _, a := range f.order {
 		a.discard()
 	}
@@ -113,7 +110,7 @@ func (f *File) Abort() {
 }
 
 // createTable returns the statement that creates a table.
-func createTable(t *data.Table) string {
+func createTable(t *Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE %s (", t.Name)
 	for i, c := range t.Columns {
@@ -122,9 +119,9 @@ func createTable(t *data.Table) string {
 		}
 		b.WriteString(c.Name)
 		switch {
-		case c.Kind == data.Decimal && c.Scale == 0:
+		case c.Kind == Decimal && c.Scale == 0:
 			b.WriteString(" BLOB") // no affinity: an integer stays an integer, a text a text
-		case c.Kind == data.Integer, c.Kind == data.Boolean:
+		case c.Kind == Integer, c.Kind == Boolean:
 			b.WriteString(" INTEGER")
 		default:
 			b.WriteString(" TEXT")
@@ -137,9 +134,9 @@ func createTable(t *data.Table) string {
 	return b.String()
 }
 
-// Appender appends the rows of a table.
-type Appender struct {
-	table *data.Table
+// SQLiteAppender appends the rows of a table.
+type SQLiteAppender struct {
+	table *Table
 	conn  *sql.Conn
 	many  *sql.Stmt // inserts insertRows rows
 	args  []any
@@ -149,24 +146,24 @@ type Appender struct {
 // insertRows is how many rows one statement inserts. A statement costs as much as some rows.
 const insertRows = 32
 
-func newAppender(ctx context.Context, conn *sql.Conn, t *data.Table) (*Appender, error) {
-	many, err := conn.PrepareContext(ctx, insert(t, insertRows))
+func newSQLiteAppender(ctx context.Context, conn *sql.Conn, t *Table) (*SQLiteAppender, error) {
+	many, err := conn.PrepareContext(ctx, insertStatement(t, insertRows))
 	if err != nil {
 		return nil, err
 	}
-	return &Appender{table: t, conn: conn, many: many}, nil
+	return &SQLiteAppender{table: t, conn: conn, many: many}, nil
 }
 
-// insert returns the statement that inserts some rows.
-func insert(t *data.Table, rows int) string {
+// insertStatement returns the statement that inserts some rows.
+func insertStatement(t *Table, rows int) string {
 	row := "(?" + strings.Repeat(",?", len(t.Columns)-1) + ")"
 	return "INSERT INTO " + t.Name + " VALUES " + row + strings.Repeat(","+row, rows-1)
 }
 
 // Write writes a row.
-func (a *Appender) Write(ctx context.Context, row data.Row) error {
+func (a *SQLiteAppender) Write(ctx context.Context, row Row) error {
 	for i, v := range row {
-		a.args = append(a.args, argument(&a.table.Columns[i], v))
+		a.args = append(a.args, sqliteArgument(&a.table.Columns[i], v))
 	}
 	a.count++
 	if len(a.args) < insertRows*len(row) {
@@ -181,12 +178,12 @@ func (a *Appender) Write(ctx context.Context, row data.Row) error {
 }
 
 // Rows returns the number of rows so far.
-func (a *Appender) Rows() int64 { return a.count }
+func (a *SQLiteAppender) Rows() int64 { return a.count }
 
 // close writes the last rows.
-func (a *Appender) close(ctx context.Context) (err error) {
+func (a *SQLiteAppender) close(ctx context.Context) (err error) {
 	if n := len(a.args) / len(a.table.Columns); n > 0 {
-		_, err = a.conn.ExecContext(ctx, insert(a.table, n), a.args...)
+		_, err = a.conn.ExecContext(ctx, insertStatement(a.table, n), a.args...)
 	}
 	if err = errors.Join(err, a.many.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", a.table.Name, err)
@@ -194,21 +191,21 @@ func (a *Appender) close(ctx context.Context) (err error) {
 	return nil
 }
 
-func (a *Appender) discard() { _ = a.many.Close() }
+func (a *SQLiteAppender) discard() { _ = a.many.Close() }
 
-// argument returns a value as the driver takes it.
-func argument(c *data.Column, v data.Value) any {
+// sqliteArgument returns a value as the driver takes it.
+func sqliteArgument(c *Column, v Value) any {
 	if v.IsNull() {
 		return nil
 	}
 	switch c.Kind {
-	case data.Integer, data.Boolean:
+	case Integer, Boolean:
 		return v.Number()
-	case data.Timestamp:
-		return data.FormatTime(v.Number())
-	case data.Date:
-		return data.FormatDate(v.Number())
-	case data.Decimal:
+	case Timestamp:
+		return FormatTime(v.Number())
+	case Date:
+		return FormatDate(v.Number())
+	case Decimal:
 		if c.Scale == 0 {
 			if n, err := strconv.ParseInt(v.Text(), 10, 64); err == nil {
 				return n

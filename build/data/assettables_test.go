@@ -1,4 +1,4 @@
-package tables
+package data
 
 import (
 	"slices"
@@ -7,22 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/listing"
 	"tollbook/site/postgres/ledger"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
-
-// TestTables checks rows of each kind: shipped ones, and those that an operator configured.
-func TestTables(t *testing.T) {
+// TestAssetTables checks rows of each kind: shipped ones, and those that an operator configured.
+func TestAssetTables(t *testing.T) {
 	t.Parallel()
 	free, err := listing.FreeHosts{}.With([]byte("free.example\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const eurc = "0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42"
-	got := New([]ledger.Token{
+	got := NewAssetTables([]ledger.Token{
 		{Network: "eip155:8453", Address: eurc, Symbol: "EURC", Decimals: 6},
 		{Network: "eip155:8453", Address: "0xown", Symbol: "OWN", Decimals: 2, USD: true},
 		{Network: "eip155:84532", Address: "0xown", Symbol: "OWN", Decimals: 2, USD: true}, // a test network

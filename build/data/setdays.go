@@ -1,4 +1,4 @@
-package dataset
+package data
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/build/data"
-	"tollbook/build/data/parquetfile"
 	"tollbook/output/archive"
 	"tollbook/site/postgres/bulk"
 )
@@ -17,7 +15,7 @@ const day = 24 * time.Hour
 
 // daily is a table by day: its days that are over, and how rows are read.
 type daily struct {
-	table *data.Table
+	table *Table
 	days  []bulk.Day // that are over, by day
 	open  time.Time  // first day that is not over
 	first time.Time  // of the days in the SQLite file
@@ -28,10 +26,10 @@ type daily struct {
 }
 
 // rowFunc receives a row, which is valid until it returns.
-type rowFunc func(data.Row) error
+type rowFunc func(Row) error
 
 // dayRowFunc receives a row, as a rowFunc, and a time on its day.
-type dayRowFunc func(time.Time, data.Row) error
+type dayRowFunc func(time.Time, Row) error
 
 // writeDays writes the tables by day.
 func (w *writer) writeDays(ctx context.Context) error {
@@ -70,7 +68,7 @@ func (w *writer) listDaily(ctx context.Context) ([]daily, error) {
 		open = today
 	}
 	list := []daily{w.checks(open), w.uptime(open), w.changes(open), w.settlements(today), w.assessments(today)}
-	if from := today.Add(-time.Duration(data.Checks.Retention) * day); checksFrom.Before(from) {
+	if from := today.Add(-time.Duration(Checks.Retention) * day); checksFrom.Before(from) {
 		checksFrom = from
 	}
 	for i, read := range []func() ([]bulk.Day, error){
@@ -83,75 +81,75 @@ func (w *writer) listDaily(ctx context.Context) ([]daily, error) {
 		if list[i].days, err = read(); err != nil {
 			return nil, err
 		}
-		list[i].first = today.AddDate(0, 0, 1-data.RecentDays)
+		list[i].first = today.AddDate(0, 0, 1-RecentDays)
 	}
 	return list, nil
 }
 
 func (w *writer) checks(open time.Time) daily {
-	return daily{table: &data.Checks.Table, open: open,
+	return daily{table: &Checks.Table, open: open,
 		write: func(ctx context.Context, day time.Time, to rowFunc) error {
-			return w.reader.Checks(ctx, day, rowsOf(w, data.Checks, to))
+			return w.reader.Checks(ctx, day, rowsOf(w, Checks, to))
 		}}
 }
 
 func (w *writer) uptime(open time.Time) daily {
 	var past pastUptime
-	return daily{table: &data.Uptime.Table, open: open, close: past.close,
+	return daily{table: &Uptime.Table, open: open, close: past.close,
 		write: func(ctx context.Context, day time.Time, to rowFunc) error {
-			return past.each(ctx, w.reader, day, rowsOf(w, data.Uptime, to))
+			return past.each(ctx, w.reader, day, rowsOf(w, Uptime, to))
 		},
 		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
-			return w.reader.Uptime(ctx, from, w.options.Now, dayRowsOf(w, data.Uptime,
+			return w.reader.Uptime(ctx, from, w.options.Now, dayRowsOf(w, Uptime,
 				func(u *bulk.Uptime) time.Time { return u.Day }, to))
 		}}
 }
 
 func (w *writer) changes(open time.Time) daily {
-	return daily{table: &data.Changes.Table, open: open,
+	return daily{table: &Changes.Table, open: open,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return w.reader.Changes(ctx, from, from.Add(day), rowsOf(w, data.Changes, to))
+			return w.reader.Changes(ctx, from, from.Add(day), rowsOf(w, Changes, to))
 		},
 		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
-			return w.reader.Changes(ctx, from, w.options.Now.Add(day), dayRowsOf(w, data.Changes,
+			return w.reader.Changes(ctx, from, w.options.Now.Add(day), dayRowsOf(w, Changes,
 				func(c *bulk.Change) time.Time { return c.ObservedAt }, to))
 		}}
 }
 
 func (w *writer) settlements(today time.Time) daily {
-	read := func(ctx context.Context, from, until time.Time, to func(data.Settlement) error) error {
+	read := func(ctx context.Context, from, until time.Time, to func(Settlement) error) error {
 		return w.reader.Settlements(ctx, from, until, func(s *bulk.Settlement) error {
 			decimals, counts := w.decimals[token{s.Facilitator, s.Network, s.Token}]
 			if !counts {
 				decimals = -1
 			}
-			return to(data.Settlement{Settlement: s, Decimals: decimals})
+			return to(Settlement{Settlement: s, Decimals: decimals})
 		})
 	}
-	return daily{table: &data.Settlements.Table, open: today,
+	return daily{table: &Settlements.Table, open: today,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return read(ctx, from, from.Add(day), rowsOf(w, data.Settlements, to))
+			return read(ctx, from, from.Add(day), rowsOf(w, Settlements, to))
 		},
 		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
-			return read(ctx, from, today.Add(day), dayRowsOf(w, data.Settlements,
-				func(s data.Settlement) time.Time { return s.Day }, to))
+			return read(ctx, from, today.Add(day), dayRowsOf(w, Settlements,
+				func(s Settlement) time.Time { return s.Day }, to))
 		}}
 }
 
 // assessments are recorded after each build, so those of today are not published before tomorrow.
 func (w *writer) assessments(today time.Time) daily {
-	return daily{table: &data.Assessments.Table, open: today,
+	return daily{table: &Assessments.Table, open: today,
 		write: func(ctx context.Context, from time.Time, to rowFunc) error {
-			return w.reader.Assessments(ctx, from, from.Add(day), rowsOf(w, data.Assessments, to))
+			return w.reader.Assessments(ctx, from, from.Add(day), rowsOf(w, Assessments, to))
 		},
 		rest: func(ctx context.Context, from time.Time, to dayRowFunc) error {
-			return w.reader.Assessments(ctx, from, today, dayRowsOf(w, data.Assessments,
+			return w.reader.Assessments(ctx, from, today, dayRowsOf(w, Assessments,
 				func(a *bulk.Assessment) time.Time { return a.Day }, to))
 		}}
 }
 
 // rowsOf returns a function that makes a row and gives it to another.
-func rowsOf[T any](w *writer, m *data.Maker[T], to rowFunc) func(T) error {
+func rowsOf[T any](w *writer, m *Maker[T], to rowFunc) func(T) error {
 	return func(v T) error {
 		w.row = m.Append(w.row[:0], v)
 		return to(w.row)
@@ -159,7 +157,7 @@ func rowsOf[T any](w *writer, m *data.Maker[T], to rowFunc) func(T) error {
 }
 
 // dayRowsOf returns a function that makes a row and gives it with its time to another.
-func dayRowsOf[T any](w *writer, m *data.Maker[T], at func(T) time.Time, to dayRowFunc) func(T) error {
+func dayRowsOf[T any](w *writer, m *Maker[T], at func(T) time.Time, to dayRowFunc) func(T) error {
 	return func(v T) error {
 		w.row = m.Append(w.row[:0], v)
 		return to(at(v), w.row)
@@ -168,7 +166,7 @@ func dayRowsOf[T any](w *writer, m *data.Maker[T], at func(T) time.Time, to dayR
 
 // writePast writes the files of days that are over and are not among those that has names, the newest first, until the
 // rows of this build are too many. A file is written again if rows were added to its facts.
-func (w *writer) writePast(ctx context.Context, d daily, has map[string]bool, before map[string]data.Part,
+func (w *writer) writePast(ctx context.Context, d daily, has map[string]bool, before map[string]Part,
 	rows *int64) (err error) {
 	if d.close != nil {
 		defer d.close()
@@ -186,7 +184,7 @@ func (w *writer) writePast(ctx context.Context, d daily, has map[string]bool, be
 			continue
 		}
 		write := func(to io.Writer) error {
-			file := parquetfile.NewWriter(to, d.table)
+			file := NewParquetWriter(to, d.table)
 			if err := d.write(ctx, of.Day, file.Write); err != nil {
 				return err
 			}
@@ -233,7 +231,7 @@ func (w *writer) writeRest(ctx context.Context, d daily) (err error) {
 	if d.open.Before(from) {
 		from = d.open
 	}
-	err = d.rest(ctx, from, func(at time.Time, row data.Row) error {
+	err = d.rest(ctx, from, func(at time.Time, row Row) error {
 		if open != nil && !at.Before(d.open) {
 			if err := open.write(ctx, row); err != nil {
 				return err
@@ -252,9 +250,9 @@ func (w *writer) writeRest(ctx context.Context, d daily) (err error) {
 
 // previousParts returns the files of days that the previous snapshot names, by name. Without a readable index all facts
 // of a day that may change count as changed.
-func (w *writer) previousParts() map[string]data.Part {
-	parts := map[string]data.Part{}
-	var index data.Package
+func (w *writer) previousParts() map[string]Part {
+	parts := map[string]Part{}
+	var index Package
 	if text, err := w.to.ReadPrevious(archive.DataIndex); err != nil || json.Unmarshal(text, &index) != nil {
 		return parts
 	}
@@ -280,10 +278,10 @@ func (w *writer) addParts(list []daily) error {
 		for _, of := range d.days {
 			madeFrom[archive.DataDayName(d.table.Name, of.Day.Format(time.DateOnly))] = of.MadeFrom
 		}
-		var parts []data.Part
+		var parts []Part
 		for _, f := range files {
 			if facts, ok := madeFrom[f.Name]; ok {
-				p := data.NewPart(data.File{Name: f.Name[len(archive.DataDir)+1:], Bytes: f.Bytes,
+				p := NewPart(File{Name: f.Name[len(archive.DataDir)+1:], Bytes: f.Bytes,
 					SHA256: f.Sum.String()})
 				if p.MadeFrom = facts; w.isStale(f.Name) {
 					p.MadeFrom = w.stale[f.Name]

@@ -1,4 +1,4 @@
-package dataset
+package data
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tollbook/build/data"
-	"tollbook/build/data/sqlitefile"
 	"tollbook/output/archive"
 	"tollbook/site"
 )
@@ -19,23 +17,23 @@ const maxAnswerRows = 100
 // Published returns what the directory publishes about its data set, which must be written.
 func (s *Set) Published() *site.Dataset {
 	d := &site.Dataset{AsOf: site.NewTime(s.options.Now), Tables: []site.DatasetTable{}, Questions: s.answers}
-	files := map[string]*data.Resource{}
+	files := map[string]*Resource{}
 	for i := range s.index.Resources {
 		files[s.index.Resources[i].Name] = &s.index.Resources[i]
 	}
-	if f := newFile(files["tollbook-sqlite"]); f != nil {
+	if f := newDatasetFile(files["tollbook-sqlite"]); f != nil {
 		d.SQLite = *f
 	}
-	for _, t := range data.Tables() {
-		of := site.DatasetTable{Name: t.Name, Description: t.Description, CSV: newFile(files[t.Name+"-csv"])}
+	for _, t := range Tables() {
+		of := site.DatasetTable{Name: t.Name, Description: t.Description, CSV: newDatasetFile(files[t.Name+"-csv"])}
 		for i := range t.Columns {
 			of.Columns = append(of.Columns, t.Columns[i].Name)
 		}
 		whole := files[t.Name]
 		if t.Days {
-			of.Days, whole = newDays(t, whole), files[t.Name+"-open"]
+			of.Days, whole = newDatasetDays(t, whole), files[t.Name+"-open"]
 		}
-		if of.Parquet = newFile(whole); of.Parquet != nil {
+		if of.Parquet = newDatasetFile(whole); of.Parquet != nil {
 			of.RowCount = whole.Rows
 		}
 		d.Tables = append(d.Tables, of)
@@ -43,8 +41,8 @@ func (s *Set) Published() *site.Dataset {
 	return d
 }
 
-// newFile returns a file of a snapshot, nil for none.
-func newFile(r *data.Resource) *site.DatasetFile {
+// newDatasetFile returns a file of a snapshot, nil for none.
+func newDatasetFile(r *Resource) *site.DatasetFile {
 	if r == nil {
 		return nil
 	}
@@ -53,8 +51,8 @@ func newFile(r *data.Resource) *site.DatasetFile {
 		SHA256: strings.TrimPrefix(r.Hash, "sha256:")}
 }
 
-// newDays returns the files of a table's days. Without one it returns no first and last day.
-func newDays(t *data.Table, r *data.Resource) *site.DatasetDays {
+// newDatasetDays returns the files of a table's days. Without one it returns no first and last day.
+func newDatasetDays(t *Table, r *Resource) *site.DatasetDays {
 	d := &site.DatasetDays{Pattern: "/" + archive.DataDayName(t.Name, "{day}")}
 	if r == nil {
 		return d
@@ -67,7 +65,7 @@ func newDays(t *data.Table, r *data.Resource) *site.DatasetDays {
 
 // answer answers the questions from the SQLite file, which must be complete.
 func (s *Set) answer(ctx context.Context) (err error) {
-	db, err := sqlitefile.Open(s.path("sqlite"))
+	db, err := OpenSQLite(s.path("sqlite"))
 	if err != nil {
 		return err
 	}
@@ -80,10 +78,10 @@ func (s *Set) answer(ctx context.Context) (err error) {
 	if s.options.Homepage != "" {
 		base = s.options.Homepage + "/" + archive.DataDir
 	}
-	for _, q := range data.Questions {
+	for _, q := range Questions {
 		a := site.DatasetAnswer{Name: q.Name, Title: q.Title, SQLite: q.SQLite(subject),
 			DuckDB: q.DuckDB(base, subject)}
-		a.Columns, a.Rows, err = sqlitefile.Query(ctx, db, a.SQLite, maxAnswerRows)
+		a.Columns, a.Rows, err = QuerySQLite(ctx, db, a.SQLite, maxAnswerRows)
 		if err != nil && strings.Contains(err.Error(), "integer overflow") {
 			continue // a damaged row has a number that no program writes
 		}
@@ -96,7 +94,7 @@ func (s *Set) answer(ctx context.Context) (err error) {
 }
 
 // chooseSubject returns the category with most services and the service with most prices.
-func chooseSubject(ctx context.Context, db *sql.DB) (subject data.Subject, err error) {
+func chooseSubject(ctx context.Context, db *sql.DB) (subject Subject, err error) {
 	for _, choice := range []struct {
 		query string
 		to    *string
@@ -104,7 +102,7 @@ func chooseSubject(ctx context.Context, db *sql.DB) (subject data.Subject, err e
 		{"SELECT category FROM services GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1", &subject.Category},
 		{"SELECT slug FROM prices GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1", &subject.Slug},
 	} {
-		_, rows, err := sqlitefile.Query(ctx, db, choice.query, 1)
+		_, rows, err := QuerySQLite(ctx, db, choice.query, 1)
 		if err != nil {
 			return subject, fmt.Errorf("choose an example: %w", err)
 		}

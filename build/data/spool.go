@@ -1,4 +1,4 @@
-package dataset
+package data
 
 import (
 	"bufio"
@@ -7,20 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"tollbook/build/data"
-	"tollbook/build/data/csvfile"
-	"tollbook/build/data/parquetfile"
-	"tollbook/build/data/sqlitefile"
 )
 
 // spool collects the rows of a table of a snapshot in temporary files of each format, so that no table is in memory.
 type spool struct {
-	table   *data.Table
+	table   *Table
 	files   []*spoolFile
-	parquet *parquetfile.Writer
-	csv     *csvfile.Writer // nil for a table by day
-	sqlite  *sqlitefile.Appender
+	parquet *ParquetWriter
+	csv     *CSVWriter // nil for a table by day
+	sqlite  *SQLiteAppender
 	rows    int64
 }
 
@@ -42,7 +37,7 @@ func newSpoolFile(format, path string) (*spoolFile, error) {
 }
 
 // newSpool creates the files of a table. path returns the path of a temporary file. sqlite may be nil.
-func newSpool(t *data.Table, sqlite *sqlitefile.Appender, path func(name string) string) (s *spool, err error) {
+func newSpool(t *Table, sqlite *SQLiteAppender, path func(name string) string) (s *spool, err error) {
 	s = &spool{table: t, sqlite: sqlite}
 	formats := []string{"parquet", "csv"}
 	if t.Days {
@@ -56,9 +51,9 @@ func newSpool(t *data.Table, sqlite *sqlitefile.Appender, path func(name string)
 		}
 		s.files = append(s.files, f)
 	}
-	s.parquet = parquetfile.NewWriter(s.files[0].buffer, t)
+	s.parquet = NewParquetWriter(s.files[0].buffer, t)
 	if !t.Days {
-		if s.csv, err = csvfile.NewWriter(s.files[1].buffer, t); err != nil {
+		if s.csv, err = NewCSVWriter(s.files[1].buffer, t); err != nil {
 			s.discard()
 			return nil, err
 		}
@@ -67,7 +62,7 @@ func newSpool(t *data.Table, sqlite *sqlitefile.Appender, path func(name string)
 }
 
 // write adds a row to each format.
-func (s *spool) write(ctx context.Context, row data.Row) error {
+func (s *spool) write(ctx context.Context, row Row) error {
 	s.rows++
 	if err := s.parquet.Write(row); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package dataset
+package data
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"tollbook/build/data"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/postgres/bulk"
@@ -27,17 +26,17 @@ var fileNames = map[string]string{"parquet": ".parquet", "csv": ".csv.gz"}
 
 // writeTables writes the tables of the snapshot.
 func (w *writer) writeTables(ctx context.Context, s *site.Snapshot) error {
-	for _, name := range []string{data.Services.Name, data.Endpoints.Name} {
+	for _, name := range []string{Services.Name, Endpoints.Name} {
 		if err := w.publish(w.spools[name]); err != nil {
 			return err
 		}
 	}
-	if err := writeStream(ctx, w, data.Prices, w.reader.Prices, func(p *bulk.Price) bool {
+	if err := writeStream(ctx, w, Prices, w.reader.Prices, func(p *bulk.Price) bool {
 		return w.slugs[p.Slug]
 	}); err != nil {
 		return err
 	}
-	if err := writeStream(ctx, w, data.Envelopes, w.reader.Envelopes, func(e *bulk.Envelope) bool {
+	if err := writeStream(ctx, w, Envelopes, w.reader.Envelopes, func(e *bulk.Envelope) bool {
 		return w.slugs[e.Slug]
 	}); err != nil {
 		return err
@@ -46,21 +45,21 @@ func (w *writer) writeTables(ctx context.Context, s *site.Snapshot) error {
 	for i := range s.Facilitators {
 		facilitators[i] = &s.Facilitators[i]
 	}
-	if err := writeList(ctx, w, data.Facilitators, facilitators); err != nil {
+	if err := writeList(ctx, w, Facilitators, facilitators); err != nil {
 		return err
 	}
-	if err := writeList(ctx, w, data.Settlers, data.SettlersOf(s.Facilitators)); err != nil {
+	if err := writeList(ctx, w, Settlers, SettlersOf(s.Facilitators)); err != nil {
 		return err
 	}
 	sources := make([]*site.Source, len(s.Sources))
 	for i := range s.Sources {
 		sources[i] = &s.Sources[i].Source
 	}
-	return writeList(ctx, w, data.PublicSources, sources)
+	return writeList(ctx, w, PublicSources, sources)
 }
 
 // writeStream writes the rows that read returns and keep selects as a table.
-func writeStream[T any](ctx context.Context, w *writer, m *data.Maker[T],
+func writeStream[T any](ctx context.Context, w *writer, m *Maker[T],
 	read func(context.Context, func(T) error) error, keep func(T) bool) error {
 	of, err := w.begin(&m.Table)
 	if err != nil {
@@ -80,7 +79,7 @@ func writeStream[T any](ctx context.Context, w *writer, m *data.Maker[T],
 }
 
 // writeList writes a list as a table.
-func writeList[T any](ctx context.Context, w *writer, m *data.Maker[T], list []T) error {
+func writeList[T any](ctx context.Context, w *writer, m *Maker[T], list []T) error {
 	return writeStream(ctx, w, m, func(_ context.Context, do func(T) error) error {
 		for _, v := range list {
 			if err := do(v); err != nil {
@@ -97,19 +96,19 @@ func (w *writer) publish(of *spool) error {
 	return of.publish(func(f *spoolFile) error {
 		file, err := w.add(of.table.Name+fileNames[f.format], f.File)
 		if err == nil {
-			w.index.Add(data.TableFile{File: file, Table: of.table, Rows: of.rows}, f.format)
+			w.index.Add(TableFile{File: file, Table: of.table, Rows: of.rows}, f.format)
 		}
 		return err
 	})
 }
 
 // add adds a file to the store.
-func (w *writer) add(name string, from *os.File) (data.File, error) {
+func (w *writer) add(name string, from *os.File) (File, error) {
 	f, err := w.to.AddDataFile(archive.DataDir+"/"+name, func(to io.Writer) error {
 		_, err := io.Copy(to, from)
 		return err
 	})
-	return data.File{Name: name, Bytes: f.Bytes, SHA256: f.Sum.String()}, err
+	return File{Name: name, Bytes: f.Bytes, SHA256: f.Sum.String()}, err
 }
 
 // sqliteName is the name of the file of all tables.
@@ -119,7 +118,7 @@ const sqliteName = "tollbook.sqlite"
 func (w *writer) writeSQLite(ctx context.Context) (err error) {
 	db := w.sqlite
 	w.sqlite = nil
-	if err := db.Close(ctx, data.SQLiteStatements()); err != nil {
+	if err := db.Close(ctx, SQLiteStatements()); err != nil {
 		return err
 	}
 	if err := w.answer(ctx); err != nil {
@@ -132,7 +131,7 @@ func (w *writer) writeSQLite(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	file, err := w.add(sqliteName, f)
 	if err == nil {
-		w.index.Add(data.TableFile{File: file}, "sqlite")
+		w.index.Add(TableFile{File: file}, "sqlite")
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package csvfile
+package data_test
 
 import (
 	"bytes"
@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 
+	"tollbook/build/data"
 	"tollbook/build/data/datatest"
 )
 
-func writeFile(t *testing.T) []byte {
+func writeCSV(t *testing.T) []byte {
 	t.Helper()
 	table := datatest.Table()
 	var b bytes.Buffer
-	w, err := NewWriter(&b, table)
+	w, err := data.NewCSVWriter(&b, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +31,10 @@ func writeFile(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestFile reads a file back, and checks that the same rows give the same bytes.
-func TestFile(t *testing.T) {
+// TestCSV reads a file back, and checks that the same rows give the same bytes.
+func TestCSV(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t)
+	file := writeCSV(t)
 	zip, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +50,13 @@ func TestFile(t *testing.T) {
 	for i, row := range datatest.Rows(table, 9) {
 		var want []string
 		for k, v := range row {
-			want = append(want, Format(&table.Columns[k], v))
+			want = append(want, data.FormatCSV(&table.Columns[k], v))
 		}
 		if diff := cmp.Diff(want, lines[i+1]); diff != "" {
 			t.Errorf("line %d (-want +got):\n%s", i+1, diff)
 		}
 	}
-	if !bytes.Equal(file, writeFile(t)) {
+	if !bytes.Equal(file, writeCSV(t)) {
 		t.Error("the second file has other bytes")
 	}
 }

@@ -1,21 +1,19 @@
-package parquetfile
+package data
 
 import (
 	"math/bits"
 
 	"github.com/parquet-go/parquet-go"
-
-	"tollbook/build/data"
 )
 
-// group is the root of a schema. parquet.Group sorts its fields by name; a table has them in its own order.
-type group struct {
+// parquetGroup is the root of a schema. parquet.Group sorts its fields by name; a table has them in its own order.
+type parquetGroup struct {
 	parquet.Group
-	table *data.Table
+	table *Table
 }
 
 // Fields returns the fields in the order of the table's columns.
-func (g group) Fields() []parquet.Field {
+func (g parquetGroup) Fields() []parquet.Field {
 	sorted := g.Group.Fields()
 	fields := make([]parquet.Field, len(sorted))
 	for _, f := range sorted {
@@ -24,59 +22,59 @@ func (g group) Fields() []parquet.Field {
 	return fields
 }
 
-// newSchema returns the schema of a table.
-func newSchema(t *data.Table) *parquet.Schema {
+// newParquetSchema returns the schema of a table.
+func newParquetSchema(t *Table) *parquet.Schema {
 	fields := parquet.Group{}
 	for _, c := range t.Columns {
-		node := newNode(c)
+		node := newParquetNode(c)
 		if !c.Required {
 			node = parquet.Optional(node)
 		}
 		fields[c.Name] = node
 	}
-	return parquet.NewSchema(t.Name, group{fields, t})
+	return parquet.NewSchema(t.Name, parquetGroup{fields, t})
 }
 
-// decimalBytes is the length of a decimal number of data.Precision digits.
+// decimalBytes is the length of a decimal number of Precision digits.
 const decimalBytes = 16
 
-// newNode returns the type of a column's values, and how they are encoded.
-func newNode(c data.Column) parquet.Node {
+// newParquetNode returns the type of a column's values, and how they are encoded.
+func newParquetNode(c Column) parquet.Node {
 	switch c.Kind {
-	case data.Integer:
+	case Integer:
 		return parquet.Encoded(parquet.Int(64), &parquet.DeltaBinaryPacked)
-	case data.Boolean:
+	case Boolean:
 		return parquet.Leaf(parquet.BooleanType)
-	case data.Decimal:
-		return parquet.Encoded(parquet.Decimal(c.Scale, data.Precision, parquet.FixedLenByteArrayType(decimalBytes)),
+	case Decimal:
+		return parquet.Encoded(parquet.Decimal(c.Scale, Precision, parquet.FixedLenByteArrayType(decimalBytes)),
 			&parquet.RLEDictionary)
-	case data.Timestamp:
+	case Timestamp:
 		return parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.DeltaBinaryPacked)
-	case data.Date:
+	case Date:
 		return parquet.Encoded(parquet.Date(), &parquet.DeltaBinaryPacked)
-	case data.JSON:
+	case JSON:
 		return parquet.Encoded(parquet.JSON(), &parquet.RLEDictionary)
 	}
 	return parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 }
 
-// newValue returns a value of a column. Decimals are written to digits.
-func newValue(c *data.Column, v data.Value, digits *[decimalBytes]byte) parquet.Value {
+// newParquetValue returns a value of a column. Decimals are written to digits.
+func newParquetValue(c *Column, v Value, digits *[decimalBytes]byte) parquet.Value {
 	switch c.Kind {
-	case data.Integer, data.Timestamp:
+	case Integer, Timestamp:
 		return parquet.Int64Value(v.Number())
-	case data.Boolean:
+	case Boolean:
 		return parquet.BooleanValue(v.Number() != 0)
-	case data.Date:
+	case Date:
 		return parquet.Int32Value(int32(v.Number()))
-	case data.Decimal:
+	case Decimal:
 		putDecimal(digits, v.Text(), c.Scale)
 		return parquet.FixedLenByteArrayValue(digits[:])
 	}
 	return parquet.ValueOf(v.Text())
 }
 
-// putDecimal writes a decimal number as a big-endian integer in units of 10^-scale. Its digits fit, as data.Value says.
+// putDecimal writes a decimal number as a big-endian integer in units of 10^-scale. Its digits fit, as Value says.
 func putDecimal(to *[decimalBytes]byte, text string, scale int) {
 	var hi, lo uint64
 	digits, after := 0, -1 // digits after the point

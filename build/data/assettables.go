@@ -1,7 +1,4 @@
-// Package tables publishes the tables by which payment options are judged and settlements counted.
-//
-// It must never know a service.
-package tables
+package data
 
 import (
 	"cmp"
@@ -15,8 +12,8 @@ import (
 	"tollbook/site/x402/address"
 )
 
-// New returns the tables of a directory whose operator added tokens and free hosts to the shipped ones.
-func New(tokens []ledger.Token, free listing.FreeHosts) site.AssetTables {
+// NewAssetTables returns the tables of a directory whose operator added tokens and free hosts to the shipped ones.
+func NewAssetTables(tokens []ledger.Token, free listing.FreeHosts) site.AssetTables {
 	t := site.AssetTables{Assets: listAssets(tokens), Addresses: []site.AddressForm{}, FreeHosts: free.List()}
 	for _, n := range x402.Networks() {
 		t.Networks = append(t.Networks, site.KnownNetwork{CAIP2: n.ID, Name: n.Name, Abbreviation: n.Abbreviation,
@@ -26,7 +23,7 @@ func New(tokens []ledger.Token, free listing.FreeHosts) site.AssetTables {
 	slices.SortFunc(t.Networks, func(a, b site.KnownNetwork) int { return cmp.Compare(a.CAIP2, b.CAIP2) })
 	for _, f := range address.Forms() {
 		t.Addresses = append(t.Addresses, site.AddressForm{Namespace: f.Namespace, RecipientPattern: f.Recipient,
-			RecipientRule: textOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: textOrNull(f.AssetRule),
+			RecipientRule: stringOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: stringOrNull(f.AssetRule),
 			BurnAddresses: append([]string{}, f.Burn...), NormalForm: f.Normal})
 	}
 	return t
@@ -38,9 +35,9 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 	for _, a := range x402.Assets() {
 		list = append(list, site.KnownAsset{NetworkCAIP2: a.Network, TokenAddress: a.Address,
 			TokenAddressNorm: address.Normalize(a.Network, a.Address), AssetName: a.Symbol, Decimals: a.Decimals,
-			Issuer: textOrNull(a.Issuer), Peg: textOrNull(a.Peg),
+			Issuer: stringOrNull(a.Issuer), Peg: stringOrNull(a.Peg),
 			CountsAsUSD: judge.CountsAsUSD(a.Network, a.Address, nil),
-			EIP712Name:  textOrNull(a.Name), EIP712Version: textOrNull(a.Version), Permit2: a.Permit2})
+			EIP712Name:  stringOrNull(a.Name), EIP712Version: stringOrNull(a.Version), Permit2: a.Permit2})
 	}
 	for _, token := range tokens {
 		i := slices.IndexFunc(list, func(a site.KnownAsset) bool {
@@ -59,7 +56,7 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 	return list
 }
 
-func textOrNull(s string) *string {
+func stringOrNull(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package parquetfile
+package data
 
 import (
 	"errors"
@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-
-	"tollbook/build/data"
 )
 
-// Open opens a file of a table.
-func Open(r io.ReaderAt, size int64, t *data.Table) (*parquet.File, error) {
+// OpenParquet opens a file of a table.
+func OpenParquet(r io.ReaderAt, size int64, t *Table) (*parquet.File, error) {
 	f, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
@@ -25,26 +23,25 @@ func Open(r io.ReaderAt, size int64, t *data.Table) (*parquet.File, error) {
 	return f, nil
 }
 
-// Each calls do with each row of a file. The row is valid until do returns.
-func Each(f *parquet.File, t *data.Table, do func(data.Row) error) error {
-	rows, buffer := make(data.Row, len(t.Columns)), make([]parquet.Row, batchRows)
+// EachParquetRow calls do with each row of a file. The row is valid until do returns.
+func EachParquetRow(f *parquet.File, t *Table, do func(Row) error) error {
+	rows, buffer := make(Row, len(t.Columns)), make([]parquet.Row, batchRows)
 	for _, group := range f.RowGroups() {
-		if err := eachOf(group, t, rows, buffer, do); err != nil {
+		if err := eachOfGroup(group, t, rows, buffer, do); err != nil {
 			return fmt.Errorf("read %s: %w", t.Name, err)
 		}
 	}
 	return nil
 }
 
-func eachOf(group parquet.RowGroup, t *data.Table, row data.Row, buffer []parquet.Row,
-	do func(data.Row) error) error {
+func eachOfGroup(group parquet.RowGroup, t *Table, row Row, buffer []parquet.Row, do func(Row) error) error {
 	from := group.Rows()
 	defer from.Close()
 	for {
 		n, err := from.ReadRows(buffer)
 		for _, values := range buffer[:n] {
 			for i := range row {
-				row[i] = readValue(&t.Columns[i], values[i])
+				row[i] = readParquetValue(&t.Columns[i], values[i])
 			}
 			if err := do(row); err != nil {
 				return err
@@ -59,34 +56,34 @@ func eachOf(group parquet.RowGroup, t *data.Table, row data.Row, buffer []parque
 	}
 }
 
-// readValue is the reverse of newValue.
-func readValue(c *data.Column, v parquet.Value) data.Value {
+// readParquetValue is the reverse of newParquetValue.
+func readParquetValue(c *Column, v parquet.Value) Value {
 	if v.IsNull() {
-		return data.Value{}
+		return Value{}
 	}
 	switch c.Kind {
-	case data.Integer, data.Timestamp:
-		return data.NewNumber(v.Int64())
-	case data.Boolean:
+	case Integer, Timestamp:
+		return NewNumber(v.Int64())
+	case Boolean:
 		if v.Boolean() {
-			return data.NewNumber(1)
+			return NewNumber(1)
 		}
-		return data.NewNumber(0)
-	case data.Date:
-		return data.NewNumber(int64(v.Int32()))
-	case data.Decimal:
-		return data.NewText(readDecimal(v.ByteArray(), c.Scale))
-	case data.JSON:
-		return data.NewJSON(slices.Clone(v.ByteArray()))
+		return NewNumber(0)
+	case Date:
+		return NewNumber(int64(v.Int32()))
+	case Decimal:
+		return NewText(readDecimal(v.ByteArray(), c.Scale))
+	case JSON:
+		return NewJSON(slices.Clone(v.ByteArray()))
 	}
-	return data.NewText(string(v.ByteArray()))
+	return NewText(string(v.ByteArray()))
 }
 
-// Drop writes the file again without the rows whose value of a column is among some, and reports whether it has such
-// rows. Without them it writes nothing.
-func Drop(old io.ReaderAt, size int64, w io.Writer, t *data.Table, column string, values map[string]bool) (bool,
+// DropParquetRows writes a file again without the rows whose value of a column is among some, and reports whether it
+// has such rows. Without them it writes nothing.
+func DropParquetRows(old io.ReaderAt, size int64, w io.Writer, t *Table, column string, values map[string]bool) (bool,
 	error) {
-	f, err := Open(old, size, t)
+	f, err := OpenParquet(old, size, t)
 	if err != nil {
 		return false, err
 	}
@@ -95,8 +92,8 @@ func Drop(old io.ReaderAt, size int64, w io.Writer, t *data.Table, column string
 	if err != nil || !has {
 		return false, err
 	}
-	to := NewWriter(w, t)
-	err = Each(f, t, func(row data.Row) error {
+	to := NewParquetWriter(w, t)
+	err = EachParquetRow(f, t, func(row Row) error {
 		if values[row[place].Text()] {
 			return nil
 		}

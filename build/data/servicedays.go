@@ -1,7 +1,4 @@
-// Package days writes the figures of a service by UTC day as one table in CSV.
-//
-// It must never judge: every figure is one that the series of the API publish.
-package days
+package data
 
 import (
 	"maps"
@@ -11,12 +8,12 @@ import (
 	"tollbook/site"
 )
 
-// header has the names that the columns have in the API.
-const header = "date,uptime_percentage,avg_response_time_ms,total_checks,successful_checks,min_price_usd," +
+// serviceDaysHeader has the names that the columns have in the API.
+const serviceDaysHeader = "date,uptime_percentage,avg_response_time_ms,total_checks,successful_checks,min_price_usd," +
 	"max_price_usd,volume_usd,tx_count,unique_buyers\r\n"
 
-// day contains what the series say of a UTC day; nil for what they do not.
-type day struct {
+// serviceDay contains what the series say of a UTC day; nil for what they do not.
+type serviceDay struct {
 	score  *site.ScorePoint
 	uptime *site.UptimeDataPoint
 	price  *site.PricePoint
@@ -24,14 +21,14 @@ type day struct {
 	buyers *site.BuyersPoint
 }
 
-// Append appends the table of a service: a row for each UTC day with a point in a series, oldest first. A value that is
-// not known or that a series leaves out is empty. Prices are those of the last point, because its series leaves out
-// days that are like the day before. volume contains all days.
-func Append(b []byte, l *site.Listing, volume []site.VolumePoint) []byte {
-	byDate := map[string]*day{}
-	of := func(date string) *day {
+// AppendServiceDays appends the table of a service: a row for each UTC day with a point in a series, oldest first. A
+// value that is not known or that a series leaves out is empty. Prices are those of the last point, because its series
+// leaves out days that are like the day before. volume contains all days.
+func AppendServiceDays(b []byte, l *site.Listing, volume []site.VolumePoint) []byte {
+	byDate := map[string]*serviceDay{}
+	of := func(date string) *serviceDay {
 		if byDate[date] == nil {
-			byDate[date] = new(day)
+			byDate[date] = new(serviceDay)
 		}
 		return byDate[date]
 	}
@@ -50,7 +47,7 @@ func Append(b []byte, l *site.Listing, volume []site.VolumePoint) []byte {
 	for i := range l.Buyers {
 		of(l.Buyers[i].Date).buyers = &l.Buyers[i]
 	}
-	b = append(b, header...)
+	b = append(b, serviceDaysHeader...)
 	var price *site.PricePoint
 	for _, date := range slices.Sorted(maps.Keys(byDate)) {
 		d := byDate[date]
@@ -64,7 +61,7 @@ func Append(b []byte, l *site.Listing, volume []site.VolumePoint) []byte {
 }
 
 // append appends the values of a day and the end of its row.
-func (d *day) append(b []byte) []byte {
+func (d *serviceDay) append(b []byte) []byte {
 	if d.score != nil {
 		b = strconv.AppendFloat(append(b, ','), d.score.UptimePercentage, 'f', -1, 64)
 		b = append(b, ',')

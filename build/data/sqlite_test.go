@@ -1,4 +1,4 @@
-package sqlitefile
+package data_test
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"tollbook/build/data/datatest"
 )
 
-func writeFile(t *testing.T, tables []*data.Table, rows []data.Row, statements []string) string {
+func writeSQLite(t *testing.T, tables []*data.Table, rows []data.Row, statements []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a folder#1", "x y%20?.sqlite")
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Create(t.Context(), path, tables)
+	f, err := data.CreateSQLite(t.Context(), path, tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +33,13 @@ func writeFile(t *testing.T, tables []*data.Table, rows []data.Row, statements [
 	return path
 }
 
-// TestFile checks types, values and nulls, and that the same rows give the same bytes.
-func TestFile(t *testing.T) {
+// TestSQLite checks types, values and nulls, and that the same rows give the same bytes.
+func TestSQLite(t *testing.T) {
 	t.Parallel()
 	table := datatest.Table()
 	rows := datatest.Rows(table, 100) // no multiple of insertRows
-	path := writeFile(t, []*data.Table{table}, rows, nil)
-	db, err := Open(path)
+	path := writeSQLite(t, []*data.Table{table}, rows, nil)
+	db, err := data.OpenSQLite(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +61,17 @@ func TestFile(t *testing.T) {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 	a, errA := os.ReadFile(path)
-	b, errB := os.ReadFile(writeFile(t, []*data.Table{table}, rows, nil))
+	b, errB := os.ReadFile(writeSQLite(t, []*data.Table{table}, rows, nil))
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
 		t.Errorf("the second file has other bytes (%v, %v)", errA, errB)
 	}
 }
 
-// TestStatements checks that indexes, views and the queries of all questions suit the tables.
-func TestStatements(t *testing.T) {
+// TestSQLiteStatements checks that indexes, views and the queries of all questions suit the tables.
+func TestSQLiteStatements(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, data.Tables(), nil, data.SQLiteStatements())
-	db, err := Open(path)
+	path := writeSQLite(t, data.Tables(), nil, data.SQLiteStatements())
+	db, err := data.OpenSQLite(path)
 	if err != nil {
 		t.Fatal(err)
 	}

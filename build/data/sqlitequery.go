@@ -1,4 +1,4 @@
-package sqlitefile
+package data
 
 import (
 	"context"
@@ -8,9 +8,10 @@ import (
 	"strconv"
 )
 
-// Query returns the names of a query's columns and at most limit of its rows, as texts; nil stands for NULL. A limit of
-// 0 is none.
-func Query(ctx context.Context, db *sql.DB, query string, limit int) (columns []string, list [][]*string, err error) {
+// QuerySQLite returns the names of a query's columns and at most limit of its rows, as texts; nil stands for NULL. A
+// limit of 0 is none.
+func QuerySQLite(ctx context.Context, db *sql.DB, query string, limit int) (columns []string, list [][]*string,
+	err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, nil, err
@@ -30,15 +31,15 @@ func Query(ctx context.Context, db *sql.DB, query string, limit int) (columns []
 		}
 		row := make([]*string, len(values))
 		for i, v := range values {
-			row[i] = textOrNull(v)
+			row[i] = sqliteText(v)
 		}
 		list = append(list, row)
 	}
 	return columns, list, rows.Err()
 }
 
-// textOrNull returns a value of the driver as a text, nil for NULL.
-func textOrNull(v any) *string {
+// sqliteText returns a value of the driver as a text, nil for NULL.
+func sqliteText(v any) *string {
 	var text string
 	switch v := v.(type) {
 	case nil:

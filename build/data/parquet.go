@@ -1,8 +1,4 @@
-// Package parquetfile writes and reads the rows of a table as a Parquet file.
-//
-// The bytes of a file are a function of its table and rows. Row groups are small and have statistics and a page index,
-// so that a reader of ranges fetches only what a query needs. The package must never know what a table means.
-package parquetfile
+package data
 
 import (
 	"fmt"
@@ -10,8 +6,6 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
-
-	"tollbook/build/data"
 )
 
 const (
@@ -21,15 +15,16 @@ const (
 	batchRows     = 128      // rows that are given to the library at once
 )
 
-// codec compresses pages. All files share it, because it keeps encoders of some megabytes.
-var codec = &zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}
+// parquetCodec compresses pages. All files share it, because it keeps encoders of some megabytes.
+var parquetCodec = &zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}
 
 // groupRows returns the number of rows of a row group.
-func groupRows(t *data.Table) int64 { return int64(groupValues / len(t.Columns)) }
+func groupRows(t *Table) int64 { return int64(groupValues / len(t.Columns)) }
 
-// Writer writes a file.
-type Writer struct {
-	table  *data.Table
+// ParquetWriter writes the rows of a table as a Parquet file. Its bytes are a function of the table and its rows. Row
+// groups are small and have statistics and a page index, so that a reader of ranges fetches only what a query needs.
+type ParquetWriter struct {
+	table  *Table
 	to     *parquet.GenericWriter[any]
 	rows   []parquet.Row
 	values []parquet.Value
@@ -38,11 +33,11 @@ type Writer struct {
 	count  int64 // rows ever
 }
 
-// NewWriter returns a writer of a table.
-func NewWriter(w io.Writer, t *data.Table) *Writer {
+// NewParquetWriter returns a writer of a table.
+func NewParquetWriter(w io.Writer, t *Table) *ParquetWriter {
 	options := []parquet.WriterOption{
-		newSchema(t), parquet.CreatedBy("tollbook", "1", "data"), // no version that changes the bytes of equal rows
-		parquet.Compression(codec),
+		newParquetSchema(t), parquet.CreatedBy("tollbook", "1", "data"), // no version that changes the bytes of equal rows
+		parquet.Compression(parquetCodec),
 		parquet.MaxRowsPerRowGroup(groupRows(t)), parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(true),
 		parquet.DictionaryMaxBytes(dictionaryMax),
 	}
@@ -54,8 +49,9 @@ func NewWriter(w io.Writer, t *data.Table) *Writer {
 		options = append(options, parquet.SortingWriterConfig(parquet.SortingColumns(columns...)))
 	}
 	n := len(t.Columns)
-	out := &Writer{table: t, to: parquet.NewGenericWriter[any](w, options...), rows: make([]parquet.Row, batchRows),
-		values: make([]parquet.Value, batchRows*n), digits: make([][decimalBytes]byte, batchRows*n)}
+	out := &ParquetWriter{table: t, to: parquet.NewGenericWriter[any](w, options...),
+		rows: make([]parquet.Row, batchRows), values: make([]parquet.Value, batchRows*n),
+		digits: make([][decimalBytes]byte, batchRows*n)}
 	for i := range out.rows {
 		out.rows[i] = out.values[i*n : (i+1)*n : (i+1)*n]
 	}
@@ -63,7 +59,7 @@ func NewWriter(w io.Writer, t *data.Table) *Writer {
 }
 
 // Write writes a row.
-func (w *Writer) Write(row data.Row) error {
+func (w *ParquetWriter) Write(row Row) error {
 	first := w.n * len(row)
 	for i, v := range row {
 		c := &w.table.Columns[i]
@@ -73,9 +69,9 @@ func (w *Writer) Write(row data.Row) error {
 		case v.IsNull():
 			w.values[first+i] = parquet.NullValue().Level(0, 0, i)
 		case c.Required:
-			w.values[first+i] = newValue(c, v, &w.digits[first+i]).Level(0, 0, i)
+			w.values[first+i] = newParquetValue(c, v, &w.digits[first+i]).Level(0, 0, i)
 		default:
-			w.values[first+i] = newValue(c, v, &w.digits[first+i]).Level(0, 1, i)
+			w.values[first+i] = newParquetValue(c, v, &w.digits[first+i]).Level(0, 1, i)
 		}
 	}
 	w.n++
@@ -87,7 +83,7 @@ func (w *Writer) Write(row data.Row) error {
 }
 
 // flush gives the batch to the library.
-func (w *Writer) flush() error {
+func (w *ParquetWriter) flush() error {
 	_, err := w.to.WriteRows(w.rows[:w.n])
 	w.n = 0
 	if err != nil {
@@ -97,10 +93,10 @@ func (w *Writer) flush() error {
 }
 
 // Rows returns the number of rows so far.
-func (w *Writer) Rows() int64 { return w.count }
+func (w *ParquetWriter) Rows() int64 { return w.count }
 
 // Close writes the rest of the file.
-func (w *Writer) Close() error {
+func (w *ParquetWriter) Close() error {
 	if err := w.flush(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package parquetfile
+package data_test
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 	"tollbook/build/data/datatest"
 )
 
-var values = cmp.AllowUnexported(data.Value{})
+var sameValues = cmp.AllowUnexported(data.Value{})
 
-func writeFile(t *testing.T, table *data.Table, rows []data.Row) []byte {
+func writeParquet(t *testing.T, table *data.Table, rows []data.Row) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := NewWriter(&b, table)
+	w := data.NewParquetWriter(&b, table)
 	for _, row := range rows {
 		if err := w.Write(row); err != nil {
 			t.Fatal(err)
@@ -28,13 +28,13 @@ func writeFile(t *testing.T, table *data.Table, rows []data.Row) []byte {
 	return b.Bytes()
 }
 
-func readFile(t *testing.T, table *data.Table, file []byte) (rows []data.Row) {
+func readParquet(t *testing.T, table *data.Table, file []byte) (rows []data.Row) {
 	t.Helper()
-	f, err := Open(bytes.NewReader(file), int64(len(file)), table)
+	f, err := data.OpenParquet(bytes.NewReader(file), int64(len(file)), table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Each(f, table, func(row data.Row) error {
+	if err := data.EachParquetRow(f, table, func(row data.Row) error {
 		rows = append(rows,
 			slices.Clone(row))
 		return nil
@@ -44,30 +44,30 @@ func readFile(t *testing.T, table *data.Table, file []byte) (rows []data.Row) {
 	return rows
 }
 
-// TestRoundTrip writes rows of every kind and reads them back. The same rows give the same bytes.
-func TestRoundTrip(t *testing.T) {
+// TestParquet writes rows of every kind and reads them back. The same rows give the same bytes.
+func TestParquet(t *testing.T) {
 	t.Parallel()
 	table := datatest.Table()
-	for _, n := range []int{0, 1, batchRows, batchRows + 1, 3000} {
+	for _, n := range []int{0, 1, data.BatchRows, data.BatchRows + 1, 3000} {
 		rows := datatest.Rows(table, n)
-		file := writeFile(t, table, rows)
-		if diff := cmp.Diff(rows, append([]data.Row{}, readFile(t, table, file)...), values); diff != "" {
+		file := writeParquet(t, table, rows)
+		if diff := cmp.Diff(rows, append([]data.Row{}, readParquet(t, table, file)...), sameValues); diff != "" {
 			t.Fatalf("%d rows (-want +got):\n%.2000s", n, diff)
 		}
-		if !bytes.Equal(file, writeFile(t, table, rows)) {
+		if !bytes.Equal(file, writeParquet(t, table, rows)) {
 			t.Errorf("%d rows: the second file has other bytes", n)
 		}
 	}
 }
 
-// TestLayout checks row groups, the order of columns, the sorting and the page index.
-func TestLayout(t *testing.T) {
+// TestParquetLayout checks row groups, the order of columns, the sorting and the page index.
+func TestParquetLayout(t *testing.T) {
 	t.Parallel()
 	table := datatest.Table()
-	size := groupRows(table)
+	size := data.GroupRows(table)
 	rows := datatest.Rows(table, int(size)+10)
-	file := writeFile(t, table, rows)
-	f, err := Open(bytes.NewReader(file), int64(len(file)), table)
+	file := writeParquet(t, table, rows)
+	f, err := data.OpenParquet(bytes.NewReader(file), int64(len(file)), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,33 +107,34 @@ func TestRequiredNull(t *testing.T) {
 	table := datatest.Table()
 	row := slices.Clone(datatest.Rows(table, 1)[0])
 	row[0] = data.Value{}
-	if err := NewWriter(&bytes.Buffer{}, table).Write(row); err == nil {
+	if err := data.NewParquetWriter(&bytes.Buffer{}, table).Write(row); err == nil {
 		t.Error("no error")
 	}
 }
 
-// TestDrop checks that a file without the rows of some names equals one that never had them.
-func TestDrop(t *testing.T) {
+// TestDropParquetRows checks that a file without the rows of some names equals one that never had them.
+func TestDropParquetRows(t *testing.T) {
 	t.Parallel()
 	table := datatest.Table()
 	rows := datatest.Rows(table, 1000)
-	file := writeFile(t, table, rows)
+	file := writeParquet(t, table, rows)
 	var b bytes.Buffer
 	gone := map[string]bool{"row-0000500": true, "row-0000999": true}
-	changed, err := Drop(bytes.NewReader(file), int64(len(file)), &b, table, "name", gone)
+	changed, err := data.DropParquetRows(bytes.NewReader(file), int64(len(file)), &b, table, "name", gone)
 	if err != nil || !changed {
 		t.Fatal(changed, err)
 	}
 	want := slices.DeleteFunc(slices.Clone(rows), func(r data.Row) bool { return gone[r[0].Text()] })
-	if !bytes.Equal(writeFile(t, table, want), b.Bytes()) {
+	if !bytes.Equal(writeParquet(t, table, want), b.Bytes()) {
 		t.Errorf("the file differs from one without the rows")
 	}
 	b.Reset()
-	changed, err = Drop(bytes.NewReader(file), int64(len(file)), &b, table, "name", map[string]bool{"other": true})
+	changed, err = data.DropParquetRows(bytes.NewReader(file), int64(len(file)), &b, table, "name",
+		map[string]bool{"other": true})
 	if err != nil || changed || b.Len() > 0 {
 		t.Errorf("without such a row: changed %v, %d bytes, error %v", changed, b.Len(), err)
 	}
-	if _, err := Drop(bytes.NewReader(file[:100]), 100, &b, table, "name", gone); err == nil {
+	if _, err := data.DropParquetRows(bytes.NewReader(file[:100]), 100, &b, table, "name", gone); err == nil {
 		t.Error("a cut file: no error")
 	}
 }

@@ -1,8 +1,4 @@
-// Package dataset writes the data files of a snapshot: the tables of package data as Parquet, CSV and SQLite, the
-// Parquet files of days that are over, and the description of them all.
-//
-// Rows go to temporary files as they come. It must never judge, nor know a page or a route.
-package dataset
+package data
 
 import (
 	"context"
@@ -12,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"tollbook/build/data"
-	"tollbook/build/data/sqlitefile"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -32,32 +26,32 @@ type Store interface {
 	ReadPrevious(name string) ([]byte, error)
 }
 
-// Options of a data set.
-type Options struct {
+// SetOptions are the options of a Set.
+type SetOptions struct {
 	Now      time.Time
 	Title    string // of the directory
 	Homepage string // "" if not known
 	DayRows  int64  // of days that are over, after which a build begins no further day; 0 for the default
 }
 
-// maxDayRows is the default of Options.DayRows. The past of a large directory is written by several builds, the newest
-// days first.
+// maxDayRows is the default of SetOptions.DayRows. The past of a large directory is written by several builds, the
+// newest days first.
 const maxDayRows = 500_000
 
 // Set is the data files of a snapshot while they are written.
 type Set struct {
-	options Options
+	options SetOptions
 	path    func(name string) string // of a temporary file
-	sqlite  *sqlitefile.File
+	sqlite  *SQLiteFile
 	spools  map[string]*spool
 	slugs   map[string]bool // of services with a row
-	row     data.Row
-	index   *data.Package
+	row     Row
+	index   *Package
 	answers []site.DatasetAnswer // to the questions, from the SQLite file
 }
 
-// New begins a data set. path returns the path of a temporary file, which may be left behind.
-func New(ctx context.Context, path func(name string) string, o Options) (*Set, error) {
+// NewSet begins a data set. path returns the path of a temporary file, which may be left behind.
+func NewSet(ctx context.Context, path func(name string) string, o SetOptions) (*Set, error) {
 	if o.DayRows == 0 {
 		o.DayRows = maxDayRows
 	}
@@ -65,18 +59,18 @@ func New(ctx context.Context, path func(name string) string, o Options) (*Set, e
 		o.Title = "Tollbook"
 	}
 	s := &Set{options: o, path: path, spools: map[string]*spool{}, slugs: map[string]bool{},
-		index: data.NewPackage(o.Title, o.Homepage, o.Now)}
-	var tables []*data.Table
-	for _, t := range data.Tables() {
+		index: NewPackage(o.Title, o.Homepage, o.Now)}
+	var tables []*Table
+	for _, t := range Tables() {
 		if !t.Days || t.Recent {
 			tables = append(tables, t)
 		}
 	}
 	var err error
-	if s.sqlite, err = sqlitefile.Create(ctx, s.path("sqlite"), tables); err != nil {
+	if s.sqlite, err = CreateSQLite(ctx, s.path("sqlite"), tables); err != nil {
 		return nil, err
 	}
-	for _, t := range []*data.Table{&data.Services.Table, &data.Endpoints.Table} {
+	for _, t := range []*Table{&Services.Table, &Endpoints.Table} {
 		if _, err := s.begin(t); err != nil {
 			s.Discard()
 			return nil, err
@@ -86,7 +80,7 @@ func New(ctx context.Context, path func(name string) string, o Options) (*Set, e
 }
 
 // begin begins the files of a table.
-func (s *Set) begin(t *data.Table) (*spool, error) {
+func (s *Set) begin(t *Table) (*spool, error) {
 	appender := s.sqlite.Appender(t)
 	if t.Days {
 		appender = nil // its rows are those of more days
@@ -114,13 +108,13 @@ func (s *Set) Discard() {
 // cannot be read is what was published of it last.
 func (s *Set) AddService(ctx context.Context, l *site.Listing, facts []postgres.EndpointFacts) error {
 	s.slugs[l.Detail.Slug] = true
-	s.row = data.Services.Append(s.row[:0], l)
-	if err := s.spools[data.Services.Name].write(ctx, s.row); err != nil {
+	s.row = Services.Append(s.row[:0], l)
+	if err := s.spools[Services.Name].write(ctx, s.row); err != nil {
 		return err
 	}
-	of := s.spools[data.Endpoints.Name]
-	for _, e := range data.EndpointsOf(l, facts) {
-		s.row = data.Endpoints.Append(s.row[:0], e)
+	of := s.spools[Endpoints.Name]
+	for _, e := range EndpointsOf(l, facts) {
+		s.row = Endpoints.Append(s.row[:0], e)
 		if err := of.write(ctx, s.row); err != nil {
 			return err
 		}
@@ -155,7 +149,7 @@ type token struct{ facilitator, network, token string }
 func countDecimals(tokens []ledger.CountedToken) map[token]int {
 	decimals := make(map[token]int, len(tokens))
 	for _, t := range tokens {
-		decimals[token{t.Facilitator, t.Network, t.Token}] = data.Decimals(t.Unit)
+		decimals[token{t.Facilitator, t.Network, t.Token}] = Decimals(t.Unit)
 	}
 	return decimals
 }
