@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/build/data"
 	"tollbook/build/judge"
-	"tollbook/build/tables"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/render"
@@ -240,7 +240,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	judged.Prepare()
 	judged.Snapshot.Previous = previous
-	judged.Snapshot.Assets = tables.New(facts.Tokens, o.FreeHosts)
+	judged.Snapshot.Assets = data.NewAssetTables(facts.Tokens, o.FreeHosts)
 	renderer := pages.NewRenderer(judged.Snapshot)
 	inputs, err := newPreviousInputs(b, o.Program, renderer.ServiceRenderer)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"tollbook/build/data"
 	"tollbook/build/judge"
-	"tollbook/build/tables"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
@@ -147,7 +147,7 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 		}
 	})
 	judged.Prepare()
-	judged.Snapshot.Assets = tables.New(nil, listing.FreeHosts{})
+	judged.Snapshot.Assets = data.NewAssetTables(nil, listing.FreeHosts{})
 	w.renderer = pages.NewRenderer(judged.Snapshot)
 	defer w.lookups.close()
 	if err := w.write(t.Context()); err != nil {

@@ -6,8 +6,6 @@ import (
 	"io"
 
 	"tollbook/build/data"
-	"tollbook/build/data/parquetfile"
-	"tollbook/build/dataset"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
@@ -18,9 +16,9 @@ import (
 type addService func(l *site.Listing, endpoints []postgres.EndpointFacts) error
 
 // newDataSet begins the data files of a snapshot.
-func newDataSet(ctx context.Context, folder *output.Folder, o Options) (*dataset.Set, error) {
+func newDataSet(ctx context.Context, folder *output.Folder, o Options) (*data.Set, error) {
 	path := func(name string) string { return folder.TempPath("data-" + name) }
-	files, err := dataset.New(ctx, path, dataset.Options{Now: o.Now, Title: o.Site.Title,
+	files, err := data.NewSet(ctx, path, data.SetOptions{Now: o.Now, Title: o.Site.Title,
 		Homepage: o.Site.BaseURL, DayRows: o.DataRows})
 	if err != nil {
 		return nil, fmt.Errorf("write data: %w", err)
@@ -41,7 +39,7 @@ func eraseDays(b *output.Build, slugs map[string]bool) error {
 			continue
 		}
 		err := b.RewriteDataDay(name, day, func(old io.ReaderAt, size int64, w io.Writer) (bool, error) {
-			return parquetfile.Drop(old, size, w, t, "slug", slugs)
+			return data.DropParquetRows(old, size, w, t, "slug", slugs)
 		})
 		if err != nil {
 			return fmt.Errorf("erase from %s: %w", f.Name, err)

@@ -18,8 +18,6 @@ import (
 
 	"tollbook/build"
 	"tollbook/build/data"
-	"tollbook/build/data/csvfile"
-	"tollbook/build/data/parquetfile"
 	"tollbook/cmd/bench/crowd"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -140,11 +138,11 @@ func readTable(t *testing.T, path string, table *data.Table) (rows []data.Row) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := parquetfile.Open(bytes.NewReader(text), int64(len(text)), table)
+	f, err := data.OpenParquet(bytes.NewReader(text), int64(len(text)), table)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	if err := parquetfile.Each(f, table, func(row data.Row) error {
+	if err := data.EachParquetRow(f, table, func(row data.Row) error {
 		rows = append(rows, slices.Clone(row))
 		return nil
 	}); err != nil {
@@ -163,7 +161,7 @@ func TestPricesOfAllProtocols(t *testing.T) {
 	rows := readTable(t, filepath.Join(unpackData(t, dir, r.Snapshot), "prices.parquet"), table)
 	text := func(row data.Row, column string) string {
 		at := table.Place(column)
-		return csvfile.Format(&table.Columns[at], row[at])
+		return data.FormatCSV(&table.Columns[at], row[at])
 	}
 	ofOther := slices.IndexFunc(rows, func(row data.Row) bool { return text(row, "protocol") != rail.X402 })
 	if ofOther < 0 {

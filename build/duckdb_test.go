@@ -15,8 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/build/data"
-	"tollbook/build/data/csvfile"
-	"tollbook/build/data/sqlitefile"
 	"tollbook/build/duckdbtest"
 	"tollbook/cmd/nodetest"
 	"tollbook/output/archive"
@@ -121,7 +119,7 @@ func TestDuckDBReadsAlike(t *testing.T) {
 
 // duckdbText returns a value as DuckDB writes it.
 func duckdbText(c *data.Column, v data.Value) string {
-	text := csvfile.Format(c, v)
+	text := data.FormatCSV(c, v)
 	if v.IsNull() {
 		return "NULL"
 	}
@@ -137,7 +135,7 @@ func duckdbText(c *data.Column, v data.Value) string {
 func TestDuckDBAnswers(t *testing.T) {
 	t.Parallel()
 	_, _, folder := historyFolder(t)
-	db, err := sqlitefile.Open(filepath.Join(folder, "tollbook.sqlite"))
+	db, err := data.OpenSQLite(filepath.Join(folder, "tollbook.sqlite"))
 	if err != nil {
 		t.Fatal(err)
 	}

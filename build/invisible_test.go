@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/build/data"
-	"tollbook/build/data/parquetfile"
 	"tollbook/output/archive"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
@@ -177,12 +176,12 @@ func TestInvisibleCharacters(t *testing.T) {
 func tableTexts(t *testing.T, name string, file []byte) []byte {
 	t.Helper()
 	table := data.TableOf(strings.TrimSuffix(path.Base(name), ".parquet"))
-	f, err := parquetfile.Open(bytes.NewReader(file), int64(len(file)), table)
+	f, err := data.OpenParquet(bytes.NewReader(file), int64(len(file)), table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var texts []byte
-	err = parquetfile.Each(f, table, func(row data.Row) error {
+	err = data.EachParquetRow(f, table, func(row data.Row) error {
 		for _, v := range row {
 			texts = append(append(texts, v.Text()...), '\n')
 		}

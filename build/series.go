@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"tollbook/build/days"
+	"tollbook/build/data"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -56,7 +56,7 @@ func writeSeries(l *site.Listing, put addFunc) error {
 		return err
 	}
 	return addFile(routes.DaysKey(l.Item.Slug), put, func(b []byte) ([]byte, error) {
-		return days.Append(b, l, volume), nil
+		return data.AppendServiceDays(b, l, volume), nil
 	})
 }
 

@@ -119,7 +119,7 @@ func parseDocument(t *testing.T, api *render.API) (document, []byte) {
 
 // TestEveryRouteIsDescribed checks that each JSON route of the table has a path with exactly its parameters and a
 // response type, and that every part is named and described. A new route needs a line in routes.Responses, a new field
-// one in the vocabulary.
+// a comment.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
 	d, _ := parseDocument(t, apiOf(t, world()))

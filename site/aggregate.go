@@ -1,78 +1,130 @@
 package site
 
-// StatusSummary is the data of /v1/status.
+// StatusSummary: number of services by status, and the status of each service.
+//
+// It is the data of /v1/status.
 type StatusSummary struct {
-	Total    int             `json:"total"`
-	Online   int             `json:"online"`
-	Degraded int             `json:"degraded"`
-	Offline  int             `json:"offline"`
-	Unknown  int             `json:"unknown"`
-	Services []StatusService `json:"services"` // by slug
+	// Total number.
+	Total int `json:"total"`
+	// Number of services online.
+	Online int `json:"online"`
+	// Number of services degraded.
+	Degraded int `json:"degraded"`
+	// Number of services offline.
+	Offline int `json:"offline"`
+	// Number of services that have no recent check.
+	Unknown int `json:"unknown"`
+	// One entry for each service, by slug.
+	Services []StatusService `json:"services"`
 
 	// beyond the contract
-	ListedTotal    int `json:"listed_total"` // all but delisted ones
-	Delisted       int `json:"delisted"`
-	ListedOffline  int `json:"listed_offline"`
-	Offline30dPlus int `json:"offline_30d_plus"` // of those, without a success for 30 days
+
+	// Number of services that are not retired.
+	ListedTotal int `json:"listed_total"` // all but delisted ones
+	// Number of retired services, whose history is kept.
+	Delisted int `json:"delisted"`
+	// Number of offline services that are not retired.
+	ListedOffline int `json:"listed_offline"`
+	// Number of offline services without a success for 30 days, of those not retired.
+	Offline30dPlus int `json:"offline_30d_plus"`
 }
 
 // StatusService is the status of one service.
 type StatusService struct {
-	Slug                string   `json:"slug"`
-	Name                string   `json:"name"`
-	Status              string   `json:"status"`
-	LastCheckedAt       *Time    `json:"last_checked_at"`
-	ConsecutiveFailures int      `json:"consecutive_failures"`
-	Uptime24h           *float64 `json:"uptime_24h"`
-	AvgResponseTimeMS   *int     `json:"avg_response_time_ms"`
-	Listed              bool     `json:"listed"`        // beyond the contract: not delisted
-	OfflineSince        *Time    `json:"offline_since"` // beyond the contract; null unless it is offline
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// As [ServiceListItem.Status].
+	Status string `json:"status"`
+	// As [ServiceListItem.LastCheckedAt].
+	LastCheckedAt       *Time `json:"last_checked_at"`
+	ConsecutiveFailures int   `json:"consecutive_failures"`
+	// As [ServiceListItem.Uptime24h].
+	Uptime24h *float64 `json:"uptime_24h"`
+	// As [ServiceListItem.AvgResponseTimeMS].
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Whether the service is listed; false if the operator of this directory retired it.
+	Listed       bool  `json:"listed"` // beyond the contract: not delisted
+	OfflineSince *Time `json:"offline_since"`
 }
 
 // AddressPlace stands for the address in the URL of an account's page.
 const AddressPlace = "{address}"
 
-// Network is a row of /v1/networks; id and caip2_id repeat the CAIP-2 id.
+// Network is a network on which listed services accept payment.
+//
+// It is a row of /v1/networks; id and caip2_id repeat the CAIP-2 id.
 type Network struct {
-	ID           string   `json:"id"`
-	CAIP2        string   `json:"caip2"`
-	CAIP2ID      string   `json:"caip2_id"`
-	Name         string   `json:"name"`
-	Abbreviation string   `json:"abbreviation"`
-	ChainType    string   `json:"chain_type"`
-	IsMainnet    bool     `json:"is_mainnet"`
-	ExplorerURL  *string  `json:"explorer_url"`
-	ServiceCount int      `json:"service_count"`
-	AvgUptime    *float64 `json:"avg_uptime"` // mean of the services' uptime_24h
-	Testnet      bool     `json:"testnet"`    // the opposite of is_mainnet
+	// CAIP-2 id.
+	ID string `json:"id"`
+	// CAIP-2 id, the same as id.
+	CAIP2 string `json:"caip2"`
+	// CAIP-2 id, the same as id.
+	CAIP2ID string `json:"caip2_id"`
+	// Name of the network.
+	Name string `json:"name"`
+	// Short code that filters and lists use, such as BSE.
+	Abbreviation string `json:"abbreviation"`
+	// Kind of chain, such as evm or solana.
+	ChainType string `json:"chain_type"`
+	// Whether it is a main network; false for a test network.
+	IsMainnet bool `json:"is_mainnet"`
+	// URL of a block explorer.
+	ExplorerURL *string `json:"explorer_url" format:"uri"`
+	// Number of listed services.
+	ServiceCount int `json:"service_count"`
+	// Mean of the services' uptime_24h.
+	AvgUptime *float64 `json:"avg_uptime" max:"100"`
+	// As [PricingEntry.Testnet].
+	Testnet bool `json:"testnet"` // the opposite of is_mainnet
 
+	// URL of an account's page at a block explorer, with {address} where its address belongs; null if its form is not
+	// known.
 	AddressURL *string `json:"address_url"` // beyond the contract; with AddressPlace where an address belongs
 }
 
-// Tag is a row of /v1/tags.
+// Tag is a category, its number of services and their prices.
+//
+// It is a row of /v1/tags.
 type Tag struct {
-	Tag          string `json:"tag"`
-	ServiceCount int    `json:"service_count"`
+	// Category.
+	Tag string `json:"tag"`
+	// As [Network.ServiceCount].
+	ServiceCount int `json:"service_count"`
 
-	// beyond the contract; null if no service of the category is good to pay
+	// Service with the lowest price, of those that /v1/best recommends and the advice calls good, or null.
+	//
+	// beyond the contract
 	Cheapest *Pick `json:"cheapest"`
-	MostUsed *Pick `json:"most_used"` // null too if no such service has a known buyer in 30 days
+	// The one of them with the most buyers in 30 days; null if no buyer of them is known.
+	MostUsed *Pick `json:"most_used"`
 
-	Prices *CategoryPrices `json:"prices"` // null if no service of the category has a price that counts
+	// Distribution of the lowest prices of the category's services, which category_percentile compares; null without a
+	// price.
+	Prices *CategoryPrices `json:"prices"`
 }
 
-// CategoryPrices is how the lowest prices of the services of a category are distributed.
+// CategoryPrices says how the lowest prices of the services of a category are distributed.
 type CategoryPrices struct {
-	ServiceCount int          `json:"service_count"`
-	MedianUSD    Decimal      `json:"median_usd"`
-	Classes      []PriceClass `json:"classes"` // adjoining, from that of the lowest price to that of the highest
+	// Number of services with such a price.
+	ServiceCount int `json:"service_count"`
+	// Price in the middle in US dollars; of an even number of prices the upper of the two.
+	MedianUSD Decimal `json:"median_usd"`
+	// Adjoining ranges of prices, from that of the lowest price to that of the highest.
+	Classes []PriceClass `json:"classes"`
 }
 
-// PriceClass is a range of prices. A null is no bound.
+// PriceClass is a range of prices and the number of services in it.
+//
+// A null is no bound.
 type PriceClass struct {
-	FromUSD      *Decimal `json:"from_usd"`
-	BelowUSD     *Decimal `json:"below_usd"`
-	ServiceCount int      `json:"service_count"`
+	// Lowest price of the class in US dollars; null if it has no lower bound.
+	FromUSD *Decimal `json:"from_usd"`
+	// Prices of the class are below this one; null if it has no upper bound.
+	BelowUSD *Decimal `json:"below_usd"`
+	// Number of services whose lowest price is in the class.
+	ServiceCount int `json:"service_count"`
 }
 
 // Has reports whether a price is in the class.
@@ -80,104 +132,172 @@ func (c *PriceClass) Has(price Decimal) bool {
 	return (c.FromUSD == nil || price.Compare(*c.FromUSD) >= 0) && (c.BelowUSD == nil || price.Compare(*c.BelowUSD) < 0)
 }
 
-// Pick is a service that /v1/best recommends and whose advice is AdviceGood, with its lowest price that can be paid.
+// Pick is a service that stands for its category, with a price and its buyers.
+//
+// It is a service that /v1/best recommends and whose advice is AdviceGood, with its lowest price that can be paid.
 type Pick struct {
-	Slug            string   `json:"slug"`
-	Name            string   `json:"name"`
-	PriceUSD        *Decimal `json:"price_usd"` // null if not known
-	Network         string   `json:"network"`   // abbreviation, of the price
-	UniqueBuyers30d *int64   `json:"unique_buyers_30d"`
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// Lowest price in US dollars of an endpoint that can be paid; null if not known.
+	PriceUSD *Decimal `json:"price_usd"`
+	// Abbreviation of the network of the price.
+	Network string `json:"network"`
+	// Number of different payers in 30 days that settlements name; null if none names one.
+	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
 }
 
-// AggregateStats is the data of /v1/stats.
+// AggregateStats: statistics of the whole directory.
+//
+// It is the data of /v1/stats.
 type AggregateStats struct {
-	TotalServices     int            `json:"total_services"`
-	TotalEndpoints    int            `json:"total_endpoints"`
-	TotalNetworks     int            `json:"total_networks"` // main networks
-	AvgUptime24h      *float64       `json:"avg_uptime_24h"`
-	AvgUptime7d       *float64       `json:"avg_uptime_7d"`
-	AvgResponseTimeMS *float64       `json:"avg_response_time_ms"`
-	ChecksPerHour     float64        `json:"checks_per_hour"`
-	Pricing           StatsPricing   `json:"pricing"`
-	Networks          []StatsNetwork `json:"networks"`       // by abbreviation
-	TotalTestnets     int            `json:"total_testnets"` // beyond the contract
-	// hosts that are left out, as owners want; beyond the contract
+	// Number of listed services.
+	TotalServices int `json:"total_services"`
+	// Number of active endpoints.
+	TotalEndpoints int `json:"total_endpoints"`
+	// Number of main networks on which services accept payment.
+	TotalNetworks int `json:"total_networks"`
+	// Mean of the services' 24-hour uptime, as a percentage.
+	AvgUptime24h *float64 `json:"avg_uptime_24h" max:"100"`
+	// Mean of the services' 7-day uptime, as a percentage.
+	AvgUptime7d *float64 `json:"avg_uptime_7d" max:"100"`
+	// Mean of the services' mean response times, in milliseconds.
+	AvgResponseTimeMS *float64 `json:"avg_response_time_ms"`
+	// Counted checks per hour, over the last 24 complete hours.
+	ChecksPerHour float64 `json:"checks_per_hour"`
+	// Lowest counted prices of active endpoints.
+	Pricing StatsPricing `json:"pricing"`
+	// One entry for each network, by abbreviation.
+	Networks []StatsNetwork `json:"networks"`
+	// Number of test networks on which services accept payment.
+	TotalTestnets int `json:"total_testnets"` // beyond the contract
+	// Number of hosts that are left out because their owners want it.
 	OptedOut int `json:"opted_out"`
 
 	// beyond the contract
-	VerifiedCount           int                `json:"verified_count"`
-	PaymentReadyCount       int                `json:"payment_ready_count"`
-	ListingGrowth           ListingGrowth      `json:"listing_growth"`
-	ComputedAt              Time               `json:"computed_at"`
-	FacilitatorVolumeUSD30d *Decimal           `json:"facilitator_volume_usd_30d"` // null unless a network is measured
-	FacilitatorVolumeNote   string             `json:"facilitator_volume_note"`
-	AvgUptimeMethod         string             `json:"avg_uptime_method"`
-	TotalNetworksNote       string             `json:"total_networks_note"`
-	OnChainMeasurement      OnChainMeasurement `json:"on_chain_measurement"`
-	Traction                DirectoryTraction  `json:"traction"`
+
+	// Number of verified services.
+	VerifiedCount int `json:"verified_count"`
+	// Number of services that can be paid.
+	PaymentReadyCount int `json:"payment_ready_count"`
+	// Number of services that were listed in the last days.
+	ListingGrowth ListingGrowth `json:"listing_growth"`
+	// When the facts behind the statistics were read.
+	ComputedAt Time `json:"computed_at"`
+	// Volume of all measured facilitators in 30 UTC days, in US dollars; null unless a network is measured.
+	FacilitatorVolumeUSD30d *Decimal `json:"facilitator_volume_usd_30d"`
+	// What the volume of facilitators contains.
+	FacilitatorVolumeNote string `json:"facilitator_volume_note"`
+	// How the average uptimes are computed.
+	AvgUptimeMethod string `json:"avg_uptime_method"`
+	// Which networks are counted.
+	TotalNetworksNote string `json:"total_networks_note"`
+	// Since when settlements are counted.
+	OnChainMeasurement OnChainMeasurement `json:"on_chain_measurement"`
+	// Settlements of all services whose traction is measured.
+	Traction DirectoryTraction `json:"traction"`
 }
 
-// ListingGrowth counts the services that were listed lately.
+// ListingGrowth: number of services that were listed in the last days.
 type ListingGrowth struct {
-	New7d  int `json:"new_7d"`
+	// Number of services that were listed in the last 7 days.
+	New7d int `json:"new_7d"`
+	// Number of services that were listed in the last 30 days.
 	New30d int `json:"new_30d"`
 }
 
-// OnChainMeasurement is since when settlements are counted; null unless a network is measured.
+// OnChainMeasurement says since when settlements are counted.
+//
+// It is null unless a network is measured.
 type OnChainMeasurement struct {
-	MeasuredSince            *Time  `json:"measured_since"`
-	AllNetworksMeasuredSince *Time  `json:"all_networks_measured_since"`
-	Note                     string `json:"note"`
+	// Since when settlements on the first of the networks that are read are counted; null without one.
+	MeasuredSince *Time `json:"measured_since"`
+	// Since when settlements on all of the networks that are read are counted; null without one.
+	AllNetworksMeasuredSince *Time `json:"all_networks_measured_since"`
+	// What the two times mean.
+	Note string `json:"note"`
 }
 
-// DirectoryTraction sums the settlements of all services whose traction is measured, over 30 days. Metrics are null
-// unless a network is measured, which does not mean zero.
+// DirectoryTraction: settlements of all services whose traction is measured, in 30 UTC days. Metrics are null unless a
+// network is measured, which does not mean zero.
 type DirectoryTraction struct {
-	AsOf                      Time          `json:"as_of"`
-	Method                    string        `json:"method"`
-	Caveat                    string        `json:"caveat"`
-	VolumeUSD30d              *Decimal      `json:"volume_usd_30d"`
-	SettlementCount30d        *int64        `json:"settlement_count_30d"`
-	UniqueBuyers30d           *int64        `json:"unique_buyers_30d"` // always null: buyers are not compared
-	MeasuredServices          int           `json:"measured_services"`
-	MeasuredNetworks          int           `json:"measured_networks"`
-	CoverageOfMeasuredFlowPct *float64      `json:"coverage_of_measured_flow_pct"` // of the volume of all facilitators
-	MeasuredFlowFreshness     FlowFreshness `json:"measured_flow_freshness"`
-	Top1ServiceSharePct       *float64      `json:"top_1_service_share_pct"`
-	Top10ServicesSharePct     *float64      `json:"top_10_services_share_pct"`
+	// When the facts were read.
+	AsOf Time `json:"as_of"`
+	// How the values are summed.
+	Method string `json:"method"`
+	// What the values do not contain.
+	Caveat string `json:"caveat"`
+	// Volume of all measured services in 30 UTC days, in US dollars; null unless a network is measured.
+	VolumeUSD30d *Decimal `json:"volume_usd_30d"`
+	// Number of settlements in 30 UTC days.
+	SettlementCount30d *int64 `json:"settlement_count_30d"`
+	// Always null, because buyers of different services are not compared.
+	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// Number of services whose traction is measured.
+	MeasuredServices int `json:"measured_services"`
+	// Number of networks whose settlements are counted.
+	MeasuredNetworks int `json:"measured_networks"`
+	// Volume of measured services as a percentage of the volume of all measured facilitators; null if it is not a part
+	// of it, because a service has figures of an earlier build.
+	CoverageOfMeasuredFlowPct *float64 `json:"coverage_of_measured_flow_pct" max:"100"`
+	// How far behind the reading of networks is.
+	MeasuredFlowFreshness FlowFreshness `json:"measured_flow_freshness"`
+	// Share of the service with the largest volume in the volume of all measured services, as a percentage.
+	Top1ServiceSharePct *float64 `json:"top_1_service_share_pct" max:"100"`
+	// Share of the ten services with the largest volumes in the volume of all measured services, as a percentage.
+	Top10ServicesSharePct *float64 `json:"top_10_services_share_pct" max:"100"`
 }
 
-// FlowFreshness is how far behind the reading of networks is.
+// FlowFreshness says how far behind the reading of networks is.
 type FlowFreshness struct {
+	// Age of the newest block that was read, on the network where it is oldest; null without one.
 	OldestCursorAgeSeconds *int64 `json:"oldest_cursor_age_seconds"`
-	TotalSyncGroups        int    `json:"total_sync_groups"`  // networks that are read
-	StaleSyncGroups        int    `json:"stale_sync_groups"`  // of those, without a block of the last hour
-	TotalFacilitators      int    `json:"total_facilitators"` // with an enabled account on such a network
-	StaleFacilitators      int    `json:"stale_facilitators"` // with one on a stale network
+	// Number of networks whose settlements are read.
+	TotalSyncGroups int `json:"total_sync_groups"`
+	// Number of those of which no block of the last hour was read.
+	StaleSyncGroups int `json:"stale_sync_groups"`
+	// Number of facilitators with an enabled account on such a network.
+	TotalFacilitators int `json:"total_facilitators"`
+	// Number of facilitators with an enabled account on a stale network.
+	StaleFacilitators int `json:"stale_facilitators"`
 }
 
-// StatsPricing covers the lowest counted price of every active endpoint that has one.
+// StatsPricing: statistics of the lowest price of each active endpoint that has a price.
 type StatsPricing struct {
-	AvgPriceUSD    *Decimal `json:"avg_price_usd"`
-	MinPriceUSD    *Decimal `json:"min_price_usd"`
-	MaxPriceUSD    *Decimal `json:"max_price_usd"`
+	// Mean price in US dollars.
+	AvgPriceUSD *Decimal `json:"avg_price_usd"`
+	// Lowest price in US dollars.
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// Highest price in US dollars.
+	MaxPriceUSD *Decimal `json:"max_price_usd"`
+	// Median price in US dollars.
 	MedianPriceUSD *Decimal `json:"median_price_usd"`
 }
 
-// StatsNetwork is one network in the statistics.
+// StatsNetwork: statistics of one network.
 type StatsNetwork struct {
-	Abbreviation string   `json:"abbreviation"`
+	Abbreviation string `json:"abbreviation"`
+	// As [Network.ServiceCount].
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"`
-	Testnet      bool     `json:"testnet"` // beyond the contract
-	IsMainnet    bool     `json:"is_mainnet"`
+	// As [PricingEntry.Testnet].
+	Testnet bool `json:"testnet"` // beyond the contract
+	// As [Network.IsMainnet].
+	IsMainnet bool `json:"is_mainnet"`
 }
 
-// PaginationMeta is the meta of a list with pages.
+// PaginationMeta: position of a page in its list.
+//
+// It is the meta of a list with pages.
 type PaginationMeta struct {
-	Total      int `json:"total"`
-	Page       int `json:"page"`
-	PerPage    int `json:"per_page"`
+	// As [StatusSummary.Total].
+	Total int `json:"total"`
+	// Number of this page, from 1.
+	Page int `json:"page"`
+	// Rows on a full page.
+	PerPage int `json:"per_page"`
+	// Number of pages that have rows.
 	TotalPages int `json:"total_pages"`
 }
 
@@ -186,7 +306,10 @@ func NewPaginationMeta(total, page, perPage int) PaginationMeta {
 	return PaginationMeta{Total: total, Page: page, PerPage: perPage, TotalPages: (total + perPage - 1) / perPage}
 }
 
-// TotalMeta is the meta of a list with limit and offset.
+// TotalMeta: number of rows in the whole list.
+//
+// It is the meta of a list with limit and offset.
 type TotalMeta struct {
+	// As [StatusSummary.Total].
 	Total int64 `json:"total"`
 }

@@ -1,50 +1,83 @@
 package site
 
-// Assessment is the builder's judgment of a service. Parts without facts are present and contain nulls.
+// Assessment: assessment of a service. Parts without facts are present and contain nulls.
 type Assessment struct {
-	UpdatedAt     *Time       `json:"updated_at"` // time of the newest fact in it
-	InputHash     string      `json:"input_hash"` // SHA-256 of the canonical JSON that describes the service to a model
-	ModelID       *string     `json:"model_id"`
-	PromptVersion *string     `json:"prompt_version"`
-	Reliability   Reliability `json:"reliability"`
-	Compliance    Compliance  `json:"compliance"`
-	Site          SiteFacts   `json:"site"`
-	Domain        DomainFacts `json:"domain"`
-	Economics     Economics   `json:"economics"`
-	Risk          Risk        `json:"risk"`
-	Synthesis     *Synthesis  `json:"synthesis"`
-	Traction      Traction    `json:"traction"`
-	Advice        Advice      `json:"advice"` // beyond the contract
+	// Time of the newest fact in the assessment.
+	UpdatedAt *Time `json:"updated_at"`
+	// SHA-256 of the canonical JSON that describes the service to a language model; changes when the service's own
+	// texts change.
+	InputHash string `json:"input_hash"`
+	// Language model that wrote synthesis; null if there is no synthesis.
+	ModelID *string `json:"model_id"`
+	// Version of the prompt that the model received; null if there is no synthesis.
+	PromptVersion *string `json:"prompt_version"`
+	// Uptime and response times.
+	Reliability Reliability `json:"reliability"`
+	// Conformance checks and their grade.
+	Compliance Compliance `json:"compliance"`
+	// Documents found on the service's site.
+	Site SiteFacts `json:"site"`
+	// Facts about the service's domain.
+	Domain DomainFacts `json:"domain"`
+	// Prices of the service compared with its category.
+	Economics Economics `json:"economics"`
+	// Risk level and its reasons.
+	Risk Risk `json:"risk"`
+	// A language model's summary of the service's current texts; null if there is no model, or if it has not summarised
+	// these texts yet.
+	Synthesis *Synthesis `json:"synthesis"`
+	// Settlements observed on chain.
+	Traction Traction `json:"traction"`
+	// Whether the service may be paid now, and why.
+	Advice Advice `json:"advice"` // beyond the contract
 }
 
-// Reliability contains the measured uptime and response times.
+// Reliability: uptime and response times.
 type Reliability struct {
-	Uptime              ReliabilityUptime `json:"uptime"`
-	ResponseP95MS       *int              `json:"response_p95_ms"` // over 7 days
-	AvgResponseMS       *int              `json:"avg_response_ms"` // over 24 hours
-	LastCheckedAt       *Time             `json:"last_checked_at"`
-	ConsecutiveFailures int               `json:"consecutive_failures"`
-	TotalChecks         int64             `json:"total_checks"`
+	// As [ServiceDetail.Uptime].
+	Uptime ReliabilityUptime `json:"uptime"`
+	// 95th percentile of the response times of the last 7 days, in milliseconds.
+	ResponseP95MS *int `json:"response_p95_ms"`
+	// Mean response time of the last 24 hours, in milliseconds.
+	AvgResponseMS *int `json:"avg_response_ms"`
+	// As [ServiceListItem.LastCheckedAt].
+	LastCheckedAt       *Time `json:"last_checked_at"`
+	ConsecutiveFailures int   `json:"consecutive_failures"`
+	// As [ServiceDetail.TotalChecks].
+	TotalChecks int64 `json:"total_checks"`
 }
 
-// ReliabilityUptime is UptimeWindows without its coverage.
+// ReliabilityUptime: percentage of counted checks that were up, by window.
+//
+// It is UptimeWindows without its coverage.
 type ReliabilityUptime struct {
+	// As [UptimeWindows.H24].
 	H24 *float64 `json:"24h"`
-	D7  *float64 `json:"7d"`
+	// As [UptimeWindows.D7].
+	D7 *float64 `json:"7d"`
+	// As [UptimeWindows.D30].
 	D30 *float64 `json:"30d"`
+	// As [UptimeWindows.D90].
 	D90 *float64 `json:"90d"`
 }
 
-// Compliance contains the 14 checks and the resulting grade.
+// Compliance is the 14 conformance checks and the resulting grade.
 type Compliance struct {
-	Grade         string            `json:"grade"` // A, B, C, D, F or unknown
-	Passed        int               `json:"passed"`
-	Total         int               `json:"total"`
-	Checks        []ComplianceCheck `json:"checks"`
-	PayToSource   *string           `json:"pay_to_source"`
-	PayToLocation *string           `json:"pay_to_location"`
-	Staleness     Staleness         `json:"staleness"`
-	GradeReason   string            `json:"grade_reason"` // the grade and why
+	// Grade by the share of checks that pass.
+	Grade  string `json:"grade" enum:"Grades"` // A, B, C, D, F or unknown
+	Passed int    `json:"passed"`
+	// As [StatusSummary.Total].
+	Total int `json:"total"`
+	// Result of each check.
+	Checks []ComplianceCheck `json:"checks"`
+	// Key in the response that contained the recipient.
+	PayToSource *string `json:"pay_to_source"`
+	// Where in the response that key was: accept or element.
+	PayToLocation *string `json:"pay_to_location"`
+	// Age of the response that was graded.
+	Staleness Staleness `json:"staleness"`
+	// The grade and why: the first failure that limits the grade, or else how many checks pass.
+	GradeReason string `json:"grade_reason"`
 }
 
 // Grades lists the grades, the best first. The last one belongs to services without terms to grade.
@@ -55,51 +88,79 @@ const GradeUnknown = "unknown"
 
 // ComplianceCheck is the result of one check.
 type ComplianceCheck struct {
-	ID    string `json:"id"`
+	// As [RailCheck.ID].
+	ID string `json:"id"`
+	// What the check requires.
 	Label string `json:"label"`
-	Pass  bool   `json:"pass"`
+	// Whether the check passes.
+	Pass bool `json:"pass"`
 }
 
-// Staleness is the age of the envelope that was graded.
+// Staleness: age of the response that was graded.
 type Staleness struct {
-	ProbeFailing       bool  `json:"probe_failing"`
-	LastSuccessAt      *Time `json:"last_success_at"`
+	// Whether the last conclusive check failed; the risk flag of this name needs three in a row.
+	ProbeFailing bool `json:"probe_failing"`
+	// As [ServiceDetail.LastSuccessAt].
+	LastSuccessAt *Time `json:"last_success_at"`
+	// When the graded response was received.
 	EnvelopeCapturedAt *Time `json:"envelope_captured_at"`
 }
 
-// SiteFacts are the documents on a service's site; null means that the site was not examined.
+// SiteFacts: documents on the service's site; null means that the site was not examined.
 type SiteFacts struct {
-	Homepage  *bool `json:"homepage"`
-	OpenAPI   *bool `json:"openapi"`
-	Pricing   *bool `json:"pricing"`
-	LLMsTxt   *bool `json:"llms_txt"`
-	Robots    *bool `json:"robots"`
-	Terms     *bool `json:"terms"`
+	// Whether the site has a home page.
+	Homepage *bool `json:"homepage"`
+	// Whether the site has an OpenAPI document.
+	OpenAPI *bool `json:"openapi"`
+	// Whether the site has a pricing page.
+	Pricing *bool `json:"pricing"`
+	// Whether the site has an llms.txt.
+	LLMsTxt *bool `json:"llms_txt"`
+	// Whether the site has a robots.txt.
+	Robots *bool `json:"robots"`
+	// Whether the site has terms of use.
+	Terms *bool `json:"terms"`
+	// When the site was fetched.
 	CheckedAt *Time `json:"checked_at"`
 }
 
-// DomainFacts is registry data of the service's domain.
+// DomainFacts: registry data of the service's domain.
 type DomainFacts struct {
-	AgeDays     *int    `json:"age_days"`
-	Registrar   *string `json:"registrar"`
-	FreeHost    bool    `json:"free_host"`
-	CreatedDate *Time   `json:"created_date"`
-	CheckedAt   *Time   `json:"checked_at"`
+	// Days since the domain was registered.
+	AgeDays *int `json:"age_days"`
+	// Registrar of the domain.
+	Registrar *string `json:"registrar"`
+	// Whether the service runs on a free host or behind a tunnel.
+	FreeHost bool `json:"free_host"`
+	// When the domain was registered.
+	CreatedDate *Time `json:"created_date"`
+	// When the domain registry was queried.
+	CheckedAt *Time `json:"checked_at"`
 }
 
-// Economics compares a service's prices with those of its category.
+// Economics: prices of the service compared with its category.
 type Economics struct {
-	PriceUSD              *Decimal `json:"price_usd"` // the lowest
-	PriceAtomic           *string  `json:"price_atomic"`
-	Model                 string   `json:"model"` // flat, tiered, per-token, free, unknown
-	CategoryPercentile    *float64 `json:"category_percentile"`
-	Stability             *float64 `json:"stability"` // 0 to 1; 1 means that no price changed in 30 days
-	PriceMaxUSD           *Decimal `json:"price_max_usd"`
-	CategoryPercentileMax *float64 `json:"category_percentile_max"`
-	EndpointCount         int      `json:"endpoint_count"`
-	DistinctPriceCount    int      `json:"distinct_price_count"`
+	// Lowest counted price in US dollars.
+	PriceUSD *Decimal `json:"price_usd"`
+	// The same price in atomic units of its asset; if no price counts, the price of the first row.
+	PriceAtomic *string `json:"price_atomic"`
+	// How the service charges.
+	Model string `json:"model" enum:"PriceModels"` // flat, tiered, per-token, free, unknown
+	// Percentile of its lowest price in its category: 0 is the cheapest, 100 the most expensive.
+	CategoryPercentile *float64 `json:"category_percentile" max:"100"`
+	// Price stability from 0 to 1; 1 means that no price changed in 30 days.
+	Stability *float64 `json:"stability" max:"1"`
+	// Highest counted price in US dollars.
+	PriceMaxUSD *Decimal `json:"price_max_usd"`
+	// Percentile of its highest price in its category.
+	CategoryPercentileMax *float64 `json:"category_percentile_max" max:"100"`
+	// As [ServiceListItem.EndpointCount].
+	EndpointCount int `json:"endpoint_count"`
+	// Number of different prices.
+	DistinctPriceCount int `json:"distinct_price_count"`
 
-	PriceCaveat *string `json:"price_caveat"` // beyond the contract: which prices are not counted; null if all are
+	// How many prices of active endpoints are not counted in dollars, and why; null if all are.
+	PriceCaveat *string `json:"price_caveat"`
 }
 
 // Risk levels, from low to high.
@@ -109,43 +170,63 @@ const (
 	RiskDanger  = "danger"
 )
 
-// Risk is the most serious level of its flags.
+// Risk is the risk level, which is the most serious level of its flags.
 type Risk struct {
-	Level string     `json:"level"`
+	// Risk level; from low to high: clean, warning, danger.
+	Level string `json:"level" enum:"RiskLevels"`
+	// Reasons for the level, the most serious first.
 	Flags []RiskFlag `json:"flags"`
 }
 
-// RiskFlag is one reason for a risk level, with the observation that it is based on.
+// RiskFlag is one reason for the risk level.
+//
+// It contains the observation that it is based on.
 type RiskFlag struct {
-	Level    string `json:"level"`
-	Code     string `json:"code"`
+	// As [Risk.Level].
+	Level string `json:"level"`
+	// Code of the reason.
+	Code string `json:"code"`
+	// The observation that the flag is based on.
 	Evidence string `json:"evidence"`
-	Title    string `json:"title"` // the code in words
+	// The code in words.
+	Title string `json:"title"`
 }
 
-// Synthesis is a language model's summary of a service's own texts. It is null until the model has summarised the
-// current texts.
+// Synthesis is a language model's summary of the service's own texts.
+//
+// It is null until the model has summarised the current texts.
 type Synthesis struct {
-	Summary        SynthesisText `json:"summary"`
+	// Summary of what the service does.
+	Summary SynthesisText `json:"summary"`
+	// Capabilities, as tags.
 	CapabilityTags SynthesisList `json:"capability_tags"`
-	Category       SynthesisText `json:"category"`
-	Inputs         SynthesisText `json:"inputs"`
-	Outputs        SynthesisText `json:"outputs"`
-	Auth           SynthesisText `json:"auth"`
+	// Category that the model suggests.
+	Category SynthesisText `json:"category"`
+	// What the service takes as input.
+	Inputs SynthesisText `json:"inputs"`
+	// What the service returns.
+	Outputs SynthesisText `json:"outputs"`
+	// Authentication that the service requires in addition to payment.
+	Auth SynthesisText `json:"auth"`
 }
 
 // SynthesisText is one text that the model wrote.
 type SynthesisText struct {
-	Value      string  `json:"value"`
-	Confidence float64 `json:"confidence"`
-	Source     string  `json:"source"`
+	// What the model wrote.
+	Value string `json:"value"`
+	// How confident the model is, from 0 to 1.
+	Confidence float64 `json:"confidence" max:"1"`
+	// Origin of the value; ai if a model wrote it.
+	Source string `json:"source"`
 }
 
 // SynthesisList is one list that the model wrote.
 type SynthesisList struct {
+	// As [SynthesisText.Value].
 	Value      []string `json:"value"`
 	Confidence float64  `json:"confidence"`
-	Source     string   `json:"source"`
+	// As [SynthesisText.Source].
+	Source string `json:"source"`
 }
 
 // Values of Traction.Status.
@@ -156,47 +237,79 @@ const (
 	TractionUnresponsive = "unresponsive"
 )
 
-// Traction contains the settlements observed on chain. Unless the status is measured, every metric is null, which does
-// not mean zero.
+// Traction: settlements observed on chain. Unless the status is measured, every metric is null, which does not mean
+// zero. Volumes are lower bounds.
 type Traction struct {
-	Status              string           `json:"status"`
-	VolumeUSD30d        *Decimal         `json:"volume_usd_30d"`
-	TxCount30d          *int64           `json:"tx_count_30d"`
-	UniqueBuyers30d     *int64           `json:"unique_buyers_30d"`
-	LastSettlementAt    *Time            `json:"last_settlement_at"`
-	TopBuyerShare30d    *float64         `json:"top_buyer_share_30d"`
-	Top3BuyersShare30d  *float64         `json:"top_3_buyers_share_30d"`
-	ConcentratedVolume  bool             `json:"concentrated_volume"`
-	Trend7dVs30d        *float64         `json:"trend_7d_vs_30d"`
-	SharedPayout        bool             `json:"shared_payout"`
-	SharedWith          int              `json:"shared_with"`
-	MeasuredNetworks    []string         `json:"measured_networks"`
-	FirstSettlementAt   *Time            `json:"first_settlement_at"`
-	VolumeUSDAllTime    *Decimal         `json:"volume_usd_all_time"`
-	TxCountAllTime      *int64           `json:"tx_count_all_time"`
-	MedianSettlement30d *Decimal         `json:"median_settlement_usd_30d"`
-	MaxSettlement30d    *Decimal         `json:"max_settlement_usd_30d"`
-	SettledVia          []string         `json:"settled_via"`
-	SettledViaDetail    []SettledVia     `json:"settled_via_detail"`
-	SharedWithServices  []SharedWithItem `json:"shared_with_services"`
-	ProQuotaShare       float64          `json:"pro_quota_share"`
-	SharedWithStrangers bool             `json:"shared_with_strangers"` // beyond the contract
-	Caveat              string           `json:"caveat"`
-	AllTimeCaveat       string           `json:"all_time_caveat"`
+	// Whether settlements could be measured, or why not.
+	Status string `json:"status" enum:"TractionStatuses"`
+	// Volume settled in 30 days, in US dollars.
+	VolumeUSD30d *Decimal `json:"volume_usd_30d"`
+	// Number of settlements in 30 days.
+	TxCount30d *int64 `json:"tx_count_30d"`
+	// As [Pick.UniqueBuyers30d].
+	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// Time of the newest settlement.
+	LastSettlementAt *Time `json:"last_settlement_at"`
+	// Share of the 30-day volume that the largest payer paid.
+	TopBuyerShare30d *float64 `json:"top_buyer_share_30d" max:"1"`
+	// Share of the 30-day volume that the three largest payers paid.
+	Top3BuyersShare30d *float64 `json:"top_3_buyers_share_30d" max:"1"`
+	// Whether three payers account for nearly all of the volume.
+	ConcentratedVolume bool `json:"concentrated_volume"`
+	// Average daily volume of the last 7 days divided by that of the last 30 days, of all settlements at the
+	// recipients, not divided among services that share them; null without volume in 30 days, and until the first
+	// settlement and the measuring of its networks are 30 days old.
+	Trend7dVs30d *float64 `json:"trend_7d_vs_30d"`
+	// Whether other services use the same recipient address.
+	SharedPayout bool `json:"shared_payout"`
+	// Number of other services that use it.
+	SharedWith int `json:"shared_with"`
+	// CAIP-2 ids of the networks whose settlements are counted.
+	MeasuredNetworks []string `json:"measured_networks"`
+	// Time of the oldest settlement observed.
+	FirstSettlementAt *Time `json:"first_settlement_at"`
+	// Volume settled since measurement began, in US dollars.
+	VolumeUSDAllTime *Decimal `json:"volume_usd_all_time"`
+	// Number of settlements since measurement began.
+	TxCountAllTime *int64 `json:"tx_count_all_time"`
+	// Median settlement in 30 days, without redemptions, in US dollars.
+	MedianSettlement30d *Decimal `json:"median_settlement_usd_30d"`
+	// Largest settlement in 30 days, without redemptions, in US dollars.
+	MaxSettlement30d *Decimal `json:"max_settlement_usd_30d"`
+	// Ids of the facilitators that settled.
+	SettledVia []string `json:"settled_via"`
+	// Volume and settlements of each facilitator.
+	SettledViaDetail []SettledVia `json:"settled_via_detail"`
+	// Services that share the address; the first hundred by slug.
+	SharedWithServices []SharedWithItem `json:"shared_with_services"`
+	// Share of the address's volume that is counted for this service: 1 / (shared_with + 1).
+	ProQuotaShare float64 `json:"pro_quota_share" max:"1"`
+	// Whether part of the figures of 30 days is of recipients that services of other operators named first on the same
+	// day, so that nobody knows whose sales they are.
+	SharedWithStrangers bool `json:"shared_with_strangers"` // beyond the contract
+	// What the figures leave out.
+	Caveat string `json:"caveat"`
+	// What the all-time figures leave out.
+	AllTimeCaveat string `json:"all_time_caveat"`
 }
 
 // SettledVia is a facilitator's share of a service's last 30 days.
 type SettledVia struct {
-	ID           string  `json:"id"`
+	// Id of the facilitator.
+	ID string `json:"id"`
+	// As [Traction.VolumeUSD30d].
 	VolumeUSD30d Decimal `json:"volume_usd_30d"`
-	TxCount30d   int64   `json:"tx_count_30d"`
+	// As [Traction.TxCount30d].
+	TxCount30d int64 `json:"tx_count_30d"`
 }
 
 // MaxSharedWith is the maximum number of services in SharedWithServices.
 const MaxSharedWith = 100
 
-// SharedWithItem is another service that uses the same recipient address.
+// SharedWithItem: another service that uses the same recipient address.
 type SharedWithItem struct {
+	// As [ServiceListItem.Name].
 	Name string `json:"name"`
+	// As [ServiceListItem.Slug].
 	Slug string `json:"slug"`
 }

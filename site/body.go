@@ -32,25 +32,37 @@ type CaveatList[T any] struct {
 	Provenance Provenance `json:"provenance"`
 }
 
-// CatalogueList is the body of /discovery/resources.
+// CatalogueList is the directory in the format of a facilitator's catalogue.
+//
+// It is the body of /discovery/resources.
 type CatalogueList struct {
-	X402Version int                 `json:"x402Version"`
-	Items       []CatalogueItem     `json:"items"`
-	Pagination  CataloguePagination `json:"pagination"`
+	X402Version int `json:"x402Version"`
+	// The rows.
+	Items []CatalogueItem `json:"items"`
+	// Position of this page in the catalogue.
+	Pagination CataloguePagination `json:"pagination"`
 }
 
-// CatalogueSearchList is the body of /discovery/search.
+// CatalogueSearchList: paid endpoints that a search found, in the format of a facilitator's catalogue.
+//
+// It is the body of /discovery/search.
 type CatalogueSearchList struct {
-	X402Version    int              `json:"x402Version"`
-	PartialResults bool             `json:"partialResults"` // always false
-	Resources      []CatalogueItem  `json:"resources"`
-	Pagination     CursorPagination `json:"pagination"`
+	X402Version int `json:"x402Version"`
+	// Always false: the cursor leads to every result.
+	PartialResults bool `json:"partialResults"`
+	// The endpoints, the best first.
+	Resources []CatalogueItem `json:"resources"`
+	// Position of this page in the results of the search.
+	Pagination CursorPagination `json:"pagination"`
 }
 
-// FacilitatorPaginationMeta is the meta of /v1/facilitators.
+// FacilitatorPaginationMeta: position of a page in its list, and the timeframe that orders the list.
+//
+// It is the meta of /v1/facilitators.
 type FacilitatorPaginationMeta struct {
 	PaginationMeta
-	Timeframe string `json:"timeframe"` // the effective value
+	// Window whose volume orders the list.
+	Timeframe string `json:"timeframe" enum:"Timeframes"` // the effective value
 }
 
 // Shard is the body of a shard of look-ups. Its rows are sorted by hash.

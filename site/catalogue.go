@@ -9,10 +9,14 @@ import "tollbook/site/encode"
 var CatalogueSearch = encode.Framing{Lead: `"x402Version":2,"partialResults":false,`, Rows: "resources",
 	Meta: "pagination"}
 
-// CursorPagination is the pagination of /discovery/search.
+// CursorPagination: position of a page in the results of a search.
+//
+// It is the pagination of /discovery/search.
 type CursorPagination struct {
-	Limit  int     `json:"limit"`
-	Cursor *string `json:"cursor"` // of the next page; null on the last
+	// Number of rows requested.
+	Limit int `json:"limit"`
+	// Value of the parameter cursor for the next page; null on the last.
+	Cursor *string `json:"cursor"`
 }
 
 // CatalogueColumn is a column of the catalogue. Its values are lists of texts.

@@ -33,39 +33,58 @@ type ChangeLog struct {
 // FeedEntries is the maximum number of records in the feed of changes.
 const FeedEntries = 50
 
-// ChangesMeta is the meta of a page of change records.
+// ChangesMeta: position of a page in its window, and the number of records of each type in that window.
+//
+// It is the meta of a page of change records.
 type ChangesMeta struct {
 	PaginationMeta
-	// TypeCounts counts the records in the window and of the service. The type filter does not affect it.
-	TypeCounts  TypeCounts `json:"type_counts"`
-	WindowTotal int64      `json:"window_total"` // sum of TypeCounts
+	// Records of each type in the window and for the service; the filter type does not affect them.
+	TypeCounts TypeCounts `json:"type_counts"`
+	// Sum of type_counts.
+	WindowTotal int64 `json:"window_total"`
 }
 
-// TypeCounts is the number of change records of each type.
+// TypeCounts: number of records of each type.
 type TypeCounts struct {
+	// Number of schema changes.
 	Schema int64 `json:"schema_changed"`
-	Price  int64 `json:"price_changed"`
-	PayTo  int64 `json:"payto_changed"`
+	// Number of price changes.
+	Price int64 `json:"price_changed"`
+	// Number of recipient changes.
+	PayTo int64 `json:"payto_changed"`
 
 	// beyond the contract
-	Listed  int64 `json:"listed"`
+
+	// Resources that a public source began to list.
+	Listed int64 `json:"listed"`
+	// Resources that a public source no longer lists.
 	Dropped int64 `json:"dropped"`
-	Grade   int64 `json:"grade_changed"`
+	// Number of changes of a grade.
+	Grade int64 `json:"grade_changed"`
 }
 
-// GradeSummary is the summary of a grade_changed record.
+// GradeSummary: grade that changed, with the compliance checks behind it.
+//
+// It is the summary of a grade_changed record.
 type GradeSummary struct {
-	OldGrade     string        `json:"oldGrade"`
-	NewGrade     string        `json:"newGrade"`
-	Reason       string        `json:"reason"`       // the new grade and why, as in "F: accepts is missing"
-	ChecksPassed []FailedCheck `json:"checksPassed"` // compliance checks that failed before, with that reason
-	ChecksFailed []FailedCheck `json:"checksFailed"` // that passed before
+	// Grade before the change.
+	OldGrade string `json:"oldGrade"`
+	// Grade after the change.
+	NewGrade string `json:"newGrade"`
+	// The new grade and why.
+	Reason string `json:"reason"`
+	// Compliance checks that failed before and pass now, with the former reason.
+	ChecksPassed []FailedCheck `json:"checksPassed"`
+	// Compliance checks that passed before and fail now.
+	ChecksFailed []FailedCheck `json:"checksFailed"`
 }
 
-// FailedCheck is a compliance check that fails or failed.
+// FailedCheck: compliance check that fails or failed.
 type FailedCheck struct {
-	ID     string `json:"id"`
-	Reason string `json:"reason"` // "" if it is unknown
+	// Identifier of the check.
+	ID string `json:"id"`
+	// Why the check fails or failed; empty if that is unknown.
+	Reason string `json:"reason"`
 }
 
 // Since returns the log without the rows of the UTC days before day ("2026-11-20"). Days must reach back to it.

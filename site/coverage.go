@@ -1,119 +1,198 @@
 package site
 
-// CoverageReport is the data of /v1/coverage: what is measured on chain and up to when, and what is not known.
+// CoverageReport says what is measured on chain and up to when, and what is not known.
+//
+// It is the data of /v1/coverage.
 type CoverageReport struct {
-	AsOf              Time               `json:"as_of"`
-	Networks          []NetworkCoverage  `json:"networks"`           // measured ones first, then by number of services
-	CandidateSettlers []CandidateSettler `json:"candidate_settlers"` // most payments first
-	Volume30d         VolumeQuality      `json:"volume_30d"`
-	Operators         OperatorReport     `json:"operators"`
+	// As [DirectoryTraction.AsOf].
+	AsOf Time `json:"as_of"`
+	// Networks on which services accept payment or whose settlements are read; measured networks first, then by number
+	// of services.
+	Networks []NetworkCoverage `json:"networks"`
+	// Unlisted accounts that send payments to recipients of listed services, or that facilitators announce as their
+	// own; most payments first.
+	CandidateSettlers []CandidateSettler `json:"candidate_settlers"`
+	// Settlements of all measured facilitators in 30 UTC days.
+	Volume30d VolumeQuality `json:"volume_30d"`
+	// Services grouped by their probable operator.
+	Operators OperatorReport `json:"operators"`
 }
 
-// NetworkCoverage is a network on which services accept payment, or whose settlements are read. Values that are not
-// measured are null.
+// NetworkCoverage is a network on which services accept payment, or whose settlements are read.
 type NetworkCoverage struct {
-	Network       string          `json:"network"` // abbreviation, or the CAIP-2 id if the network has none
-	NetworkCAIP2  string          `json:"network_caip2"`
-	Name          string          `json:"name"`
-	IsMainnet     *bool           `json:"is_mainnet"` // null for a network that is not in the table of networks
-	ServiceCount  int             `json:"service_count"`
-	Measured      bool            `json:"measured"` // every known settlement since MeasuredSince is counted
-	MeasuredSince *Time           `json:"measured_since"`
-	Cursor        *ChainCursor    `json:"cursor"`
-	HeadBlock     *int64          `json:"head_block"` // newest confirmed block at HeadPolledAt
-	HeadPolledAt  *Time           `json:"head_polled_at"`
-	Filling       *int64          `json:"filling"`
-	Tokens        []TokenCoverage `json:"tokens"` // by address
-	// settlements of all measured facilitators in the last SeriesDays; days without one are left out
-	Timeseries        []VolumePoint `json:"timeseries"`
-	TimeseriesByToken []TokenSeries `json:"timeseries_by_token"` // the same, by token address
-	// those that settled there in 60 days, largest volume of 30 days first; none unless the network is measured
+	// Abbreviation of the network, or its CAIP-2 id if it has none.
+	Network string `json:"network"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// Name of the network, or its CAIP-2 id if it has no known name.
+	Name string `json:"name"`
+	// Whether it is a main network; volume on a test network is not counted; null if unknown.
+	IsMainnet *bool `json:"is_mainnet"`
+	// Number of listed services that currently accept payment on it.
+	ServiceCount int `json:"service_count"`
+	// Whether every settlement by a known settler since measured_since is counted.
+	Measured bool `json:"measured"`
+	// Start of the measured period; null while no period is complete.
+	MeasuredSince *Time `json:"measured_since"`
+	// How far the network has been read; null if it is not read.
+	Cursor *ChainCursor `json:"cursor"`
+	// Newest confirmed block of the chain when it was last polled.
+	HeadBlock *int64 `json:"head_block"`
+	// When the chain was last polled.
+	HeadPolledAt *Time `json:"head_polled_at"`
+	// Number of past blocks that still have to be read; on networks that are read by account, of accounts.
+	Filling *int64 `json:"filling"`
+	// Authorisations in the last 30 UTC days, by token address.
+	Tokens []TokenCoverage `json:"tokens"`
+	// Settlements of all measured facilitators, by UTC day of the last 90, today last; days without a settlement are
+	// left out, and every day is left out if the network is not measured.
+	Timeseries []VolumePoint `json:"timeseries"`
+	// The same days by token, by token address; the sums of a day are those of timeseries.
+	TimeseriesByToken []TokenSeries `json:"timeseries_by_token"`
+	// Facilitators that settled there in 60 UTC days, largest volume of 30 days first; none unless the network is
+	// measured.
 	Facilitators []NetworkFacilitator `json:"facilitators"`
 }
 
-// TokenSeries is the settlements in a token on a network, by UTC day; days without one are left out.
+// TokenSeries is the settlements in a token on a network.
+//
+// Days without a settlement are left out.
 type TokenSeries struct {
-	TokenAddress string       `json:"token_address"`
-	AssetName    string       `json:"asset_name"`
-	Timeseries   []TokenPoint `json:"timeseries"`
+	// As [KnownAsset.TokenAddress].
+	TokenAddress string `json:"token_address"`
+	// As [PricingEntry.AssetName].
+	AssetName string `json:"asset_name"`
+	// Settlements in the token by UTC day of the last 90; days without a settlement are left out.
+	Timeseries []TokenPoint `json:"timeseries"`
 }
 
-// TokenPoint is a UTC day of a token. The volume is null if the token has no known value in dollars.
+// TokenPoint: settlements in a token on one UTC day.
+//
+// The volume is null if the token has no known value in dollars.
 type TokenPoint struct {
-	Date      string   `json:"date"`
+	// The UTC day.
+	Date string `json:"date" format:"date"`
+	// Volume settled on that day, in US dollars; null if the token has no known value.
 	VolumeUSD *Decimal `json:"volume_usd"`
-	TxCount   int64    `json:"tx_count"`
+	// Number of settlements on that day.
+	TxCount int64 `json:"tx_count"`
 }
 
-// NetworkFacilitator is what a facilitator settled on a network in 30 UTC days, including today, and in the 30 before.
+// NetworkFacilitator says what a facilitator settled on a network.
+//
+// It compares 30 UTC days, including today, with the 30 before.
 type NetworkFacilitator struct {
-	FacilitatorID     string   `json:"facilitator_id"`
-	Name              string   `json:"name"`
-	VolumeUSD30d      Decimal  `json:"volume_usd_30d"`
-	TxCount30d        int64    `json:"tx_count_30d"`
-	VolumeUSDPrev30d  Decimal  `json:"volume_usd_prev_30d"`
-	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"` // volume of 30 days by that of the 30 before
+	// Id of the facilitator.
+	FacilitatorID string `json:"facilitator_id"`
+	// Name of the facilitator.
+	Name string `json:"name"`
+	// Volume on the network in 30 UTC days, including today, in USD.
+	VolumeUSD30d Decimal `json:"volume_usd_30d"`
+	// Number of settlements on the network in 30 UTC days.
+	TxCount30d int64 `json:"tx_count_30d"`
+	// Volume on the network in the 30 UTC days before, in USD.
+	VolumeUSDPrev30d Decimal `json:"volume_usd_prev_30d"`
+	// Volume of 30 days divided by that of the 30 before; 1 is steady. Null without volume in the days before, and
+	// until 60 days after the facilitator's first settlement on the network.
+	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"`
 }
 
-// ChainCursor is how far a network has been read.
+// ChainCursor says how far a network has been read.
 type ChainCursor struct {
-	Block      *int64 `json:"block"` // null on networks that are read by account: Solana, Stellar, XRPL
-	Time       *Time  `json:"time"`
-	AgeSeconds *int64 `json:"age_seconds"` // at as_of
+	// Newest block that was read; null on Solana, Stellar and the XRP Ledger, which are read by account.
+	Block *int64 `json:"block"`
+	// Time of that block.
+	Time *Time `json:"time"`
+	// Age of that block at as_of, in seconds.
+	AgeSeconds *int64 `json:"age_seconds"`
 }
 
-// TokenCoverage counts the authorisations in one token over 30 UTC days, by sender.
+// TokenCoverage: authorisations in one token over 30 UTC days, by whether a known settler sent them.
 type TokenCoverage struct {
-	TokenAddress      string   `json:"token_address"`
-	AssetName         string   `json:"asset_name"`
-	Authorizations30d int64    `json:"authorizations_30d"`
-	Attributed30d     int64    `json:"attributed_30d"` // sent by a known settler
-	Unattributed30d   int64    `json:"unattributed_30d"`
-	UnattributedShare *float64 `json:"unattributed_share"` // null if there are none
+	// As [KnownAsset.TokenAddress].
+	TokenAddress string `json:"token_address"`
+	// As [PricingEntry.AssetName].
+	AssetName string `json:"asset_name"`
+	// Payments by authorisation in 30 days, from any sender and for any purpose.
+	Authorizations30d int64 `json:"authorizations_30d"`
+	// Those that are settlements of a known settler.
+	Attributed30d int64 `json:"attributed_30d"`
+	// All others: sent by any other account, or deposits for batch settlement.
+	Unattributed30d int64 `json:"unattributed_30d"`
+	// Share of the authorisations that are no settlement of a known settler; null if there are none.
+	UnattributedShare *float64 `json:"unattributed_share" max:"1"`
 }
 
-// CandidateSettler is an account that is not a known settler, but sends payments to recipients of listed services, or
-// is announced by a facilitator as its own. Without a payment all that describes payments is null.
+// CandidateSettler is an account that may settle for a facilitator but is not listed as a settler.
+//
+// It is an account that is not a known settler, but sends payments to recipients of listed services, or is announced by
+// a facilitator as its own. Without a payment all that describes payments is null.
 type CandidateSettler struct {
-	Network        string   `json:"network"`
-	NetworkCAIP2   string   `json:"network_caip2"`
-	Address        string   `json:"address"`
-	TokenAddress   *string  `json:"token_address"`
-	AssetName      *string  `json:"asset_name"`
-	PaymentCount   *int64   `json:"payment_count"`
-	VolumeUSD      *Decimal `json:"volume_usd"`
-	RecipientCount *int64   `json:"recipient_count"`
-	FirstDay       *string  `json:"first_day"` // "2026-11-20"
-	LastDay        *string  `json:"last_day"`
+	// As [NetworkCoverage.Network].
+	Network string `json:"network"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// Address of the account.
+	Address string `json:"address"`
+	// Address of the token, as its chain writes it; null without a payment.
+	TokenAddress *string `json:"token_address"`
+	// Name of the token; null without a payment.
+	AssetName *string `json:"asset_name"`
+	// Number of payments sent; null if none was seen.
+	PaymentCount *int64 `json:"payment_count"`
+	// Volume of these payments in US dollars; null if the token has no known dollar value.
+	VolumeUSD *Decimal `json:"volume_usd"`
+	// Number of different recipients; null without a payment.
+	RecipientCount *int64 `json:"recipient_count"`
+	// UTC day of the first payment; null without one.
+	FirstDay *string `json:"first_day" format:"date"` // "2026-11-20"
+	// UTC day of the newest payment; null without one.
+	LastDay *string `json:"last_day" format:"date"`
 
-	Evidence    string                  `json:"evidence"`     // announced_and_payments, announced, payments
-	AnnouncedBy []CandidateAnnouncement `json:"announced_by"` // by facilitator
+	// What speaks for the account: a facilitator announces it as its own over TLS, it pays recipients of listed
+	// services, or both.
+	Evidence string `json:"evidence" enum:"CandidateEvidence"`
+	// Facilitators that announce the account over TLS, by id.
+	AnnouncedBy []CandidateAnnouncement `json:"announced_by"`
 }
 
-// VolumeQuality is the volume of all measured facilitators in 30 UTC days, and the part of it that may not be real
-// trade.
+// VolumeQuality: volume as observed, and the part of it that may not be real trade.
 type VolumeQuality struct {
-	Raw         VolumeSum `json:"raw"`
+	// All settlements.
+	Raw VolumeSum `json:"raw"`
+	// Settlements in which payer and recipient are the same account.
 	SelfPayment VolumeSum `json:"self_payment"`
+	// Settlements that name their payer, to recipients that get nearly all of the volume of such settlements from one
+	// payer.
 	SinglePayer VolumeSum `json:"single_payer"`
-	Without     VolumeSum `json:"without"` // Raw minus SelfPayment and SinglePayer
-	Rule        string    `json:"rule"`
+	// All settlements except those in self_payment and single_payer.
+	Without VolumeSum `json:"without"` // Raw minus SelfPayment and SinglePayer
+	// The rule that assigns settlements to these groups, in words.
+	Rule string `json:"rule"`
 }
 
 // VolumeSum is a number of settlements and their volume.
 type VolumeSum struct {
+	// Volume in US dollars.
 	VolumeUSD Decimal `json:"volume_usd"`
-	TxCount   int64   `json:"tx_count"`
+	// Number of settlements.
+	TxCount int64 `json:"tx_count"`
 }
 
-// OperatorReport groups services by their probable operator.
+// OperatorReport: services grouped by their probable operator.
 type OperatorReport struct {
-	ServiceCount  int             `json:"service_count"`
-	OperatorCount int             `json:"operator_count"`
-	Groups        []OperatorGroup `json:"groups"` // groups of several services, largest first
-	Rule          string          `json:"rule"`
-	LinkCount     int             `json:"link_count"` // beyond the contract, as the next
-	Links         []OperatorLink  `json:"links"`      // those of most services first, at most MaxOperatorLinks
+	// As [Network.ServiceCount].
+	ServiceCount int `json:"service_count"`
+	// Number of operators, if each group counts once.
+	OperatorCount int `json:"operator_count"`
+	// Groups of services that share recipients, largest group first.
+	Groups []OperatorGroup `json:"groups"`
+	// The rule that forms groups, in words.
+	Rule string `json:"rule"`
+	// Number of links.
+	LinkCount int `json:"link_count"` // beyond the contract, as the next
+	// Evidence that services have one operator: links of most services first, at most 1,000.
+	Links []OperatorLink `json:"links"`
 }
 
 // The evidence of an OperatorLink.
@@ -128,23 +207,36 @@ const MaxOperatorLinks = 1000
 
 // OperatorLink is a piece of evidence that several services have one operator.
 type OperatorLink struct {
-	By           string           `json:"by"`
-	Value        string           `json:"value"`    // address, domain or host
-	Networks     *string          `json:"networks"` // of a recipient: CAIP-2, or eip155:* for all EVM networks
-	ServiceCount int              `json:"service_count"`
-	Services     []SharedWithItem `json:"services"` // by slug, at most MaxSharedWith
+	// Kind of evidence.
+	By string `json:"by" enum:"OperatorEvidence"`
+	// What they share: an address, a registrable domain, or a host that its owner proved to control.
+	Value string `json:"value"`
+	// Network of a recipient in CAIP-2, or eip155:* for all EVM networks; null for other evidence.
+	Networks *string `json:"networks"`
+	// Number of services that share it.
+	ServiceCount int `json:"service_count"`
+	// These services by slug, at most the first 100.
+	Services []SharedWithItem `json:"services"`
 }
 
-// OperatorGroup is a set of services that share recipients, directly or through other services of the group.
+// OperatorGroup: services that probably have the same operator.
+//
+// It is a set of services that share recipients, directly or through other services of the group.
 type OperatorGroup struct {
-	ServiceCount int               `json:"service_count"`
-	Services     []SharedWithItem  `json:"services"`   // by slug
-	Recipients   []SharedRecipient `json:"recipients"` // recipients that several of them use
+	// Number of services in the group.
+	ServiceCount int `json:"service_count"`
+	// The services of the group, by slug.
+	Services []SharedWithItem `json:"services"`
+	// Recipients that several services of the group use.
+	Recipients []SharedRecipient `json:"recipients"`
 }
 
 // SharedRecipient is an account that several services are paid at.
 type SharedRecipient struct {
+	// As [PricingEntry.NetworkCAIP2].
 	NetworkCAIP2 string `json:"network_caip2"`
-	PayTo        string `json:"pay_to"`
-	ServiceCount int    `json:"service_count"`
+	// Address of the recipient, in normal form.
+	PayTo string `json:"pay_to"`
+	// Number of services of the group that use it.
+	ServiceCount int `json:"service_count"`
 }

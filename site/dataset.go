@@ -1,47 +1,75 @@
 package site
 
-// Dataset is the data of /v1/data: the tables of the directory as files, and what they answer.
+// Dataset is the tables of the directory as files, and what they answer.
 type Dataset struct {
-	AsOf      Time            `json:"as_of"`
-	Tables    []DatasetTable  `json:"tables"`
-	SQLite    DatasetFile     `json:"sqlite"`
+	// Time of the snapshot whose rows the answers are of.
+	AsOf Time `json:"as_of"`
+	// Tables in the order of the data package.
+	Tables []DatasetTable `json:"tables"`
+	// File with all tables, and the last 30 days of those by day, without visits.
+	SQLite DatasetFile `json:"sqlite"`
+	// Questions that the tables answer; a question whose sums overflow is left out.
 	Questions []DatasetAnswer `json:"questions"`
 }
 
-// DatasetFile is one file. Its path is that of a request to the directory.
+// DatasetFile is a file to download.
+//
+// It is one file. Its path is that of a request to the directory.
 type DatasetFile struct {
-	Path   string `json:"path"`
-	Bytes  int64  `json:"bytes"`
+	// Path of the file on this directory.
+	Path string `json:"path"`
+	// Size in bytes.
+	Bytes int64 `json:"bytes"`
+	// SHA-256 of the file, in hex.
 	SHA256 string `json:"sha256"`
 }
 
-// DatasetTable is a table with its files. A table by day has a file for each UTC day that is over, and one for the
-// rest.
+// DatasetTable is a table with its files.
+//
+// It is a table with its files. A table by day has a file for each UTC day that is over, and one for the rest.
 type DatasetTable struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Columns     []string     `json:"columns"`
-	RowCount    *int64       `json:"row_count"` // of parquet; null without that file
-	Parquet     *DatasetFile `json:"parquet"`
-	CSV         *DatasetFile `json:"csv"`
-	Days        *DatasetDays `json:"days"` // null for a table that is whole in each snapshot
+	// Name of the table, the same in every format.
+	Name string `json:"name"`
+	// What a row is.
+	Description string `json:"description"`
+	// Names of the columns; /data/datapackage.json describes each.
+	Columns []string `json:"columns"`
+	// Number of rows in the Parquet file of the snapshot; null without that file.
+	RowCount *int64 `json:"row_count"`
+	// Parquet file of the snapshot; of a table by day it has the days without a file of their own.
+	Parquet *DatasetFile `json:"parquet"`
+	// The same rows as CSV, compressed with gzip; null for large tables.
+	CSV *DatasetFile `json:"csv"`
+	// Files of UTC days that are over; null for a table that each snapshot has whole.
+	Days *DatasetDays `json:"days"`
 }
 
-// DatasetDays are the files of a table's days.
+// DatasetDays is the files of a table's days.
 type DatasetDays struct {
-	FileCount int    `json:"file_count"`
-	Bytes     int64  `json:"bytes"` // of all of them
-	First     string `json:"first"` // UTC day
-	Last      string `json:"last"`
-	Pattern   string `json:"pattern"` // path of a day's file, with {day}
+	// Number of days with a file.
+	FileCount int `json:"file_count"`
+	// Size of these files in bytes.
+	Bytes int64 `json:"bytes"` // of all of them
+	// First UTC day with a file.
+	First string `json:"first"`
+	// Last UTC day with a file.
+	Last string `json:"last"`
+	// Path of a day's file, with {day} for the UTC day, such as 2026-11-22.
+	Pattern string `json:"pattern"`
 }
 
-// DatasetAnswer is a question, the statements that answer it, and the answer as of the snapshot.
+// DatasetAnswer is a question, the statements that answer it, and the answer.
 type DatasetAnswer struct {
-	Name    string      `json:"name"`
-	Title   string      `json:"title"`
-	SQLite  string      `json:"sqlite"` // for the SQLite file
-	DuckDB  string      `json:"duckdb"` // for the Parquet files at their addresses
-	Columns []string    `json:"columns"`
-	Rows    [][]*string `json:"rows"` // values as texts; null for an unknown one
+	// Name of the question.
+	Name string `json:"name"`
+	// The question in words.
+	Title string `json:"title"`
+	// Statement that answers it from the SQLite file.
+	SQLite string `json:"sqlite"`
+	// Statements that answer it from the Parquet files at their addresses.
+	DuckDB string `json:"duckdb"`
+	// Names of the answer's columns.
+	Columns []string `json:"columns"`
+	// Rows of the answer; values are texts, null for an unknown one.
+	Rows [][]*string `json:"rows"`
 }

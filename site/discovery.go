@@ -9,11 +9,15 @@ import (
 // Catalogue is the framing of /discovery/resources, that of a facilitator's catalogue.
 var Catalogue = encode.Framing{Lead: `"x402Version":2,`, Rows: "items", Meta: "pagination"}
 
-// CataloguePagination is the pagination of the catalogue.
+// CataloguePagination: position of a page in the catalogue.
+//
+// It is the pagination of the catalogue.
 type CataloguePagination struct {
-	Limit  int `json:"limit"`
+	Limit int `json:"limit"`
+	// Number of rows skipped.
 	Offset int `json:"offset"`
-	Total  int `json:"total"`
+	// As [StatusSummary.Total].
+	Total int `json:"total"`
 }
 
 // Types of the resources of the catalogue.
@@ -25,120 +29,178 @@ const (
 // CatalogueTypes lists them. The columns of the catalogue contain the rows of each type in this order.
 var CatalogueTypes = []string{CatalogueHTTP, CatalogueMCP}
 
-// CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its field names are those
-// of the x402 bazaar extension; texts of services are shortened to the bazaar's limits.
+// CatalogueItem is an active endpoint with its current prices.
+//
+// It is a row of /discovery/resources. Its field names are those of the x402 bazaar extension; texts of services are
+// shortened to the bazaar's limits.
 type CatalogueItem struct {
-	Resource    string              `json:"resource"`
-	Type        string              `json:"type"` // of CatalogueTypes
-	X402Version int                 `json:"x402Version"`
-	Accepts     []CatalogueAccept   `json:"accepts"`
-	LastUpdated Time                `json:"lastUpdated"` // last usable 402
-	Description string              `json:"description"`
-	ServiceName string              `json:"serviceName,omitempty"` // printable ASCII, at most 32 characters
-	Tags        []string            `json:"tags"`                  // the category, in the same form as ServiceName
-	Extensions  CatalogueExtensions `json:"extensions"`
+	// URL to call; of type mcp that of the MCP server.
+	Resource string `json:"resource"`
+	// Kind of resource.
+	Type        string `json:"type" enum:"CatalogueTypes"` // of CatalogueTypes
+	X402Version int    `json:"x402Version"`
+	// Each payment option.
+	Accepts []CatalogueAccept `json:"accepts"`
+	// When the endpoint was last seen to request payment.
+	LastUpdated Time `json:"lastUpdated"` // last usable 402
+	// As [ServiceListItem.Description].
+	Description string `json:"description"`
+	// Name of the service in printable ASCII, up to 32 characters.
+	ServiceName string `json:"serviceName,omitempty"`
+	// Category in printable ASCII, up to 32 characters.
+	Tags []string `json:"tags"` // the category, in the same form as ServiceName
+	// HTTP method or MCP tool to call the resource with.
+	Extensions CatalogueExtensions `json:"extensions"`
 }
 
-// CatalogueAccept is one payment option in the format of version 2 of x402.
+// CatalogueAccept is one payment option in the format of version 2 of the protocol.
 type CatalogueAccept struct {
-	Scheme            string          `json:"scheme"`
-	Network           string          `json:"network"` // CAIP-2
-	Amount            string          `json:"amount"`  // atomic units
-	Asset             string          `json:"asset"`
-	PayTo             string          `json:"payTo"`
-	MaxTimeoutSeconds int             `json:"maxTimeoutSeconds"`
-	Extra             json.RawMessage `json:"extra,omitempty"`
+	Scheme string `json:"scheme"`
+	// As [PricingEntry.Network].
+	Network string `json:"network"`
+	// Amount in atomic units.
+	Amount string `json:"amount"`
+	// Address of the token.
+	Asset string `json:"asset"`
+	// Address of the recipient.
+	PayTo             string `json:"payTo"`
+	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"`
+	// Extra data, as the service sent it.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
-// CatalogueExtensions contains the HTTP method or the name of the MCP tool, which version 2 of x402 keeps in the bazaar
-// extension.
+// CatalogueExtensions is the extensions object of version 2 of the protocol.
+//
+// It contains the HTTP method or the name of the MCP tool, which version 2 of x402 keeps in the bazaar extension.
 type CatalogueExtensions struct {
+	// The bazaar extension of x402.
 	Bazaar CatalogueBazaar `json:"bazaar"`
 }
 
-// CatalogueBazaar is the part of the bazaar extension that the directory supports.
+// CatalogueBazaar is the supported part of the bazaar extension.
 type CatalogueBazaar struct {
+	// How to call the resource.
 	Info CatalogueInfo `json:"info"`
 }
 
-// CatalogueInfo describes how to call the resource.
+// CatalogueInfo says how to call the resource.
 type CatalogueInfo struct {
+	// The request.
 	Input CatalogueInput `json:"input"`
 }
 
 // CatalogueInput is the request.
 type CatalogueInput struct {
-	Type     string `json:"type"`               // of CatalogueTypes
-	Method   string `json:"method,omitempty"`   // of type http
-	ToolName string `json:"toolName,omitempty"` // of type mcp
+	// Kind of request.
+	Type string `json:"type" enum:"CatalogueTypes"` // of CatalogueTypes
+	// HTTP method, such as GET; only of type http.
+	Method string `json:"method,omitempty"`
+	// Name of the tool to call; only of type mcp.
+	ToolName string `json:"toolName,omitempty"`
 
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // of type mcp, as the server lists the tool
+	// JSON schema of the tool's arguments, as the server lists it, with keys sorted; only of type mcp, and absent if
+	// the server gives none of at most 4 KiB.
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-// AddressLookup is the data of /v1/lookup/url/<hash>.json: what the directory knows about the endpoints at a URL. The
-// whole response is smaller than MaxLookup.
+// AddressLookup says what the directory knows about the endpoints at a URL.
+//
+// It is the data of /v1/lookup/url/<hash>.json. The whole response is smaller than MaxLookup.
 type AddressLookup struct {
-	URL        string        `json:"url"` // normal form
-	Service    LookupService `json:"service"`
-	Signable   bool          `json:"signable"` // a standard client could sign a payment for each endpoint at this URL
-	Reason     *string       `json:"reason"`   // why it could not; null if Signable
-	Prices     []LookupPrice `json:"prices"`   // every current payment option
-	LastSeenAt *Time         `json:"last_seen_at"`
-	AlsoListed []string      `json:"also_listed"` // slugs of other services with an endpoint at this URL
-	Clipped    bool          `json:"clipped"`     // something was left out or shortened to limit the size
+	// URL in normal form.
+	URL string `json:"url"`
+	// The service that has the endpoint.
+	Service LookupService `json:"service"`
+	// Whether a standard client could sign a payment.
+	Signable bool `json:"signable"`
+	// Why a standard client could not sign a payment; null if it could.
+	Reason *string `json:"reason"`
+	// Every current payment option.
+	Prices []LookupPrice `json:"prices"`
+	// As [Endpoint.LastSeenAt].
+	LastSeenAt *Time `json:"last_seen_at"`
+	// Slugs of other services that have an endpoint at this URL.
+	AlsoListed []string `json:"also_listed"`
+	// Whether something was left out or shortened to limit the size.
+	Clipped bool `json:"clipped"`
 
-	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
+	// The compact assessment of the service; only with include=assessment.
+	Assessment *CompactAssessment `json:"assessment,omitempty"`
 }
 
-// RecipientLookup is the data of /v1/lookup/pay-to/<caip2>/<address>.json: the services that are paid at a recipient's
-// address. The whole response is smaller than MaxLookup.
+// RecipientLookup: services that are paid at a recipient's address.
+//
+// It is the data of /v1/lookup/pay-to/<caip2>/<address>.json. The whole response is smaller than MaxLookup.
 type RecipientLookup struct {
-	Network      string             `json:"network"` // CAIP-2
-	PayTo        string             `json:"pay_to"`  // as a service wrote it
-	ServiceCount int                `json:"service_count"`
-	Services     []RecipientService `json:"services"` // by slug
-	Clipped      bool               `json:"clipped"`  // something was left out or shortened to limit the size
+	// As [PricingEntry.Network].
+	Network string `json:"network"`
+	// As [PricingEntry.PayTo].
+	PayTo string `json:"pay_to"` // as a service wrote it
+	// As [Network.ServiceCount].
+	ServiceCount int `json:"service_count"`
+	// Services that are paid at this address, by slug.
+	Services []RecipientService `json:"services"`
+	Clipped  bool               `json:"clipped"`
 }
 
-// RecipientService is a service that is paid at a recipient.
+// RecipientService is a service that is paid at a recipient's address.
 type RecipientService struct {
 	LookupService
-	Signable      bool     `json:"signable"`       // a standard client could pay each endpoint that is paid here
-	EndpointCount int      `json:"endpoint_count"` // endpoints that are paid here
-	MinPriceUSD   *Decimal `json:"min_price_usd"`  // lowest price of these; null if no price is known in dollars
+	// As [AddressLookup.Signable].
+	Signable bool `json:"signable"` // a standard client could pay each endpoint that is paid here
+	// Number of endpoints that are paid at this address.
+	EndpointCount int `json:"endpoint_count"`
+	// As [ServiceListItem.MinPriceUSD].
+	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest price of these; null if no price is known in dollars
 
-	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
+	// As [ServiceListItem.Assessment].
+	Assessment *CompactAssessment `json:"assessment,omitempty"`
 }
 
-// LookupService is a service in a look-up.
+// LookupService: summary of a service.
 type LookupService struct {
-	Slug       string        `json:"slug"`
-	Name       string        `json:"name"`
-	Status     string        `json:"status"`
-	Verified   bool          `json:"verified"`
-	Risk       string        `json:"risk"`         // level
-	Advice     string        `json:"advice_level"` // whether the service may be paid; "" in older snapshots
-	LastChange *LookupChange `json:"last_change"`  // the newest of its change records; null when there is none
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// As [ServiceListItem.Status].
+	Status   string `json:"status"`
+	Verified bool   `json:"verified"`
+	// Risk level.
+	Risk   string `json:"risk" enum:"RiskLevels"`
+	Advice string `json:"advice_level"`
+	// Newest change record; null if there is none.
+	LastChange *LookupChange `json:"last_change"`
 }
 
-// LookupChange is a summary of a change record.
+// LookupChange: summary of a change record.
 type LookupChange struct {
+	// As [ChangeRecord.Type].
 	Type       string `json:"type"`
 	ObservedAt Time   `json:"observed_at"`
 }
 
 // LookupPrice is one current payment option.
 type LookupPrice struct {
-	Method       string  `json:"method"`
-	Scheme       string  `json:"scheme"`
+	// As [Endpoint.Method].
+	Method string `json:"method"`
+	Scheme string `json:"scheme"`
+	// As [PricingEntry.NetworkCAIP2].
 	NetworkCAIP2 *string `json:"network_caip2"`
-	AssetName    string  `json:"asset_name"`
-	AssetAddress string  `json:"asset_address"`
-	Price        string  `json:"price"` // atomic units
-	PriceUSD     *string `json:"price_usd"`
-	PayTo        string  `json:"pay_to"`
-	Since        Time    `json:"since"`   // since when it has been offered unchanged
-	Testnet      bool    `json:"testnet"` // tokens of a test network have no value
+	// As [PricingEntry.AssetName].
+	AssetName string `json:"asset_name"`
+	// As [PricingEntry.AssetAddress].
+	AssetAddress string `json:"asset_address"`
+	// As [PricingEntry.Price].
+	Price string `json:"price"`
+	// As [PricingEntry.PriceUSD].
+	PriceUSD *string `json:"price_usd"`
+	// As [PricingEntry.PayTo].
+	PayTo string `json:"pay_to"`
+	// Since when this option has been offered unchanged.
+	Since Time `json:"since"`
+	// As [PricingEntry.Testnet].
+	Testnet bool `json:"testnet"`
 }
 
 // MaxLookup is the maximum size of a look-up's response in bytes, without assessments.

@@ -29,19 +29,28 @@ var ErrorTypes = []string{
 
 // ErrorBody is the body of every error response.
 type ErrorBody struct {
+	// What went wrong.
 	Error Error `json:"error"`
 }
 
-// Error describes what went wrong. Code is the HTTP status.
+// Error says what went wrong.
+//
+// Code is the HTTP status.
 type Error struct {
-	Code    int          `json:"code"`
-	Type    string       `json:"type"`
-	Message string       `json:"message"`
-	Fields  []ErrorField `json:"fields,omitempty"` // only with status 400
+	// The HTTP status code.
+	Code int `json:"code"`
+	// Kind of error, for programs.
+	Type string `json:"type" enum:"ErrorTypes"`
+	// Message for people.
+	Message string `json:"message"`
+	// Each invalid parameter or field; only with status 400.
+	Fields []ErrorField `json:"fields,omitempty"`
 }
 
 // ErrorField is one invalid parameter or field.
 type ErrorField struct {
-	Field   string `json:"field"`
+	// Name of the parameter or field.
+	Field string `json:"field"`
+	// As [Error.Message].
 	Message string `json:"message"`
 }

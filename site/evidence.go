@@ -10,47 +10,72 @@ const (
 	EvidenceDefects  = 32       // for an endpoint
 )
 
-// Evidence is the data of /v1/services/{slug}/evidence: the requests, answers and check results behind a service's
-// current verdicts and grade, so that anybody can repeat them. Texts from services are shortened, and their invisible
-// characters are replaced by U+FFFD.
+// Evidence is the requests, answers and check results behind a service's current verdicts and grade, so that anybody
+// can repeat them.
+//
+// It is the data of /v1/services/{slug}/evidence. Texts from services are shortened, and their invisible characters are
+// replaced by U+FFFD.
 type Evidence struct {
-	Slug   string          `json:"slug"`
-	Grade  string          `json:"grade"`
-	Passed int             `json:"passed"`
-	Total  int             `json:"total"`
-	Checks []EvidenceCheck `json:"checks"` // all 14, in the order of compliance
-	// the first EvidenceWarnings by code, endpoint and row; none of them affects the grade
-	Warnings     []EvidenceWarning `json:"warnings"`
-	WarningCount int               `json:"warning_count"` // number of all warnings
-	// the active endpoints (all, if none is active) and the unprobeable ones; by path, then method
-	Endpoints   []EndpointEvidence `json:"endpoints"`
-	GradeReason string             `json:"grade_reason"` // the same as in Compliance
-	Input       string             `json:"input"`        // document of which the assessment's input_hash is the SHA-256
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [Compliance.Grade].
+	Grade  string `json:"grade"`
+	Passed int    `json:"passed"`
+	// As [StatusSummary.Total].
+	Total int `json:"total"`
+	// Results of the 14 conformance checks, in the order of compliance.
+	Checks []EvidenceCheck `json:"checks"`
+	// Warnings; none of them affects the grade.
+	//
+	// The first EvidenceWarnings by code, endpoint and row.
+	Warnings []EvidenceWarning `json:"warnings"`
+	// Total number of warnings; the list contains the first of them.
+	WarningCount int `json:"warning_count"`
+	// The active endpoints (all, if none is active) and those that could not be probed; by path, then method.
+	Endpoints []EndpointEvidence `json:"endpoints"`
+	// As [Compliance.GradeReason].
+	GradeReason string `json:"grade_reason"` // the same as in Compliance
+	// JSON document that a language model gets about the service; its SHA-256 is input_hash.
+	Input string `json:"input"`
 
-	SiteAnswers  []EvidenceSiteAnswer  `json:"site_answers"` // behind the assessment's site, in the order of requests
-	Registration *EvidenceRegistration `json:"registration"` // behind its domain; null without a registrable domain
-	VerifiedBy   *string               `json:"verified_by"`  // owner or operator; null if never verified
+	// Answers behind the assessment's site, in the order of requests; empty before the first visit.
+	SiteAnswers []EvidenceSiteAnswer `json:"site_answers"`
+	// The registry's answer behind the assessment's domain; null without a registrable domain.
+	Registration *EvidenceRegistration `json:"registration"`
+	// Who verified the service: its owner, by a token at /.well-known/tollbook, or the directory's operator.
+	VerifiedBy *string `json:"verified_by" enum:"Verifiers"`
 }
 
 // EvidenceSiteAnswer is the answer to the request for one document of the service's site.
 type EvidenceSiteAnswer struct {
-	Document    string  `json:"document"`
-	URL         string  `json:"url"`
-	Status      *int    `json:"status"` // null without an answer
+	// Document: homepage, openapi, pricing, llms_txt, robots or terms.
+	Document string `json:"document"`
+	// URL of the document.
+	URL string `json:"url"`
+	// HTTP status of the answer; null without one.
+	Status *int `json:"status"`
+	// Media type of the answer; null without one.
 	ContentType *string `json:"content_type"`
-	Exists      *bool   `json:"exists"` // null if the answer says nothing about the document
-	Reason      string  `json:"reason"`
+	// Whether the document exists at the URL; null if the answer does not say.
+	Exists *bool `json:"exists"`
+	// What the answer says about the document, in words.
+	Reason string `json:"reason"`
 }
 
-// EvidenceRegistration is what a registry answered about the service's domain.
+// EvidenceRegistration says what a registry answered about the service's domain.
 type EvidenceRegistration struct {
-	Domain        string  `json:"domain"`         // registrable domain of the base address
-	PrivateSuffix *string `json:"private_suffix"` // of the public suffix list; no registry is asked below it
-	URL           *string `json:"url"`            // at which the registry was asked; null if none was
-	Registered    *bool   `json:"registered"`     // whether the registry knows the domain
-	CheckedAt     *Time   `json:"checked_at"`
-	Registrar     *string `json:"registrar"`
-	CreatedDate   *Time   `json:"created_date"`
+	// Registrable domain of the base address.
+	Domain string `json:"domain"`
+	// Suffix in the private part of the public suffix list, below which no registry is asked; null if none.
+	PrivateSuffix *string `json:"private_suffix"`
+	// URL at which the registry was asked; null if none was.
+	URL *string `json:"url"`
+	// Whether the registry knows the domain; null if none was asked.
+	Registered *bool `json:"registered"`
+	// Time of the registry's answer.
+	CheckedAt   *Time   `json:"checked_at"`
+	Registrar   *string `json:"registrar"`
+	CreatedDate *Time   `json:"created_date"`
 }
 
 // Values of VerifiedBy.
@@ -59,109 +84,161 @@ const (
 	VerifiedByOperator = "operator" // of the directory
 )
 
-// EvidenceCheck is the result of one compliance check, with its reason.
+// EvidenceCheck is the result of one conformance check, with its reason.
 type EvidenceCheck struct {
-	ID       string  `json:"id"`
-	Label    string  `json:"label"`
-	Pass     bool    `json:"pass"`
-	Reason   *string `json:"reason"`   // the first problem found; null if the check passes, like the next two
-	Expected *string `json:"expected"` // what the check requires
-	// how the owner can fix it; also null if the check fails only because there are no terms
+	// As [RailCheck.ID].
+	ID string `json:"id"`
+	// As [ComplianceCheck.Label].
+	Label string `json:"label"`
+	// As [ComplianceCheck.Pass].
+	Pass bool `json:"pass"`
+	// As [RailCheck.Reason].
+	Reason *string `json:"reason"`
+	// As [RailCheck.Expected].
+	Expected *string `json:"expected"`
+	// How the owner can fix it; null if the check passes, or fails only because there are no terms.
 	Mend *string `json:"mend"`
 }
 
 // EvidenceWarning is an observation that no check counts.
 type EvidenceWarning struct {
-	Code     string  `json:"code"`
-	Meaning  string  `json:"meaning"`
+	// As [RiskFlag.Code].
+	Code string `json:"code"`
+	// What it means, in words.
+	Meaning string `json:"meaning"`
+	// As [PayToChange.Endpoint].
 	Endpoint *string `json:"endpoint"` // "<METHOD> <path>"; null if it concerns the whole service
-	Row      *int    `json:"row"`      // index in accepts; null if it concerns the whole endpoint
-	Detail   *string `json:"detail"`
+	// Index in accepts; null if it concerns the whole response.
+	Row *int `json:"row"`
+	// What was observed.
+	Detail *string `json:"detail"`
 }
 
-// EvidenceDefect is one deviation from the protocol that was tolerated while reading an answer.
+// EvidenceDefect is one deviation from the protocol that was tolerated while reading a response.
 type EvidenceDefect struct {
+	// As [RiskFlag.Code].
 	Code    string  `json:"code"`
 	Meaning string  `json:"meaning"`
-	Row     *int    `json:"row"` // index in accepts; null if it concerns the whole answer
+	Row     *int    `json:"row"`
 	Detail  *string `json:"detail"`
 }
 
-// EndpointEvidence is the evidence of one endpoint. A verdict is valid until the next conclusive answer. So there are
-// up to three answers: the one that decided the verdict, a later inconclusive one, and an older one whose terms are
-// still graded.
+// EndpointEvidence: evidence of one endpoint.
+//
+// It is the evidence of one endpoint. A verdict is valid until the next conclusive answer. So there are up to three
+// answers: the one that decided the verdict, a later inconclusive one, and an older one whose terms are still graded.
 type EndpointEvidence struct {
-	ID       string `json:"id"`
-	Method   string `json:"method"`
-	Path     string `json:"path"`
+	// As [Endpoint.ID].
+	ID string `json:"id"`
+	// As [Endpoint.Method].
+	Method string `json:"method"`
+	// As [Endpoint.Path].
+	Path string `json:"path"`
+	// URL that was requested.
 	URL      string `json:"url"`
 	IsActive bool   `json:"is_active"`
-	// a request needs input that the service does not declare, and we do not invent any: the endpoint is not down
+	// Whether a request needs input that the service does not declare; this does not mean that the endpoint is down.
 	Unprobeable bool `json:"unprobeable"`
-	// paid, broken, open or failed; null before the first conclusive answer
-	Verdict      *string          `json:"verdict"`
-	Class        *string          `json:"class"`        // a finer class than the verdict; null if it was not stored
-	Reason       *string          `json:"reason"`       // reason for the verdict, in a sentence
-	Answer       *EvidenceAnswer  `json:"answer"`       // the one that decided the verdict; null if not stored
-	Inconclusive *EvidenceSilence `json:"inconclusive"` // a later answer that says nothing about the endpoint
-	// the older answer whose terms are graded; null if that is Answer, or if there is none
-	Terms       *EvidenceAnswer   `json:"terms"`
-	Protocols   []string          `json:"protocols"`    // other payment protocols in the graded answer
-	Defects     []EvidenceDefect  `json:"defects"`      // the first EvidenceDefects of the graded answer
-	DefectCount int               `json:"defect_count"` // number of all defects
-	Captured    *EvidenceCaptured `json:"captured"`     // where the graded terms were found; null if there are none
+	// Verdict from the last conclusive answer: paid, broken, open or failed; null before the first.
+	Verdict *string `json:"verdict"`
+	// A finer class than the verdict.
+	Class *string `json:"class"`
+	// Reason for the verdict, in a sentence.
+	Reason *string `json:"reason"`
+	// The request that decided the verdict, and the response; null if it was not stored.
+	Answer *EvidenceAnswer `json:"answer"`
+	// A later answer that says nothing about the endpoint.
+	Inconclusive *EvidenceSilence `json:"inconclusive"`
+	// The older answer whose terms are graded; null if that is answer itself.
+	Terms *EvidenceAnswer `json:"terms"`
+	// Other payment protocols that the response suggests.
+	Protocols []string `json:"protocols"`
+	// Deviations from the protocol in the graded response.
+	Defects []EvidenceDefect `json:"defects"` // the first EvidenceDefects of the graded answer
+	// Total number of defects; the list contains the first of them.
+	DefectCount int `json:"defect_count"`
+	// Where the graded terms were found; null if there are none.
+	Captured *EvidenceCaptured `json:"captured"`
 
-	HeadFree    *bool `json:"head_free"`     // HEAD is served without payment; null if unknown
-	HeadAskedAt *Time `json:"head_asked_at"` // when the last HEAD request was sent; null before the first
-	// the price in the service's OpenAPI document; null if it declares none
+	// Whether HEAD is served without payment; null if unknown.
+	HeadFree *bool `json:"head_free"`
+	// When the last HEAD request was sent; null before the first.
+	HeadAskedAt *Time `json:"head_asked_at"`
+	// Price in the service's OpenAPI document; null if it declares none.
 	DeclaredPrice *EvidencePrice `json:"declared_price"`
 
-	HeadURL    *string `json:"head_url"`    // of the HEAD request that decided HeadFree
-	HeadStatus *int    `json:"head_status"` // of its answer
+	// URL of the HEAD request that decided head_free.
+	HeadURL *string `json:"head_url"`
+	// HTTP status of its answer.
+	HeadStatus *int `json:"head_status"`
 }
 
-// EvidencePrice is a price from a document of the service. Absent parts are null.
+// EvidencePrice is a price from a document of the service; it is never used as the service's price.
 type EvidencePrice struct {
-	Mode     *string `json:"mode"`     // fixed, dynamic, offer
-	Currency *string `json:"currency"` // null means US dollars
-	Amount   *string `json:"amount"`   // decimal string; in base units in an offer
-	Min      *string `json:"min"`
-	Max      *string `json:"max"`
+	// Kind of price: fixed, dynamic or offer.
+	Mode *string `json:"mode"`
+	// Currency; null means US dollars.
+	Currency *string `json:"currency"`
+	// Amount as a decimal string; in base units in an offer.
+	Amount *string `json:"amount"`
+	// Lower bound of a dynamic price.
+	Min *string `json:"min"`
+	// Upper bound of a dynamic price.
+	Max *string `json:"max"`
 }
 
-// EvidenceSilence is an inconclusive answer, which is not counted.
+// EvidenceSilence is an answer that is not counted.
 type EvidenceSilence struct {
-	Class  string          `json:"class"`
-	Reason string          `json:"reason"`
+	Class string `json:"class"`
+	// Why the answer is not counted.
+	Reason string `json:"reason"`
+	// As [EndpointEvidence.Answer].
 	Answer *EvidenceAnswer `json:"answer"`
 }
 
-// EvidenceCaptured is where in an answer the terms were found.
+// EvidenceCaptured says where in a response the terms were found.
 type EvidenceCaptured struct {
-	X402Version int    `json:"x402_version"`
-	Channel     string `json:"channel"` // header, alias, body, nested, html
-	Decode      string `json:"decode"`  // how the bytes were decoded: std, json, url, ...
+	// Version of the protocol.
+	X402Version int `json:"x402_version"`
+	// Part of the response that contained the terms: header, alias, body, nested or html.
+	Channel string `json:"channel"`
+	// How the bytes were decoded.
+	Decode string `json:"decode"`
+	// Fingerprint of the terms, without the parts that change on every request.
 	Fingerprint string `json:"fingerprint"`
 }
 
 // EvidenceAnswer is one request to an endpoint and its result.
 type EvidenceAnswer struct {
-	ReceivedAt Time                `json:"received_at"` // when the response arrived, or when the request was given up
-	Request    *EvidenceRequest    `json:"request"`     // null if none was sent or it was not stored
-	Redirects  []string            `json:"redirects"`   // URLs of the redirects that led to the request, in order
-	Status     *int                `json:"status"`      // null if there was no response
-	Headers    map[string][]string `json:"headers"`     // only names that IsEvidenceHeader accepts
-	// names of the headers that were shortened or left out because of their length
-	HeadersClipped []string        `json:"headers_clipped"`
-	Body           EvidenceBody    `json:"body"`
-	TLSVerified    bool            `json:"tls_verified"`
-	ResponseTimeMS *int            `json:"response_time_ms"` // until the response headers arrived, redirects included
-	PhasesMS       *EvidencePhases `json:"phases_ms"`
+	// When the response arrived, or when the request was given up.
+	ReceivedAt Time `json:"received_at"`
+	// The request as sent; null if none was sent or it was not stored.
+	Request *EvidenceRequest `json:"request"`
+	// URLs of the redirects that were followed, in order.
+	Redirects []string `json:"redirects"`
+	// HTTP status; null if there was no response.
+	Status *int `json:"status"`
+	// Headers from a fixed list of names.
+	Headers map[string][]string `json:"headers"` // only names that IsEvidenceHeader accepts
+	// Names of the headers that were shortened or left out because of their length.
+	HeadersClipped []string `json:"headers_clipped"`
+	// The body, shortened if necessary.
+	Body EvidenceBody `json:"body"`
+	// Whether each connection presented a certificate that is valid for its host.
+	TLSVerified bool `json:"tls_verified"`
+	// Time until the response headers arrived, redirects included, in milliseconds.
+	ResponseTimeMS *int `json:"response_time_ms"`
+	// Duration of each phase of the request.
+	PhasesMS *EvidencePhases `json:"phases_ms"`
 }
 
-// EvidenceRequest is a request as sent; its User-Agent names the crawler.
+// EvidenceRequest is a request as sent.
+//
+// It is a request as sent; its User-Agent names the crawler.
 type EvidenceRequest struct {
-	Method  string              `json:"method"`
+	// As [Endpoint.Method].
+	Method string `json:"method"`
+	// URL of the request.
 	URL     string              `json:"url"`
 	Headers map[string][]string `json:"headers"`
 	Body    EvidenceBody        `json:"body"`
@@ -169,18 +246,27 @@ type EvidenceRequest struct {
 
 // EvidenceBody is a body as text, or as base64 if it is not UTF-8.
 type EvidenceBody struct {
-	Encoding  string `json:"encoding"` // "utf-8" or "base64"
-	Text      string `json:"text"`
-	Truncated bool   `json:"truncated"` // the body was longer
-	Cleaned   bool   `json:"cleaned"`   // invisible characters were replaced by U+FFFD
+	// Encoding of text.
+	Encoding string `json:"encoding" enum:"BodyEncodings"` // "utf-8" or "base64"
+	// The bytes of the body.
+	Text string `json:"text"`
+	// Whether the body was longer.
+	Truncated bool `json:"truncated"`
+	// Whether invisible characters were replaced by U+FFFD.
+	Cleaned bool `json:"cleaned"`
 }
 
-// EvidencePhases are the durations of the phases of a request in milliseconds. A phase that a reused connection did not
-// need is 0.
+// EvidencePhases: duration of each phase of a request, in milliseconds.
+//
+// A phase that a reused connection did not need is 0.
 type EvidencePhases struct {
-	DNS       float64 `json:"dns"`
-	Connect   float64 `json:"connect"`
-	TLS       float64 `json:"tls"`
+	// DNS lookup.
+	DNS float64 `json:"dns"`
+	// TCP connection.
+	Connect float64 `json:"connect"`
+	// TLS handshake.
+	TLS float64 `json:"tls"`
+	// Time until the first byte.
 	FirstByte float64 `json:"first_byte"`
 }
 

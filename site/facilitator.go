@@ -42,79 +42,124 @@ const (
 	VerificationListed  = "listed"   // not measured: no settler is known, or the settlers are not confirmed as its own
 )
 
-// FacilitatorListItem is a row of /v1/facilitators, which are ranked by volume measured on chain.
+// FacilitatorListItem is a facilitator, which settles payments, with the volume observed on chain.
+//
+// It is a row of /v1/facilitators, which are ranked by volume measured on chain.
 type FacilitatorListItem struct {
-	FacilitatorID  string  `json:"facilitator_id"`
-	Name           string  `json:"name"`
-	WebsiteURL     string  `json:"website_url"`
-	VolumeUSD24h   Decimal `json:"volume_usd_24h"`
-	VolumeUSD7d    Decimal `json:"volume_usd_7d"`
-	VolumeUSD30d   Decimal `json:"volume_usd_30d"`
-	VolumeUSDAll   Decimal `json:"volume_usd_all"`
-	TxCount24h     int64   `json:"tx_count_24h"`
-	TxCount7d      int64   `json:"tx_count_7d"`
-	TxCount30d     int64   `json:"tx_count_30d"`
-	TxCountAll     int64   `json:"tx_count_all"`
-	LastActivityAt *Time   `json:"last_activity_at"` // null if no settlement was observed
-	SettlerCount   int     `json:"settler_count"`    // accounts and marks; an account on several networks counts once
-	Verification   string  `json:"verification"`     // on-chain, listed
-	// beyond the contract: start of the UTC day of the first settlement; null without one
+	FacilitatorID string `json:"facilitator_id"`
+	// As [NetworkFacilitator.Name].
+	Name string `json:"name"`
+	// Public website of the facilitator.
+	WebsiteURL string `json:"website_url"`
+	// Volume settled in 24 hours, in US dollars.
+	VolumeUSD24h Decimal `json:"volume_usd_24h"`
+	// Volume settled in 7 days, in US dollars.
+	VolumeUSD7d Decimal `json:"volume_usd_7d"`
+	// As [Traction.VolumeUSD30d].
+	VolumeUSD30d Decimal `json:"volume_usd_30d"`
+	// Volume settled since measurement began, in US dollars.
+	VolumeUSDAll Decimal `json:"volume_usd_all"`
+	// Number of settlements in 24 hours.
+	TxCount24h int64 `json:"tx_count_24h"`
+	// Number of settlements in 7 days.
+	TxCount7d int64 `json:"tx_count_7d"`
+	// As [Traction.TxCount30d].
+	TxCount30d int64 `json:"tx_count_30d"`
+	// Number of settlements since measurement began.
+	TxCountAll int64 `json:"tx_count_all"`
+	// Time of the newest settlement; null if none was observed.
+	LastActivityAt *Time `json:"last_activity_at"`
+	// Number of accounts that settle for the facilitator; a mark counts as one.
+	SettlerCount int `json:"settler_count"`
+	// How its settlements are known: on-chain if they are measured, listed if they are not.
+	Verification string `json:"verification" enum:"Verifications"`
+	// Start of the UTC day of the first settlement; null if none was observed.
 	FirstActivityAt *Time `json:"first_activity_at"`
 
-	// with include=timeseries: SeriesDays points, oldest first, today last
-	Timeseries []VolumePoint      `json:"timeseries,omitzero"`
-	Chains     []FacilitatorChain `json:"chains,omitzero"` // with include=chains: largest volume first
+	// One point per UTC day, oldest first, today last; in lists only with include=timeseries.
+	Timeseries []VolumePoint `json:"timeseries,omitzero"`
+	// Volume and settlements by network and token, largest volume first; in lists only with include=chains.
+	Chains []FacilitatorChain `json:"chains,omitzero"`
 }
 
-// VolumePoint is one UTC day of a facilitator or of a service.
+// VolumePoint: settlements of a facilitator or a service on one UTC day.
 type VolumePoint struct {
-	Date      string  `json:"date"` // YYYY-MM-DD
+	// As [TokenPoint.Date].
+	Date string `json:"date"` // YYYY-MM-DD
+	// Volume settled on that day, in US dollars; for a service with a shared recipient, its share.
 	VolumeUSD Decimal `json:"volume_usd"`
-	TxCount   int64   `json:"tx_count"`
+	// As [TokenPoint.TxCount].
+	TxCount int64 `json:"tx_count"`
 }
 
-// FacilitatorChain is a facilitator's volume and settlements on one network in one token. The volume is null unless the
-// token is a US dollar stablecoin, because the price of other tokens is not known.
+// FacilitatorChain is a facilitator's volume and settlements on one network in one token.
+//
+// The volume is null unless the token is a US dollar stablecoin, because the price of other tokens is not known.
 type FacilitatorChain struct {
-	Network          string   `json:"network"` // abbreviation, or the CAIP-2 id if the network has none
-	NetworkCAIP2     string   `json:"network_caip2"`
-	TokenAddress     string   `json:"token_address"` // as its chain writes it
-	TokenAddressNorm string   `json:"token_address_norm"`
-	AssetName        string   `json:"asset_name"`
-	VolumeUSD24h     *Decimal `json:"volume_usd_24h"`
-	VolumeUSD7d      *Decimal `json:"volume_usd_7d"`
-	VolumeUSD30d     *Decimal `json:"volume_usd_30d"`
-	VolumeUSDAll     *Decimal `json:"volume_usd_all"`
-	TxCount24h       int64    `json:"tx_count_24h"`
-	TxCount7d        int64    `json:"tx_count_7d"`
-	TxCount30d       int64    `json:"tx_count_30d"`
-	TxCountAll       int64    `json:"tx_count_all"`
-	LastActivityAt   *Time    `json:"last_activity_at"`
-	Verification     string   `json:"verification"`
-	FirstActivityAt  *Time    `json:"first_activity_at"` // beyond the contract; as in FacilitatorListItem
+	// As [NetworkCoverage.Network].
+	Network string `json:"network"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// As [KnownAsset.TokenAddress].
+	TokenAddress     string `json:"token_address"`
+	TokenAddressNorm string `json:"token_address_norm"`
+	// As [PricingEntry.AssetName].
+	AssetName    string   `json:"asset_name"`
+	VolumeUSD24h *Decimal `json:"volume_usd_24h"`
+	VolumeUSD7d  *Decimal `json:"volume_usd_7d"`
+	// As [Traction.VolumeUSD30d].
+	VolumeUSD30d *Decimal `json:"volume_usd_30d"`
+	VolumeUSDAll *Decimal `json:"volume_usd_all"`
+	TxCount24h   int64    `json:"tx_count_24h"`
+	TxCount7d    int64    `json:"tx_count_7d"`
+	// As [Traction.TxCount30d].
+	TxCount30d      int64  `json:"tx_count_30d"`
+	TxCountAll      int64  `json:"tx_count_all"`
+	LastActivityAt  *Time  `json:"last_activity_at"`
+	Verification    string `json:"verification"`
+	FirstActivityAt *Time  `json:"first_activity_at"` // beyond the contract; as in FacilitatorListItem
 
 	Days []VolumePoint `json:"-"` // the last SeriesDays, oldest first
 }
 
-// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with all embedded members, its
-// accounts, its payers and the services whose payments it settles.
+// FacilitatorDetail is a facilitator with its accounts, its payers and the services whose payments it settles.
+//
+// It is the data of /v1/facilitators/{facilitator}: the row of the list with all embedded members, its accounts, its
+// payers and the services whose payments it settles.
 type FacilitatorDetail struct {
 	FacilitatorListItem
-	Settlers     []FacilitatorSettler `json:"settlers"` // by network, then address
-	Buyers       BuyersByChain        `json:"buyers"`
-	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
-	// the first FacilitatorServices of these services, largest volume first
-	Services       []FacilitatorService  `json:"services"`
-	FacilitatorURL *string               `json:"facilitator_url"` // base of its API; null if none is known
-	Supported      *FacilitatorSupported `json:"supported"`       // null if it was never asked what it settles
+	// Accounts that send the facilitator's settlements, and marks of its payments, by network, then address.
+	Settlers []FacilitatorSettler `json:"settlers"`
+	// Payers through the facilitator; in v0.1.0 it was the list that by_chain is.
+	Buyers BuyersByChain `json:"buyers"`
+	// Number of listed services whose payments it settled in 30 days.
+	ServiceCount int `json:"service_count"`
+	// The first hundred of them, largest volume first.
+	Services []FacilitatorService `json:"services"`
+	// Base URL of its API; null if none is known.
+	FacilitatorURL *string `json:"facilitator_url" format:"uri"`
+	// Answer to the question what it settles; null if it was never asked.
+	Supported *FacilitatorSupported `json:"supported"`
 
-	AvgSettlementUSD30d *Decimal       `json:"avg_settlement_usd_30d"` // null without a settlement in dollars
-	AvgSettlementUSDAll *Decimal       `json:"avg_settlement_usd_all"`
-	Trend7dVsPrev7d     *float64       `json:"trend_7d_vs_prev_7d"` // volume of 7 days by that of the 7 before
-	Trend30dVsPrev30d   *float64       `json:"trend_30d_vs_prev_30d"`
-	ListedServices      ListedServices `json:"listed_services"`
-	Method              string         `json:"method"`
-	Caveat              string         `json:"caveat"` // also why values are null
+	// Average settlement over 30 days, in US dollars to six decimals, in tokens with a dollar value on main networks;
+	// null without one.
+	AvgSettlementUSD30d *Decimal `json:"avg_settlement_usd_30d"`
+	// The same since measurement began.
+	AvgSettlementUSDAll *Decimal `json:"avg_settlement_usd_all"`
+	// Volume of the last 7 UTC days, including today, divided by the volume of the 7 days before; 1 is steady; null
+	// without volume then, and until 14 days after the first settlement.
+	Trend7dVsPrev7d *float64 `json:"trend_7d_vs_prev_7d"`
+	// Volume of the last 30 UTC days, including today, divided by the volume of the 30 days before; null without volume
+	// then, and until 60 days after the first settlement.
+	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"`
+	// How many listed services it settled payments for, and the largest.
+	ListedServices ListedServices `json:"listed_services"`
+	// How its settlements are found.
+	Method string `json:"method"`
+	// What the figures leave out, and why some are null.
+	Caveat string `json:"caveat"`
+	// Days with a settlement on main networks, oldest first.
+	//
 	// by the parameters period and series_by
 	Series []FacilitatorPoint `json:"series"`
 
@@ -150,34 +195,48 @@ func (f *FacilitatorDetail) SeriesOf(period, by string) []FacilitatorPoint {
 	return append([]FacilitatorPoint{}, points[from:]...)
 }
 
-// FacilitatorPoint is a UTC day with a settlement: of a facilitator, or of one of its networks.
+// FacilitatorPoint: settlements of a facilitator on one UTC day, of all its main networks or of one.
 type FacilitatorPoint struct {
-	Date         string  `json:"date"`
-	Network      *string `json:"network"` // null for all networks together, as network_caip2
+	// As [TokenPoint.Date].
+	Date string `json:"date"`
+	// Abbreviation of the network; null for all networks together.
+	Network *string `json:"network"`
+	// CAIP-2 id of the network; null for all networks together.
 	NetworkCAIP2 *string `json:"network_caip2"`
-	VolumeUSD    Decimal `json:"volume_usd"`
-	TxCount      int64   `json:"tx_count"`
+	// As [VolumePoint.VolumeUSD].
+	VolumeUSD Decimal `json:"volume_usd"`
+	// As [TokenPoint.TxCount].
+	TxCount int64 `json:"tx_count"`
 }
 
-// BuyersByChain counts the payers through a facilitator.
+// BuyersByChain: payers through a facilitator, by network and token.
 type BuyersByChain struct {
-	ByChain            []FacilitatorBuyers `json:"by_chain"` // in the order of chains
-	TotalUpperBound30d *int64              `json:"total_upper_bound_30d"`
-	Caveat             string              `json:"caveat"`
+	// Payers by network and token, in the order of chains.
+	ByChain []FacilitatorBuyers `json:"by_chain"`
+	// Sum of unique_buyers_30d over main networks: an account that pays on several networks, or in several tokens,
+	// counts for each; null if no settlement is measured.
+	TotalUpperBound30d *int64 `json:"total_upper_bound_30d"`
+	// How payers are counted.
+	Caveat string `json:"caveat"`
 }
 
-// ListedServices counts the listed services whose payments a facilitator settled. Counts are null if its settlements
-// are not measured.
+// ListedServices: listed services whose payments a facilitator settled. Counts are null if its settlements are not
+// measured.
 type ListedServices struct {
-	ActiveCount30d *int                    `json:"active_count_30d"`
-	AllTimeCount   *int                    `json:"all_time_count"`
-	Top            []FacilitatorTopService `json:"top"` // the largest volumes of 30 days
-	Caveat         string                  `json:"caveat"`
+	// Number of them in 30 days; the same as service_count if it is known.
+	ActiveCount30d *int `json:"active_count_30d"`
+	// Number of them ever; a lower bound.
+	AllTimeCount *int `json:"all_time_count"`
+	// The first ten of services, each with its status.
+	Top []FacilitatorTopService `json:"top"` // the largest volumes of 30 days
+	// How services are counted.
+	Caveat string `json:"caveat"`
 }
 
-// FacilitatorTopService is a listed service with its status.
+// FacilitatorTopService is a listed service whose payments a facilitator settled, with its status.
 type FacilitatorTopService struct {
 	FacilitatorService
+	// As [ServiceListItem.Status].
 	Status string `json:"status"`
 }
 
@@ -190,24 +249,38 @@ func ConfirmsSettlers(upstreamStatus string) bool {
 	return strings.HasPrefix(upstreamStatus, "merged") || upstreamStatus == "protocol"
 }
 
-// FacilitatorSettler is an account that sends a facilitator's settlements, or a mark of payments that payers send
-// themselves.
+// FacilitatorSettler is an account that sends a facilitator's settlements, or a mark of its payments.
 type FacilitatorSettler struct {
-	Network      string   `json:"network"`
-	NetworkCAIP2 string   `json:"network_caip2"`
-	Address      string   `json:"address"` // or the mark, such as memo:0xef1ed71201
-	Tokens       []string `json:"tokens"`
-	Since        *Time    `json:"since"` // settlements before this time are not counted; null if unknown
-	Deprecated   bool     `json:"deprecated"`
+	// As [NetworkCoverage.Network].
+	Network string `json:"network"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// Address of the account, in normal form; for a mark its kind, a colon and the value, such as memo:0xef1ed71201 or
+	// source_tag:804681468.
+	Address string `json:"address"`
+	// Tokens that the account is listed to settle, in normal form.
+	Tokens []string `json:"tokens"`
+	// Settlements before this time are not counted; null if the start is unknown.
+	Since *Time `json:"since"`
+	// Whether the facilitator has stopped using the account; its settlements are counted all the same.
+	Deprecated bool `json:"deprecated"`
 
 	// beyond the contract
-	Kind       string `json:"kind"`         // account, memo, source_tag
-	Enabled    bool   `json:"enabled"`      // the opposite of Deprecated
-	LastSeenAt *Time  `json:"last_seen_at"` // its last settlement; null if none is measured
-	// list if a list of facilitators names the account, operator if only the operator of the directory accepted it
-	Source        string  `json:"source"`
-	TokenName     *string `json:"token_name"`     // of the only token; null with several, or if it is not known
-	TokenDecimals *int    `json:"token_decimals"` // likewise
+
+	// What recognises a settlement: the account that sent it, or a mark that the payer's software writes into it: the
+	// first five bytes of its memo, or its source tag. Any payer can write a mark.
+	Kind string `json:"kind" enum:"SettlerKinds"`
+	// Whether the facilitator still uses the account.
+	Enabled bool `json:"enabled"` // the opposite of Deprecated
+	// When it sent its last settlement; null if it sent none, or if settlements are not measured.
+	LastSeenAt *Time `json:"last_seen_at"`
+	// Where the account is known from: list for a list of facilitators, operator if only the operator of this directory
+	// accepted it.
+	Source string `json:"source" enum:"SettlerSources"`
+	// Name of the account's only token; null with several, or if it is not known.
+	TokenName *string `json:"token_name"`
+	// Its token has 10^token_decimals atomic units; null like token_name.
+	TokenDecimals *int `json:"token_decimals"` // likewise
 }
 
 // SettlerKinds are the values of FacilitatorSettler.Kind. All but the first are marks: fields of a payment that the
@@ -223,24 +296,37 @@ const (
 	SettlerAccepted = "operator"
 )
 
-// FacilitatorBuyers counts the payers through a facilitator on one network in one token. A sum over networks counts a
-// payer once for each network. A number is null if there are settlements and none names its payer.
+// FacilitatorBuyers: number of payers through a facilitator on one network in one token.
+//
+// A sum over networks counts a payer once for each network. A number is null if there are settlements and none names
+// its payer.
 type FacilitatorBuyers struct {
-	Network         string `json:"network"`
-	NetworkCAIP2    string `json:"network_caip2"`
-	TokenAddress    string `json:"token_address"`
-	AssetName       string `json:"asset_name"`
-	UniqueBuyers7d  *int64 `json:"unique_buyers_7d"`
+	// As [NetworkCoverage.Network].
+	Network string `json:"network"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// As [KnownAsset.TokenAddress].
+	TokenAddress string `json:"token_address"`
+	// As [PricingEntry.AssetName].
+	AssetName string `json:"asset_name"`
+	// Number of different payers in 7 days that settlements name; null if none names one.
+	UniqueBuyers7d *int64 `json:"unique_buyers_7d"`
+	// As [Pick.UniqueBuyers30d].
 	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// Number of different payers since measurement began that settlements name; null if none names one.
 	UniqueBuyersAll *int64 `json:"unique_buyers_all"`
 }
 
 // FacilitatorService is a listed service's share of a facilitator's last 30 days.
 type FacilitatorService struct {
-	Slug         string  `json:"slug"`
-	Name         string  `json:"name"`
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// As [Traction.VolumeUSD30d].
 	VolumeUSD30d Decimal `json:"volume_usd_30d"`
-	TxCount30d   int64   `json:"tx_count_30d"`
+	// As [Traction.TxCount30d].
+	TxCount30d int64 `json:"tx_count_30d"`
 }
 
 // Volume returns the facilitator's volume in USD over a timeframe.

@@ -1,28 +1,48 @@
 package site
 
-// Incident is a row of /v1/incidents: counted checks of a service that failed in a row.
+// Incident: checks of a service that failed in a row, at least two.
+//
+// It is a row of /v1/incidents.
 type Incident struct {
-	Slug              string        `json:"slug"`
-	Name              string        `json:"name"`
-	StartedAt         Time          `json:"started_at"` // first failed check
-	EndedAt           *Time         `json:"ended_at"`   // first success after it; null before
-	DurationSeconds   *int64        `json:"duration_seconds"`
-	Ongoing           bool          `json:"ongoing"`
-	Kind              string        `json:"kind"` // StatusOffline or StatusDegraded
-	FailedChecks      int           `json:"failed_checks"`
-	LongestGapSeconds *int64        `json:"longest_gap_seconds"` // between two checks; null for PrecisionDay
-	Precision         string        `json:"precision"`
-	Cause             string        `json:"cause"`
-	Shared            *SharedOutage `json:"shared"` // null if Cause is CauseOwn
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// The first failed check, or the beginning of its UTC day if precision is day.
+	StartedAt Time `json:"started_at"`
+	// The first successful check after it, or the beginning of its UTC day if that check is not stored; null before.
+	EndedAt *Time `json:"ended_at"`
+	// From started_at to ended_at; null before the end.
+	DurationSeconds *int64 `json:"duration_seconds"`
+	// Whether the checks still fail; false if it is not known, because the service is not checked.
+	Ongoing bool `json:"ongoing"`
+	// What the status became: degraded after two failed checks, offline from the third one on.
+	Kind string `json:"kind" enum:"IncidentKinds"` // StatusOffline or StatusDegraded
+	// Number of counted checks that failed.
+	FailedChecks int `json:"failed_checks"`
+	// Longest time between two checks of the incident, in which nothing is known; null if precision is day.
+	LongestGapSeconds *int64 `json:"longest_gap_seconds"`
+	// Whether single checks are known, or only UTC days on which every check failed.
+	Precision string `json:"precision" enum:"Precisions"`
+	// Own, unless many services of a host, facilitator or network failed at the same time; measurement if most services
+	// of the directory did, which is a fault of its own.
+	Cause string `json:"cause" enum:"Causes"`
+	// The services that failed at the same time; null if the cause is own.
+	Shared *SharedOutage `json:"shared"`
 }
 
 // SharedOutage says how many services of a group failed at the same time.
 type SharedOutage struct {
-	Name     *string `json:"name"`     // of the host, facilitator or network; null if Cause is CauseMeasurement
-	Failed   int     `json:"failed"`   // services whose incident began from From to To
-	Services int     `json:"services"` // of the group that had no incident before From
-	From     Time    `json:"from"`
-	To       Time    `json:"to"`
+	// The host, the id of the facilitator or the network; null for measurement.
+	Name *string `json:"name"`
+	// Services of the group with an incident that began from from to to.
+	Failed int `json:"failed"`
+	// Services of the group that are visited and had no incident before.
+	Services int `json:"services"`
+	// When the first of these incidents began.
+	From Time `json:"from"`
+	// When the last of these incidents began.
+	To Time `json:"to"`
 }
 
 // Precisions of incidents: PrecisionDay is for UTC days whose single checks were not stored.

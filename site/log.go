@@ -6,29 +6,41 @@ import "time"
 // BlockSize. A full block never changes. When the hour of its last row is over, the block moves from the snapshot into
 // that hour's pack. The snapshot always contains the open block and the LogIndex.
 
-// LogIndex describes a log.
+// LogIndex: index of a log. Rows are numbered from the oldest row ever recorded.
 type LogIndex struct {
-	First int64     `json:"first"` // number of the oldest stored row
-	Next  int64     `json:"next"`  // number that the next row will have
-	Packs []LogPack `json:"packs"` // oldest first; the snapshot contains the full blocks that are in no pack
+	// Number of the oldest stored row.
+	First int64 `json:"first"`
+	// Number that the next row will have.
+	Next int64 `json:"next"`
+	// Packs that contain full blocks, oldest first; the snapshot contains the blocks that no pack contains.
+	Packs []LogPack `json:"packs"`
 
-	// In a log that is cut by days and types: the first row of each UTC day with rows, oldest first, and the logs of
-	// each type. Both are absent in other logs.
-	Days  []LogDay            `json:"days,omitempty"`
+	// First row of each UTC day, oldest first; only in logs that can be cut by day.
+	//
+	// Days and Types are absent in logs that are not cut by day.
+	Days []LogDay `json:"days,omitempty"`
+	// The logs of each type; only in logs that have types.
 	Types map[string]LogIndex `json:"types,omitempty"`
 }
 
-// LogDay is the first row of a UTC day.
+// LogDay: first row of a UTC day.
 type LogDay struct {
-	Day   string `json:"day"`   // "2026-11-20"
-	First int64  `json:"first"` // number of its first row
+	// The UTC day.
+	Day string `json:"day" format:"date"` // "2026-11-20"
+	// Number of its first row.
+	First int64 `json:"first"`
 }
 
-// LogPack names the pack of an hour, and the first and last block of a log (see BlockSpan) that it contains.
+// LogPack: blocks of a log that an hour's pack contains.
+//
+// See BlockSpan.
 type LogPack struct {
-	Pack  string `json:"pack"`  // hour of the pack, "2026112023"
-	First int64  `json:"first"` // first block
-	Last  int64  `json:"last"`  // last block
+	// Hour of the pack in UTC, such as 2026112023.
+	Pack string `json:"pack"`
+	// First block in the pack.
+	First int64 `json:"first"`
+	// Last block in the pack.
+	Last int64 `json:"last"`
 }
 
 // Total returns the number of stored rows.
@@ -68,8 +80,11 @@ func (x LogIndex) pack(block int64) string {
 // PackHour returns the hour of the pack for blocks whose last row is from t's hour.
 func PackHour(t time.Time) string { return t.UTC().Format("2006010215") }
 
-// BlockMeta is the meta of a block's file: the number of its first row. It is a multiple of BlockSize unless older rows
-// were deleted before the block was full.
+// BlockMeta: first row of a block of a log.
+//
+// It is the meta of a block's file: the number of its first row. It is a multiple of BlockSize unless older rows were
+// deleted before the block was full.
 type BlockMeta struct {
+	// Number of the first row.
 	First int64 `json:"first"`
 }

@@ -1,13 +1,19 @@
 package site
 
-// Provenance contains where a record or a response comes from and how to cite it. That of a response is the same in all
-// responses of a snapshot.
+// Provenance says where a record or a response comes from and how to cite it.
+//
+// That of a response is the same in all responses of a snapshot.
 type Provenance struct {
-	License             string `json:"license"`
-	AttributionRequired bool   `json:"attribution_required"`
-	Attribution         string `json:"attribution"`
-	CiteAs              string `json:"cite_as"`
-	Source              string `json:"source"`
+	// Licence of the data.
+	License string `json:"license"`
+	// Whether the licence requires attribution.
+	AttributionRequired bool `json:"attribution_required"`
+	// Text that names the source.
+	Attribution string `json:"attribution"`
+	// Public page to cite.
+	CiteAs string `json:"cite_as" format:"uri"`
+	// How the facts were collected.
+	Source string `json:"source"`
 }
 
 // NewProvenance returns the provenance of data of the directory at baseURL.

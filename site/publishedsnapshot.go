@@ -1,9 +1,13 @@
 package site
 
-// PublishedSnapshot is a previous snapshot that is still available.
+// PublishedSnapshot is a snapshot that can be downloaded as a whole.
 type PublishedSnapshot struct {
-	ID      string `json:"id"`
-	BuiltAt Time   `json:"built_at"` // when the facts were read; only to the second if only the id is still known
-	Size    int64  `json:"size"`     // size of its zip in bytes
-	Digest  string `json:"digest"`   // SHA-256 of its SHA256SUMS, in hexadecimal
+	// Id of the snapshot, as in the header X-Snapshot.
+	ID string `json:"id"`
+	// When the facts were read.
+	BuiltAt Time `json:"built_at"` // when the facts were read; only to the second if only the id is still known
+	// Size of the download in bytes.
+	Size int64 `json:"size"`
+	// SHA-256 of its SHA256SUMS, in hexadecimal.
+	Digest string `json:"digest"`
 }

@@ -19,13 +19,20 @@ type IncomingRecheck struct {
 	At     time.Time
 }
 
-// RecheckResult is the data of the response to POST /v1/services/{slug}/recheck.
+// RecheckResult says when a service is visited again, and where the result is then.
+//
+// It is the data of the response to POST /v1/services/{slug}/recheck.
 type RecheckResult struct {
-	Slug          string `json:"slug"`
-	LastCheckedAt *Time  `json:"last_checked_at"`
-	NextCheckAt   Time   `json:"next_check_at"`
-	NextBuildAt   *Time  `json:"next_build_at"`
-	ChecksURL     string `json:"checks_url"`
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// When the service was checked last; null if it never was.
+	LastCheckedAt *Time `json:"last_checked_at"`
+	// When the service is due for its next visit; a visit waits until its host may be asked.
+	NextCheckAt Time `json:"next_check_at"`
+	// When the next snapshot is due, which contains the result; null if that is not known.
+	NextBuildAt *Time `json:"next_build_at"`
+	// Path of the service's checks, which contain the result after the next build.
+	ChecksURL string `json:"checks_url"`
 }
 
 // UnvisitedError says why a service is not visited, so that no re-check can be asked for.

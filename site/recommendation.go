@@ -11,57 +11,96 @@ const (
 // Preferences lists them, the default first.
 var Preferences = []string{PreferBalanced, PreferCheapest, PreferFastest, PreferReliable}
 
-// Recommendation is a row of /v1/best: a service, the endpoint to use, and why.
+// Recommendation is a service that suits a request, the endpoint to use, and why.
+//
+// It is a row of /v1/best.
 type Recommendation struct {
-	Slug     string              `json:"slug"`
-	Name     string              `json:"name"`
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// Endpoint that matches the request best. Recommendations never name another one instead.
 	Endpoint RecommendedEndpoint `json:"endpoint"`
-	PriceUSD *string             `json:"price_usd"` // decimal string, of the endpoint on Network; null if not known
-	Network  string              `json:"network"`   // abbreviation
-	Score    float64             `json:"score"`     // 0 to 100, one decimal
-	Terms    RankingTerms        `json:"terms"`
-	// one sentence of measured figures; it contains no text of the service
+	// Price of the endpoint on the network in US dollars, as a decimal string; null if not known.
+	PriceUSD *string `json:"price_usd"`
+	// As [Pick.Network].
+	Network string `json:"network"`
+	// How well the service suits the request, from measured figures; the methodology page has the formula.
+	Score float64 `json:"score" max:"100"` // 0 to 100, one decimal
+	// Parts of the score.
+	Terms RankingTerms `json:"terms"`
+	// Figures behind the score in a sentence, which contains no text of the service.
 	Why string `json:"why"`
 }
 
-// RecommendedEndpoint is the endpoint that matches the request best.
+// RecommendedEndpoint is the endpoint that matches a request best.
 type RecommendedEndpoint struct {
-	Method      string  `json:"method"`
-	Path        string  `json:"path"`
-	URL         string  `json:"url"`
+	// As [Endpoint.Method].
+	Method string `json:"method"`
+	// As [Endpoint.Path].
+	Path string `json:"path"`
+	// URL of the endpoint.
+	URL string `json:"url" format:"uri"`
+	// As [ServiceListItem.Description].
 	Description *string `json:"description"`
 }
 
-// RankingTerms are the parts of a score, each from 0 to 100 with one decimal.
+// RankingTerms is the parts of a score, which the methodology page defines.
+//
+// Each is from 0 to 100 with one decimal.
 type RankingTerms struct {
-	Relevance   float64 `json:"relevance"`
-	Reliability float64 `json:"reliability"`
-	Compliance  float64 `json:"compliance"`
-	Price       float64 `json:"price"`
-	Traction    float64 `json:"traction"`
-	Recency     float64 `json:"recency"`
+	// How well the service's texts match q; no text has more than 100. 100 without q.
+	Relevance float64 `json:"relevance" max:"100"`
+	// Uptime and response time.
+	Reliability float64 `json:"reliability" max:"100"`
+	// What the grade is worth.
+	Compliance float64 `json:"compliance" max:"100"`
+	// Price compared with the median of the candidates, which has 50.
+	Price float64 `json:"price" max:"100"`
+	// Buyers and volume of 30 days, whichever is worth less.
+	Traction float64 `json:"traction" max:"100"`
+	// How lately the service answered with usable payment terms.
+	Recency float64 `json:"recency" max:"100"`
 }
 
-// RankingMeta is the meta of /v1/best.
+// RankingMeta says how services were ranked, and which were excluded.
+//
+// It is the meta of /v1/best.
 type RankingMeta struct {
-	RankingVersion string         `json:"ranking_version"`
-	Prefer         string         `json:"prefer"` // the effective value
-	Weights        RankingWeights `json:"weights"`
-	ReadAs         []Reading      `json:"read_as"`          // how the words of q were read
-	Candidates     int            `json:"candidates"`       // services that match and are not excluded by their facts
-	MedianPriceUSD *string        `json:"median_price_usd"` // of the candidates' lowest prices; null without one
-	ExcludedCount  int            `json:"excluded_count"`
-	Excluded       []Exclusion    `json:"excluded"` // the first MaxExcluded
+	// Version of the formula; it changes with each rule that can change an order.
+	RankingVersion string `json:"ranking_version"`
+	// What the weights prefer.
+	Prefer string `json:"prefer" enum:"Preferences"` // the effective value
+	// Weights of the measured terms in percent.
+	Weights RankingWeights `json:"weights"`
+	// How each word or phrase of the query was read.
+	ReadAs []Reading `json:"read_as"`
+	// Number of services that match and are not excluded by their facts.
+	Candidates int `json:"candidates"`
+	// Median of the candidates' lowest prices in US dollars, as a decimal string; null without prices.
+	MedianPriceUSD *string `json:"median_price_usd"`
+	// Number of services that match but are excluded.
+	ExcludedCount int `json:"excluded_count"`
+	// Services that match but are excluded, the most relevant first.
+	Excluded []Exclusion `json:"excluded"`
 }
 
-// RankingWeights are the weights of the measured terms in percent, and the share of the response time in reliability.
+// RankingWeights is the weights of a preference.
+//
+// They are the weights of the measured terms in percent, and the share of the response time in reliability.
 type RankingWeights struct {
+	// Weight of reliability in percent.
 	Reliability int `json:"reliability"`
-	Compliance  int `json:"compliance"`
-	Price       int `json:"price"`
-	Traction    int `json:"traction"`
-	Recency     int `json:"recency"`
-	SpeedShare  int `json:"speed_share"`
+	// Weight of compliance in percent.
+	Compliance int `json:"compliance"`
+	// Weight of the price in percent.
+	Price int `json:"price"`
+	// Weight of traction in percent.
+	Traction int `json:"traction"`
+	// Weight of recency in percent.
+	Recency int `json:"recency"`
+	// Share of the response time in reliability in percent.
+	SpeedShare int `json:"speed_share"`
 }
 
 // MaxExcluded is the maximum number of exclusions that /v1/best lists.
@@ -69,9 +108,12 @@ const MaxExcluded = 20
 
 // Exclusion is a service that matches a request but is not recommended.
 type Exclusion struct {
-	Slug   string `json:"slug"`
-	Code   string `json:"code"`
-	Reason string `json:"reason"` // in words; it contains no text of the service
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// Code of the reason.
+	Code string `json:"code" enum:"ExclusionCodes"`
+	// Why the service is excluded; it contains no text of the service.
+	Reason string `json:"reason"`
 }
 
 // Codes of exclusions.

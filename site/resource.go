@@ -6,78 +6,143 @@ import (
 	"slices"
 )
 
-// ServiceListItem is a row of /v1/services.
+// ServiceListItem is a service in a list.
+//
+// It is a row of /v1/services.
 type ServiceListItem struct {
-	Slug              string   `json:"slug"`
-	Name              string   `json:"name"`
-	Description       string   `json:"description"`
-	BaseURL           string   `json:"base_url"`
-	WebsiteURL        *string  `json:"website_url"`
-	Category          string   `json:"category"`
-	Status            string   `json:"status"`
-	Verified          bool     `json:"verified"`
-	EndpointCount     int      `json:"endpoint_count"`
-	MinPriceUSD       *Decimal `json:"min_price_usd"`
-	Networks          []string `json:"networks"` // abbreviations, or CAIP-2 ids of networks without; sorted
-	Uptime24h         *float64 `json:"uptime_24h"`
-	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
-	LastCheckedAt     *Time    `json:"last_checked_at"`
-	CreatedAt         Time     `json:"created_at"`
-	RiskLevel         string   `json:"risk_level"`
-	RiskReason        *string  `json:"risk_reason"`    // the most serious flag in words; null without one
-	NetworksCAIP2     []string `json:"networks_caip2"` // of the same networks, in the same order; beyond the contract
-	PaymentReady      bool     `json:"payment_ready"`
-	Source            string   `json:"source"`
-	AdviceLevel       string   `json:"advice_level"`
-	AdviceReason      *string  `json:"advice_reason"` // the main reason; null if the level is good
-	PausedAt          *Time    `json:"paused_at,omitempty"`
-	DelistedAt        *Time    `json:"delisted_at,omitempty"`
+	// Name of the service in URLs: a-z, 0-9 and hyphens.
+	Slug string `json:"slug"`
+	// Name, as the service gives it.
+	Name string `json:"name"`
+	// Description, as the service gives it.
+	Description string `json:"description"`
+	// Base URL of the service.
+	BaseURL string `json:"base_url" format:"uri"`
+	// Public website of the service.
+	WebsiteURL *string `json:"website_url" format:"uri"`
+	// Category, such as AI, Data, Compute, Content or Finance.
+	Category string `json:"category"`
+	// Status after the latest checks.
+	Status string `json:"status" enum:"Statuses"`
+	// Whether the owner has proved control of the service, or the operator of this directory vouches for it.
+	Verified bool `json:"verified"`
+	// Number of active endpoints.
+	EndpointCount int `json:"endpoint_count"`
+	// Lowest counted price of one request, in US dollars; null without one.
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// Networks on which the service accepts payment: abbreviations, or CAIP-2 ids of networks without one, in the order
+	// of their bytes.
+	Networks []string `json:"networks"`
+	// Percentage of counted checks in the last 24 hours that were up; null if there were none.
+	Uptime24h *float64 `json:"uptime_24h" max:"100"`
+	// Mean time until the response headers arrive, over the last 24 hours, in milliseconds.
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Time of the last check, also of one that does not count.
+	LastCheckedAt *Time `json:"last_checked_at"`
+	// When the service was listed.
+	CreatedAt Time `json:"created_at"`
+	// Risk level of the service; from low to high: clean, warning, danger.
+	RiskLevel string `json:"risk_level" enum:"RiskLevels"`
+	// Title of the most serious risk flag; null if the level is clean.
+	RiskReason *string `json:"risk_reason"`
+	// CAIP-2 ids of the same networks, in the same order.
+	NetworksCAIP2 []string `json:"networks_caip2"`
+	// Whether a check received a usable payment request in the last 7 days, and no known fact says that money sent
+	// would be lost: some row has a recipient that can be paid, and no recipient keeps changing.
+	PaymentReady bool `json:"payment_ready"`
+	// Origin of the listing: submitted, or imported:<origin>.
+	Source string `json:"source"`
+	// Whether the service may be paid now.
+	AdviceLevel string `json:"advice_level" enum:"AdviceLevels"`
+	// Main reason for advice_level, in words; null if the level is good.
+	AdviceReason *string `json:"advice_reason"`
+	// Since when the operator of this directory has the service not checked; absent if it is.
+	PausedAt *Time `json:"paused_at,omitempty"`
+	// When the operator of this directory retired the service; absent if it is listed.
+	DelistedAt *Time `json:"delisted_at,omitempty"`
 
-	Assessment *CompactAssessment `json:"assessment,omitempty"` // only with include=assessment
+	// The compact assessment; only with include=assessment.
+	Assessment *CompactAssessment `json:"assessment,omitempty"`
 }
 
-// ServiceDetail is the data of /v1/services/{slug}.
+// ServiceDetail is a service with endpoints, prices, uptime and assessment.
+//
+// It is the data of /v1/services/{slug}.
 type ServiceDetail struct {
-	Slug                 string        `json:"slug"`
-	Name                 string        `json:"name"`
-	Description          string        `json:"description"`
-	BaseURL              string        `json:"base_url"`
-	WebsiteURL           *string       `json:"website_url"`
-	Category             string        `json:"category"`
-	Source               string        `json:"source"` // "submitted" or "imported:<origin>"
-	Status               string        `json:"status"`
-	Verified             bool          `json:"verified"`
-	VerifiedUntil        *Time         `json:"verified_until"`
-	PaymentReady         bool          `json:"payment_ready"`
-	PaymentReadyUntil    *Time         `json:"payment_ready_until"` // null if no check ever succeeded
-	LastCheckedAt        *Time         `json:"last_checked_at"`
-	LastSuccessAt        *Time         `json:"last_success_at"`
-	CreatedAt            Time          `json:"created_at"`
-	ConsecutiveFailures  int           `json:"consecutive_failures"`
-	CheckIntervalMinutes int           `json:"check_interval_minutes"`
-	EndpointCount        int           `json:"endpoint_count"`
-	MinPriceUSD          *Decimal      `json:"min_price_usd"`
-	Uptime24h            *float64      `json:"uptime_24h"`
-	Uptime               UptimeWindows `json:"uptime"`
-	AvgResponseTimeMS    *int          `json:"avg_response_time_ms"`
-	TotalChecks          int64         `json:"total_checks"`
-	Networks             []string      `json:"networks"`
-	NetworksCAIP2        []string      `json:"networks_caip2"` // of the same networks, in the same order
-	Asset                *string       `json:"asset"`          // asset of the lowest price; null without prices
-	Endpoints            []Endpoint    `json:"endpoints"`
-	PayToChanges         []PayToChange `json:"pay_to_changes"`
-	Assessment           Assessment    `json:"assessment"`
-	Provenance           Provenance    `json:"provenance"`
-	Rails                []Rail        `json:"rails"` // beyond the contract, as the next two
-	PausedAt             *Time         `json:"paused_at,omitempty"`
-	DelistedAt           *Time         `json:"delisted_at,omitempty"` // the operator retired the service
-	ListedBy             []ListedBy    `json:"listed_by"`             // by public sources, by name; beyond the contract
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// As [ServiceListItem.Description].
+	Description string `json:"description"`
+	BaseURL     string `json:"base_url"`
+	// As [ServiceListItem.WebsiteURL].
+	WebsiteURL *string `json:"website_url"`
+	// As [ServiceListItem.Category].
+	Category string `json:"category"`
+	// As [ServiceListItem.Source].
+	Source string `json:"source"`
+	// As [ServiceListItem.Status].
+	Status   string `json:"status"`
+	Verified bool   `json:"verified"`
+	// When the proof expires.
+	VerifiedUntil *Time `json:"verified_until"`
+	PaymentReady  bool  `json:"payment_ready"`
+	// Time of the last successful check plus 7 days, also if payment_ready is false for another reason; null if no
+	// check ever succeeded.
+	PaymentReadyUntil *Time `json:"payment_ready_until"`
+	// As [ServiceListItem.LastCheckedAt].
+	LastCheckedAt *Time `json:"last_checked_at"`
+	// Time of the last check that received a usable payment request.
+	LastSuccessAt *Time `json:"last_success_at"`
+	CreatedAt     Time  `json:"created_at"`
+	// Number of consecutive checks that ended offline.
+	ConsecutiveFailures int `json:"consecutive_failures"`
+	// Minutes between two checks.
+	CheckIntervalMinutes int `json:"check_interval_minutes"`
+	// As [ServiceListItem.EndpointCount].
+	EndpointCount int `json:"endpoint_count"`
+	// As [ServiceListItem.MinPriceUSD].
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// As [ServiceListItem.Uptime24h].
+	Uptime24h *float64 `json:"uptime_24h"`
+	// Percentage of counted checks that were up, by window.
+	Uptime UptimeWindows `json:"uptime"`
+	// As [ServiceListItem.AvgResponseTimeMS].
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Number of checks ever, counted or not.
+	TotalChecks int64 `json:"total_checks"`
+	// As [ServiceListItem.Networks].
+	Networks      []string `json:"networks"`
+	NetworksCAIP2 []string `json:"networks_caip2"`
+	// Asset of the lowest price, such as USDC.
+	Asset *string `json:"asset"`
+	// Active endpoints with their current prices.
+	Endpoints []Endpoint `json:"endpoints"`
+	// Recipient changes in the payto_changed records of the last 90 days, newest first; changes within an hour are
+	// merged.
+	PayToChanges []PayToChange `json:"pay_to_changes"`
+	// Assessment of the service: reliability, compliance, risk and traction.
+	Assessment Assessment `json:"assessment"`
+	// Where the record or the response comes from and how to cite it.
+	Provenance Provenance `json:"provenance"`
+	// Payment protocols other than x402 over which the service makes offers, with the checks of their own
+	// specifications.
+	Rails      []Rail `json:"rails"` // beyond the contract, as the next two
+	PausedAt   *Time  `json:"paused_at,omitempty"`
+	DelistedAt *Time  `json:"delisted_at,omitempty"`
+	// Public sources that list the service or did, by name.
+	ListedBy []ListedBy `json:"listed_by"`
 
-	OperatorLinks []OperatorLink `json:"operator_links"` // to other services, at most MaxSharedWith; likewise
+	// Evidence that the service and others have one operator, at most 100 links.
+	OperatorLinks []OperatorLink `json:"operator_links"`
 
 	// beyond the contract
-	OfflineSince *Time      `json:"offline_since"` // null unless it is offline
-	Incidents    []Incident `json:"incidents"`     // newest first, at most ServiceIncidents
+
+	// When the checks began to fail of a service that is offline; null for another status.
+	OfflineSince *Time `json:"offline_since"`
+	// The newest incidents of the last 90 UTC days, newest first, at most 20.
+	Incidents []Incident `json:"incidents"`
 }
 
 // Item returns the row of the service in lists.
@@ -109,45 +174,73 @@ func (d *ServiceDetail) IsAdvised() bool {
 	return level == AdviceGood || level == AdviceCaution
 }
 
-// UptimeWindows are percentages of counted checks; null if a window contains none.
+// UptimeWindows: percentage of counted checks that were up, by window; null if a window has no checks.
 type UptimeWindows struct {
-	H24      *float64 `json:"24h"`
-	D7       *float64 `json:"7d"`
-	D30      *float64 `json:"30d"`
-	D90      *float64 `json:"90d"`
+	// The last 24 complete UTC hours and the current hour.
+	H24 *float64 `json:"24h" max:"100"`
+	// 7 UTC days, including today.
+	D7 *float64 `json:"7d" max:"100"`
+	// 30 UTC days, including today.
+	D30 *float64 `json:"30d" max:"100"`
+	// 90 UTC days, including today.
+	D90 *float64 `json:"90d" max:"100"`
+	// How much data is behind each window.
 	Coverage Coverage `json:"coverage"`
 }
 
-// Coverage counts the data behind each uptime window.
+// Coverage says how much data is behind each uptime window.
 type Coverage struct {
+	// Data behind the 24-hour window.
 	H24 CoverageWindow `json:"24h"`
-	D7  CoverageWindow `json:"7d"`
+	// Data behind the 7-day window.
+	D7 CoverageWindow `json:"7d"`
+	// Data behind the 30-day window.
 	D30 CoverageWindow `json:"30d"`
+	// Data behind the 90-day window.
 	D90 CoverageWindow `json:"90d"`
 }
 
-// CoverageWindow counts the UTC days with a counted check, and the counted checks.
+// CoverageWindow says how much data is behind one uptime window.
+//
+// It counts the UTC days with a counted check, and the counted checks.
 type CoverageWindow struct {
-	DaysCovered int   `json:"daysCovered"`
-	CheckCount  int64 `json:"checkCount"`
+	// Number of UTC days with a counted check.
+	DaysCovered int `json:"daysCovered"`
+	// Number of counted checks.
+	CheckCount int64 `json:"checkCount"`
 }
 
 // Endpoint is one paid endpoint of a service.
 type Endpoint struct {
-	ID              string           `json:"id"`
-	Method          string           `json:"method"`
-	Path            string           `json:"path"`
-	Description     *string          `json:"description"`
-	MimeType        *string          `json:"mime_type"`
-	IsActive        bool             `json:"is_active"`
-	FirstSeenAt     Time             `json:"first_seen_at"`
-	LastSeenAt      Time             `json:"last_seen_at"`
-	VariableAmount  bool             `json:"variable_amount"`
-	MinPriceUSD     *Decimal         `json:"min_price_usd"`
-	Networks        []string         `json:"networks"`
-	Pricing         []PricingEntry   `json:"pricing"`
+	// Id of the endpoint.
+	ID string `json:"id" format:"uuid"`
+	// HTTP method, such as GET.
+	Method string `json:"method"`
+	// Path on the service.
+	Path string `json:"path"`
+	// As [ServiceListItem.Description].
+	Description *string `json:"description"`
+	// Media type of the response, as the endpoint declares it.
+	MimeType *string `json:"mime_type"`
+	// Whether it asked for payment, or was first seen, in the last 14 days. One that only a public source names is not
+	// active before it asked for payment.
+	IsActive bool `json:"is_active"`
+	// When the endpoint was first seen.
+	FirstSeenAt Time `json:"first_seen_at"`
+	// When the endpoint was last seen.
+	LastSeenAt Time `json:"last_seen_at"`
+	// Whether the amount can be lower than the price, or can change from request to request.
+	VariableAmount bool `json:"variable_amount"`
+	// As [ServiceListItem.MinPriceUSD].
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// As [ServiceListItem.Networks].
+	Networks []string `json:"networks"`
+	// One entry for each payment option.
+	Pricing []PricingEntry `json:"pricing"`
+	// Set if the endpoint pays a different recipient than the other endpoints of the service.
 	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
-	Protocol        *string          `json:"protocol"` // beyond the contract: of the first price; null without one
+	// Payment protocol of the first price, x402 before others; null without a price.
+	Protocol *string `json:"protocol" enum:"PriceProtocols"`
 }
 
 // X402Pricing returns the prices over x402, which come first. A price without a protocol is of an earlier version of
@@ -160,35 +253,58 @@ func (e *Endpoint) X402Pricing() []PricingEntry {
 	return e.Pricing[:n]
 }
 
-// PricingEntry is the current price of an endpoint on one network.
+// PricingEntry is the current price of an endpoint for one payment option.
 type PricingEntry struct {
-	Scheme            string  `json:"scheme"`
-	Network           string  `json:"network"`
-	NetworkCAIP2      *string `json:"network_caip2"` // null if the network is not recognised
-	AssetAddress      string  `json:"asset_address"`
-	AssetAddressNorm  string  `json:"asset_address_norm"`
-	AssetName         string  `json:"asset_name"`
-	Price             string  `json:"price"`     // atomic units
-	PriceUSD          *string `json:"price_usd"` // decimal string; null for an asset without a known dollar value
-	PayTo             string  `json:"pay_to"`
-	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
+	// Payment scheme, such as exact; over mpp the method and intent, such as tempo/charge.
+	Scheme string `json:"scheme"`
+	// Network: the CAIP-2 id if the network is recognised, otherwise as the service writes it.
+	Network string `json:"network"`
+	// CAIP-2 id; null if the network is not recognised.
+	NetworkCAIP2 *string `json:"network_caip2"`
+	// Address of the token; on EVM networks with its EIP-55 checksum.
+	AssetAddress string `json:"asset_address"`
+	// The same address in normal form: lower case if it is hexadecimal.
+	AssetAddressNorm string `json:"asset_address_norm"`
+	// Name of the token, such as USDC; UNKNOWN if the token is not recognised.
+	AssetName string `json:"asset_name"`
+	// Price in atomic units of the asset, as a decimal string; millisatoshis over l402, the value over crawler-price.
+	Price string `json:"price"`
+	// Price in US dollars; null on test networks and if the asset has no known value.
+	PriceUSD *string `json:"price_usd"`
+	// Address of the recipient; on EVM networks with its EIP-55 checksum.
+	PayTo string `json:"pay_to"`
+	// Number of seconds for which a payment is valid.
+	MaxTimeoutSeconds *int `json:"max_timeout_seconds"`
 
 	// beyond the contract
-	Protocol    string  `json:"protocol"`     // x402, mpp, l402 or crawler-price
-	Testnet     bool    `json:"testnet"`      // tokens of a test network have no value
-	PriceCaveat *string `json:"price_caveat"` // why the price is not counted in dollars; null if it is
-	// what calls cost; null unless the price is a maximum
+
+	// Payment protocol of the price.
+	Protocol string `json:"protocol" enum:"PriceProtocols"` // x402, mpp, l402 or crawler-price
+	// Whether it is a test network, whose tokens have no value.
+	Testnet bool `json:"testnet"`
+	// Why the price is not counted in dollars: a test network, no known value, an amount of 0, or too high; null if it
+	// is counted.
+	PriceCaveat *string `json:"price_caveat"`
+	// What calls cost; null unless the price is a maximum.
 	Settled *SettledPrice `json:"settled"`
 }
 
-// SettledPrice is what calls of an endpoint cost whose price is a maximum, by the settlements to its recipient.
+// SettledPrice says what calls cost whose price is a maximum, by the settlements to its recipient. A null is unknown,
+// and the reason says why.
 type SettledPrice struct {
-	MedianUSD  *string `json:"median_usd"`  // decimal string, as p95_usd; null if not known
-	P95USD     *string `json:"p95_usd"`     // 95 % of the settlements are not higher
-	Calls      *int64  `json:"calls"`       // settlements in the window; null if they cannot be told from others
-	WindowDays int     `json:"window_days"` // UTC days, including today
-	Since      *string `json:"since"`       // first UTC day of the window that counts; null if calls is
-	Reason     *string `json:"reason"`      // why median_usd and p95_usd are null
+	// Half of the settlements are not higher, in US dollars; null below 20 settlements, and if they cannot be told from
+	// others.
+	MedianUSD *string `json:"median_usd"` // decimal string, as p95_usd; null if not known
+	// 95 % of the settlements are not higher, in US dollars; null as median_usd.
+	P95USD *string `json:"p95_usd"`
+	// Settlements since that day, one for each call; null if they cannot be told from others.
+	Calls *int64 `json:"calls"`
+	// UTC days of the window, including today.
+	WindowDays int `json:"window_days"`
+	// First UTC day of the window on which the recipient was paid for this price alone.
+	Since *string `json:"since" format:"date"`
+	// Why the median is null; null if it is known.
+	Reason *string `json:"reason"` // why median_usd and p95_usd are null
 }
 
 // CountedUSD returns the price in dollars, and false if figures do not count it.
@@ -200,14 +316,20 @@ func (p *PricingEntry) CountedUSD() (Decimal, bool) {
 	return usd, err == nil
 }
 
-// Rail is how a service's offers over a protocol other than x402 meet that protocol's own specification.
+// Rail says how offers over a protocol other than x402 meet its specification.
 type Rail struct {
-	Protocol    string      `json:"protocol"` // mpp, l402 or crawler-price
-	Grade       string      `json:"grade"`
-	GradeReason string      `json:"grade_reason"`
-	Passed      int         `json:"passed"`
-	Total       int         `json:"total"`
-	Checks      []RailCheck `json:"checks"`
+	// Payment protocol.
+	Protocol string `json:"protocol" enum:"RailProtocols"` // mpp, l402 or crawler-price
+	// Grade by the checks of the protocol.
+	Grade string `json:"grade" enum:"RailGrades"`
+	// The grade and its reason.
+	GradeReason string `json:"grade_reason"`
+	// Number of checks that pass.
+	Passed int `json:"passed"`
+	// Number of checks.
+	Total int `json:"total"`
+	// The checks in the order of the methodology.
+	Checks []RailCheck `json:"checks"`
 }
 
 // GradedRail returns the protocol by whose checks the service is graded, nil if that is x402.
@@ -220,70 +342,114 @@ func (d *ServiceDetail) GradedRail() *Rail {
 	return nil
 }
 
-// RailCheck is one requirement of a protocol's specification.
+// RailCheck is the result of one check of a protocol other than x402.
+//
+// It is one requirement of a protocol's specification.
 type RailCheck struct {
-	ID       string  `json:"id"`
-	Label    string  `json:"label"`
-	Pass     bool    `json:"pass"`
-	Reason   *string `json:"reason"`   // the first problem found; null if the check passes, like the next two
-	Expected *string `json:"expected"` // what the check requires
-	Mend     *string `json:"mend"`     // how the owner can fix it
+	// Id of the check.
+	ID string `json:"id"`
+	// Name of the check.
+	Label string `json:"label"`
+	// Whether every offer passes.
+	Pass bool `json:"pass"`
+	// The first problem found; null if the check passes.
+	Reason *string `json:"reason"`
+	// What the check requires; null if it passes.
+	Expected *string `json:"expected"`
+	// How the owner can fix the problem; null if the check passes.
+	Mend *string `json:"mend"`
 }
 
-// PayToDivergence reports an endpoint that pays a different recipient than the other endpoints on the same network.
+// PayToDivergence is an endpoint that pays a different recipient than the service's other endpoints on the same
+// network.
 type PayToDivergence struct {
-	NetworkCAIP2 string   `json:"network_caip2"`
-	Expected     []string `json:"expected"`
-	Observed     []string `json:"observed"`
-	FirstSeenAt  Time     `json:"first_seen_at"`
+	// As [PricingEntry.NetworkCAIP2].
+	NetworkCAIP2 string `json:"network_caip2"`
+	// Recipients of the other endpoints.
+	Expected []string `json:"expected"`
+	// Recipients of this endpoint.
+	Observed    []string `json:"observed"`
+	FirstSeenAt Time     `json:"first_seen_at"`
 }
 
-// PayToChange is one change of a recipient, from a record of type payto_changed. Lists of them are sorted from new to
-// old.
+// PayToChange is one change of a payment recipient.
+//
+// It is one change of a recipient, from a record of type payto_changed. Lists of them are sorted from new to old.
 type PayToChange struct {
+	// As [PricingEntry.NetworkCAIP2].
 	NetworkCAIP2 string `json:"network_caip2"`
-	Endpoint     string `json:"endpoint"` // "<METHOD> <path>"
-	// one is null where a recipient was added beside others, or removed while others stayed
-	OldPayTo   *string `json:"old_pay_to"`
-	NewPayTo   *string `json:"new_pay_to"`
-	ObservedAt Time    `json:"observed_at"`
+	// Method and path, such as "GET /quote".
+	Endpoint string `json:"endpoint"`
+	// Recipient before the change; null if the new one was added beside others.
+	OldPayTo *string `json:"old_pay_to"`
+	// Recipient after the change; null if the old one was removed and others stay.
+	NewPayTo *string `json:"new_pay_to"`
+	// When the change was observed.
+	ObservedAt Time `json:"observed_at"`
 }
 
 // UptimeDataPoint is a UTC day with at least one counted check.
 type UptimeDataPoint struct {
-	PeriodStart       Time    `json:"period_start"`
-	PeriodEnd         Time    `json:"period_end"` // for today: the time of the last check
-	UptimePercentage  float64 `json:"uptime_percentage"`
-	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
-	TotalChecks       int64   `json:"total_checks"`
-	SuccessfulChecks  int64   `json:"successful_checks"`
+	// Start of the UTC day.
+	PeriodStart Time `json:"period_start"`
+	// End of the UTC day; for today, the time of the latest check.
+	PeriodEnd Time `json:"period_end"`
+	// Percentage of the day's counted checks that were up.
+	UptimePercentage float64 `json:"uptime_percentage" max:"100"`
+	// Mean time until the response headers arrived on that day, in milliseconds.
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Number of counted checks on that day.
+	TotalChecks int64 `json:"total_checks"`
+	// Number of counted checks that were up.
+	SuccessfulChecks int64 `json:"successful_checks"`
 }
 
-// CheckEntry is a row of a service's check log.
+// CheckEntry is one check of a service: requests to its endpoints, without payment.
+//
+// It is a row of a service's check log.
 type CheckEntry struct {
-	ID             string  `json:"id"`
-	CheckedAt      Time    `json:"checked_at"`
-	IsUp           bool    `json:"is_up"`
-	StatusCode     *int    `json:"status_code"`
-	ResponseTimeMS *int    `json:"response_time_ms"`
-	EndpointsFound int     `json:"endpoints_found"`
-	ErrorMessage   *string `json:"error_message"`
+	// Id of the check.
+	ID string `json:"id" format:"uuid"`
+	// When the check ended.
+	CheckedAt Time `json:"checked_at"`
+	// Whether the service responded: any status but offline. False also for a check that does not count.
+	IsUp bool `json:"is_up"`
+	// HTTP status of the first paid response, or of the first response if none was paid; null if there was none.
+	StatusCode *int `json:"status_code"`
+	// Median time until the response headers arrived, in milliseconds.
+	ResponseTimeMS *int `json:"response_time_ms"`
+	// Number of endpoints that requested payment in this check.
+	EndpointsFound int `json:"endpoints_found"`
+	// What went wrong; null if nothing did.
+	ErrorMessage *string `json:"error_message"`
 
-	Counted         bool    `json:"counted"`          // in uptime, response times and failures
-	UncountedReason *string `json:"uncounted_reason"` // null if it counts
+	// Whether some response was conclusive, so that the check counts in uptime, response times and failures.
+	Counted bool `json:"counted"`
+	// Why the check does not count: the class of its first response, or that there was none; null if it counts.
+	UncountedReason *string `json:"uncounted_reason" enum:"UncountedReasons"`
 }
 
-// GlobalCheckEntry is a row of the log of all checks. Name and status are those of the time when it was written.
+// GlobalCheckEntry is one check and its service, as they were when the check was recorded.
+//
+// It is a row of the log of all checks. Name and status are those of the time when it was written.
 type GlobalCheckEntry struct {
-	ID             string `json:"id"`
-	CheckedAt      Time   `json:"checked_at"`
-	IsUp           bool   `json:"is_up"`
-	StatusCode     *int   `json:"status_code"`
-	ResponseTimeMS *int   `json:"response_time_ms"`
-	EndpointsFound int    `json:"endpoints_found"`
-	ServiceSlug    string `json:"service_slug"`
-	ServiceName    string `json:"service_name"`
-	ServiceStatus  string `json:"service_status"`
+	// As [CheckEntry.ID].
+	ID string `json:"id"`
+	// As [CheckEntry.CheckedAt].
+	CheckedAt Time `json:"checked_at"`
+	IsUp      bool `json:"is_up"`
+	// As [CheckEntry.StatusCode].
+	StatusCode *int `json:"status_code"`
+	// As [CheckEntry.ResponseTimeMS].
+	ResponseTimeMS *int `json:"response_time_ms"`
+	// As [CheckEntry.EndpointsFound].
+	EndpointsFound int `json:"endpoints_found"`
+	// Slug of the service.
+	ServiceSlug string `json:"service_slug"`
+	// Name of the service at that time, as the service gave it.
+	ServiceName string `json:"service_name"`
+	// Status of the service after this check.
+	ServiceStatus string `json:"service_status" enum:"Statuses"`
 
 	Counted         bool    `json:"counted"`
 	UncountedReason *string `json:"uncounted_reason"`
@@ -305,76 +471,127 @@ const (
 	GradeChanged  = "grade_changed"
 )
 
-// ChangeRecord is a change of a service's payment schema, prices or recipients.
+// ChangeRecord is a change of a service's payment schema, prices, recipients, grade or sources.
 type ChangeRecord struct {
-	Slug        string          `json:"slug"`
-	Name        string          `json:"name"`
-	Type        string          `json:"type"`
-	ObservedAt  Time            `json:"observed_at"`
-	Summary     json.RawMessage `json:"summary"` // a summary by Type, such as PriceSummary
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// As [ServiceListItem.Name].
+	Name string `json:"name"`
+	// Kind of change.
+	Type       string `json:"type" enum:"ChangeTypes"`
+	ObservedAt Time   `json:"observed_at"`
+	// What changed; its form depends on the type.
+	Summary json.RawMessage `json:"summary" anyOf:"ChangeSummaries"`
+	// Payment options before the change.
 	OldSnapshot []SnapshotEntry `json:"old_snapshot"`
+	// Payment options after the change.
 	NewSnapshot []SnapshotEntry `json:"new_snapshot"`
 }
 
-// SchemaSummary is the summary of a schema_changed record. Its strings are lines of ten fields; see change.SchemaLine.
+// ChangeSummaries are the types of ChangeRecord.Summary.
+var ChangeSummaries = []any{SchemaSummary{}, PriceSummary{}, PayToSummary{}, SourceSummary{}, GradeSummary{}}
+
+// SchemaSummary: payment options that were added and removed.
+//
+// It is the summary of a schema_changed record. Its strings are lines of ten fields; see change.SchemaLine.
 type SchemaSummary struct {
-	SchemaAdded      []string `json:"schemaAdded"`
-	SchemaRemoved    []string `json:"schemaRemoved"`
-	EndpointsAdded   []string `json:"endpointsAdded"`
+	// Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, asset name,
+	// version, an empty field, timeout, extra. No field contains a space: inside the first nine it is written %20,
+	// inside the tenth, which is JSON text, \u0020.
+	SchemaAdded []string `json:"schemaAdded"`
+	// Lines removed, in the form of schemaAdded.
+	SchemaRemoved []string `json:"schemaRemoved"`
+	// Endpoints added, such as "GET /quote".
+	EndpointsAdded []string `json:"endpointsAdded"`
+	// Endpoints removed.
 	EndpointsRemoved []string `json:"endpointsRemoved"`
-	Omitted          *Omitted `json:"omitted,omitempty"`
+	// What a record of more than 64 KiB leaves out; absent from a complete record. The snapshots of such a record
+	// contain only payment options that differ.
+	Omitted *Omitted `json:"omitted,omitempty"`
 }
 
-// Omitted is what a change record leaves out because it would be too large; see change.MaxRecord. Without it the record
-// is complete.
+// Omitted says what a change record leaves out because it would be too large.
+//
+// Without it the record is complete.
 type Omitted struct {
-	Differences int `json:"differences"` // of the summary's lists
-	Entries     int `json:"entries"`     // ways to pay, of both snapshots; first those that did not change
+	// Number of differences that the lists of the summary leave out.
+	Differences int `json:"differences"`
+	// Number of payment options that the two snapshots leave out.
+	Entries int `json:"entries"` // ways to pay, of both snapshots; first those that did not change
 }
 
-// PriceSummary is the summary of a price_changed record.
+// PriceSummary: prices that changed.
+//
+// It is the summary of a price_changed record.
 type PriceSummary struct {
+	// Each price that changed.
 	PriceChanges []PriceChange `json:"priceChanges"`
 	Omitted      *Omitted      `json:"omitted,omitempty"`
 }
 
-// PriceChange is one changed price, in atomic units.
+// PriceChange is one price that changed.
+//
+// It is one changed price, in atomic units.
 type PriceChange struct {
-	Network   string `json:"network"`
-	Endpoint  string `json:"endpoint"`
-	NewPrice  string `json:"newPrice"`
-	OldPrice  string `json:"oldPrice"`
+	// As [PricingEntry.Network].
+	Network string `json:"network"`
+	// As [PayToChange.Endpoint].
+	Endpoint string `json:"endpoint"`
+	// New price in atomic units.
+	NewPrice string `json:"newPrice"`
+	// Old price in atomic units.
+	OldPrice string `json:"oldPrice"`
+	// Name of the token; UNKNOWN if the token is not recognised.
 	AssetName string `json:"assetName"`
 }
 
-// PayToSummary is the summary of a payto_changed record. The addresses of PayToAdded and PayToRemoved are abbreviated.
+// PayToSummary: recipients that were added and removed.
+//
+// It is the summary of a payto_changed record. The addresses of PayToAdded and PayToRemoved are abbreviated.
 type PayToSummary struct {
-	PayToAdded   []string          `json:"payToAdded"`
-	PayToRemoved []string          `json:"payToRemoved"`
+	// Recipients added, abbreviated.
+	PayToAdded []string `json:"payToAdded"`
+	// Recipients removed, abbreviated.
+	PayToRemoved []string `json:"payToRemoved"`
+	// Each endpoint and network whose recipient changed.
 	PayToChanges []RecipientChange `json:"payToChanges"`
 	Omitted      *Omitted          `json:"omitted,omitempty"`
 }
 
-// SourceSummary is the summary of a listed or dropped record. Records of older versions are of one resource, and lack
-// the counts and the lists of endpoints.
+// SourceSummary: resources of a service that one answer of a public source added or lacks.
+//
+// It is the summary of a listed or dropped record. Records of older versions are of one resource, and lack the counts
+// and the lists of endpoints.
 type SourceSummary struct {
-	Source   string       `json:"source"`   // name of the public source
-	Endpoint string       `json:"endpoint"` // "<METHOD> <path>", or the path if the source names no method
-	Since    Time         `json:"since"`    // when the directory first saw the resource in the source
-	Answer   SourceAnswer `json:"answer"`
+	// Name of the source in /v1/sources.
+	Source string `json:"source"`
+	// Method and path of the first resource of the record's type, or its path if the source names no method.
+	Endpoint string `json:"endpoint"`
+	// When this directory first saw the resource in the source.
+	Since Time `json:"since"`
+	// The whole answer of the source, which has the resource or lacks it.
+	Answer SourceAnswer `json:"answer"`
 
-	Listed           int      `json:"listed,omitempty"` // resources
-	Dropped          int      `json:"dropped,omitempty"`
-	ListedEndpoints  []string `json:"listed_endpoints,omitempty"` // the first ten
+	// Resources that the source began to list; left out by old records.
+	Listed int `json:"listed,omitempty"`
+	// Resources that the source dropped; left out by old records.
+	Dropped int `json:"dropped,omitempty"`
+	// The first ten of those that it began to list, like endpoint.
+	ListedEndpoints []string `json:"listed_endpoints,omitempty"`
+	// The first ten of those that it dropped, like endpoint.
 	DroppedEndpoints []string `json:"dropped_endpoints,omitempty"`
 }
 
-// SourceAnswer is the evidence of a source's change: the whole answer of the source, which has the resource or lacks
-// it.
+// SourceAnswer is a whole answer of a public source.
+//
+// It is the evidence of a source's change: the whole answer of the source, which has the resource or lacks it.
 type SourceAnswer struct {
-	ReceivedAt Time   `json:"received_at"`
-	Resources  int    `json:"resources"`
-	SHA256     string `json:"sha256"` // of the bytes of all its pages, in hex
+	// When the answer was received.
+	ReceivedAt Time `json:"received_at"`
+	// Different resources in it.
+	Resources int `json:"resources"`
+	// SHA-256 of the bytes of all its pages, in hex.
+	SHA256 string `json:"sha256"`
 }
 
 // Abbreviate shortens an address for change records: the first six characters, an ellipsis and the last four.
@@ -386,26 +603,42 @@ func Abbreviate(address string) string {
 	return string(r[:6]) + "…" + string(r[len(r)-4:])
 }
 
-// RecipientChange is one changed recipient. See PayToChange for a null.
+// RecipientChange is one changed recipient of an endpoint on a network.
+//
+// It is one changed recipient. See PayToChange for a null.
 type RecipientChange struct {
-	Network  string  `json:"network"`
-	Endpoint string  `json:"endpoint"`
+	// As [PricingEntry.Network].
+	Network string `json:"network"`
+	// As [PayToChange.Endpoint].
+	Endpoint string `json:"endpoint"`
+	// New recipient; null if the old one was removed and others stay.
 	NewPayTo *string `json:"newPayTo"`
+	// Old recipient; null if the new one was added beside others.
 	OldPayTo *string `json:"oldPayTo"`
 }
 
 // SnapshotEntry is one payment option of a service at the time of a change.
 type SnapshotEntry struct {
-	Asset             string  `json:"asset"`
-	Extra             *string `json:"extra"` // JSON text
-	PayTo             string  `json:"payTo"` // abbreviated
-	Price             string  `json:"price"`
-	Scheme            string  `json:"scheme"`
-	Network           string  `json:"network"` // CAIP-2
-	Endpoint          string  `json:"endpoint"`
-	MimeType          *string `json:"mimeType"`
-	Resource          *string `json:"resource"`
-	AssetName         string  `json:"assetName"`
-	X402Version       int     `json:"x402Version"`
-	MaxTimeoutSeconds *int    `json:"maxTimeoutSeconds"`
+	// Address of the token; on EVM networks with its EIP-55 checksum.
+	Asset string `json:"asset"`
+	// Extra data of the payment option, as JSON text.
+	Extra *string `json:"extra"`
+	// Recipient, abbreviated.
+	PayTo string `json:"payTo"`
+	// As [PricingEntry.Price].
+	Price  string `json:"price"`
+	Scheme string `json:"scheme"`
+	// As [PricingEntry.Network].
+	Network string `json:"network"`
+	// As [PayToChange.Endpoint].
+	Endpoint string `json:"endpoint"`
+	// Media type of the response, as the endpoint declares it.
+	MimeType *string `json:"mimeType"`
+	// URL that is paid for, as the endpoint declares it.
+	Resource  *string `json:"resource"`
+	AssetName string  `json:"assetName"`
+	// Version of x402; 0 for other protocols.
+	X402Version int `json:"x402Version"`
+	// Number of seconds for which a payment is valid.
+	MaxTimeoutSeconds *int `json:"maxTimeoutSeconds"`
 }

@@ -13,11 +13,15 @@ import (
 // RowsPerBlock is the number of rows in each block but the last.
 const RowsPerBlock = 10
 
-// ServiceRow is a row of a block: the row of /v1/services with the members that search and recommendations read.
+// ServiceRow is a service in a list, with what search and recommendations read of it.
+//
+// It is a row of a block: the row of /v1/services with the members that search and recommendations read.
 type ServiceRow struct {
 	ServiceListItem
+	// What a choice between services needs of the service's assessment.
 	Assessment CompactAssessment `json:"assessment"`
-	Endpoints  []RowEndpoint     `json:"endpoints"` // the first MaxRowEndpoints active ones
+	// The first 25 active endpoints.
+	Endpoints []RowEndpoint `json:"endpoints"`
 }
 
 // IncludeAssessment is the member that a request may embed in each service of a list, of a search and of a look-up.
@@ -29,42 +33,68 @@ const (
 	MaxRowDescription = 200 // characters of an endpoint's description
 )
 
-// CompactAssessment is what a choice between services needs of their details. Members of the newer API that the
-// contract comes from have its names. A null is unknown.
+// CompactAssessment says what a choice between services needs of their assessments. A null is unknown.
+//
+// Members of the newer API that the contract comes from have its names.
 type CompactAssessment struct {
-	ComplianceGrade        string            `json:"compliance_grade"` // A, B, C, D, F or unknown
-	CompliancePassed       int               `json:"compliance_passed"`
-	ComplianceTotal        int               `json:"compliance_total"`
-	ComplianceFailedChecks []string          `json:"compliance_failed_checks"` // ids
-	RiskLevel              string            `json:"risk_level"`
-	PaymentReady           bool              `json:"payment_ready"`
-	Signable               *bool             `json:"signable"`   // a standard client could pay an endpoint
-	PricesUSD              map[string]string `json:"prices_usd"` // the lowest counted price by network
-	PriceUSD               *Decimal          `json:"price_usd"`  // the lowest
-	PriceMaxUSD            *Decimal          `json:"price_max_usd"`
-	PriceStability         *float64          `json:"price_stability"` // 0 to 1
-	DistinctPriceCount     int               `json:"distinct_price_count"`
-	EndpointCount          int               `json:"endpoint_count"` // of active endpoints with a counted price
-	CategoryPercentile     *float64          `json:"category_percentile"`
-	CategoryPercentileMax  *float64          `json:"category_percentile_max"`
-	ReliabilityUptime30d   *float64          `json:"reliability_uptime_30d"` // percent
-	Checks30d              int64             `json:"checks_30d"`             // counted checks behind that uptime
-	ResponseP95MS          *int              `json:"response_p95_ms"`        // over 7 days
-	LastSuccessAt          *Time             `json:"last_success_at"`
-	Traction               CompactTraction   `json:"traction"`
-	CapabilityTags         *SynthesisList    `json:"capability_tags"` // null without an answer of a model
-	Summary                *SynthesisText    `json:"summary"`         // null without an answer of a model
-	Source                 string            `json:"source"`
-	Protocols              []string          `json:"protocols"` // of the endpoints' graded responses; see Protocols
-	Methods                []string          `json:"methods"`   // of all active endpoints, sorted
-	UpdatedAt              *Time             `json:"updated_at"`
+	// Grade by the share of checks that pass.
+	ComplianceGrade string `json:"compliance_grade" enum:"Grades"` // A, B, C, D, F or unknown
+	// Number of conformance checks that pass.
+	CompliancePassed int `json:"compliance_passed"`
+	// Number of conformance checks.
+	ComplianceTotal int `json:"compliance_total"`
+	// Ids of the conformance checks that fail.
+	ComplianceFailedChecks []string `json:"compliance_failed_checks"`
+	// As [ServiceListItem.RiskLevel].
+	RiskLevel    string `json:"risk_level"`
+	PaymentReady bool   `json:"payment_ready"`
+	// Whether a standard client could sign a payment for at least one endpoint; null if it is not known.
+	Signable *bool `json:"signable"`
+	// The lowest counted price in US dollars by network, as decimal strings.
+	PricesUSD map[string]string `json:"prices_usd"`
+	// Lowest counted price in US dollars; null without one.
+	PriceUSD    *Decimal `json:"price_usd"`
+	PriceMaxUSD *Decimal `json:"price_max_usd"`
+	// As [Economics.Stability].
+	PriceStability     *float64 `json:"price_stability"`
+	DistinctPriceCount int      `json:"distinct_price_count"`
+	// Number of active endpoints with a counted price.
+	EndpointCount         int      `json:"endpoint_count"`
+	CategoryPercentile    *float64 `json:"category_percentile"`
+	CategoryPercentileMax *float64 `json:"category_percentile_max"`
+	// Percentage of the checks of 30 days that were up.
+	ReliabilityUptime30d *float64 `json:"reliability_uptime_30d" max:"100"` // percent
+	// Number of counted checks of 30 days.
+	Checks30d int64 `json:"checks_30d"`
+	// As [Reliability.ResponseP95MS].
+	ResponseP95MS *int `json:"response_p95_ms"`
+	// As [ServiceDetail.LastSuccessAt].
+	LastSuccessAt *Time `json:"last_success_at"`
+	// Settlements measured on chain.
+	Traction CompactTraction `json:"traction"`
+	// Capability tags that a model wrote; null without a summary.
+	CapabilityTags *SynthesisList `json:"capability_tags"`
+	// Summary that a model wrote; null without one.
+	Summary *SynthesisText `json:"summary"`
+	// As [ServiceListItem.Source].
+	Source string `json:"source"`
+	// Payment protocols that the graded responses of active endpoints show: x402 and the version of its terms, and
+	// signs of others.
+	Protocols []string `json:"protocols"`
+	// HTTP methods of the active endpoints.
+	Methods   []string `json:"methods"`
+	UpdatedAt *Time    `json:"updated_at"`
 }
 
-// CompactTraction contains members of Traction.
+// CompactTraction: members of a service's traction.
 type CompactTraction struct {
-	Status           string   `json:"status"`
-	VolumeUSD30d     *Decimal `json:"volume_usd_30d"`
-	TxCount30d       *int64   `json:"tx_count_30d"`
+	// As [Traction.Status].
+	Status string `json:"status"`
+	// As [Traction.VolumeUSD30d].
+	VolumeUSD30d *Decimal `json:"volume_usd_30d"`
+	// As [Traction.TxCount30d].
+	TxCount30d *int64 `json:"tx_count_30d"`
+	// As [Pick.UniqueBuyers30d].
 	UniqueBuyers30d  *int64   `json:"unique_buyers_30d"`
 	TopBuyerShare30d *float64 `json:"top_buyer_share_30d"`
 	SharedPayout     bool     `json:"shared_payout"`
@@ -73,17 +103,23 @@ type CompactTraction struct {
 // Protocols are the payment protocols that responses show: any version of x402, one of its versions, and others.
 var Protocols = []string{"x402", "x402-v1", "x402-v2", "mpp", "l402", "crawler-price"}
 
-// RowEndpoint is an endpoint in a ServiceRow.
+// RowEndpoint is one paid endpoint of a service, in short.
 type RowEndpoint struct {
-	Method      string   `json:"method"`
-	Path        string   `json:"path"`
-	Description *string  `json:"description"`
-	Networks    []string `json:"networks"`
-	PriceUSD    *string  `json:"price_usd"` // the lowest counted price
-	// the lowest counted price by network; absent if it is PriceUSD on each of Networks
+	// As [Endpoint.Method].
+	Method string `json:"method"`
+	// As [Endpoint.Path].
+	Path string `json:"path"`
+	// The first characters of its description, on one line.
+	Description *string `json:"description"`
+	// As [ServiceListItem.Networks].
+	Networks []string `json:"networks"`
+	// As [CompactAssessment.PriceUSD].
+	PriceUSD *string `json:"price_usd"`
+	// The lowest counted price in US dollars by network; absent if each of its networks has price_usd.
 	PricesUSD map[string]string `json:"prices_usd,omitempty"`
-	Testnet   bool              `json:"testnet"` // every price is on a test network
-	// a standard client can sign a payment, and no known fact says that the money would be lost; see Terms
+	// Whether every price is on a test network.
+	Testnet bool `json:"testnet"`
+	// Whether a standard client could pay it, and no known fact says that the money would be lost.
 	Payable bool `json:"payable"`
 }
 

@@ -1,16 +1,23 @@
 package site
 
-// SearchResult is a row of /v1/search: a service that matches, and its endpoints that pass the filters.
+// SearchResult is a service that matches a query.
+//
+// It is a row of /v1/search: a service that matches, and its endpoints that pass the filters.
 type SearchResult struct {
 	ServiceListItem
-	Score     int              `json:"score"`
-	Matched   []string         `json:"matched"` // any of SearchFields
+	// How well it matches, in thousandths of the score of a service in which every term has its whole weight; 0 without
+	// a query.
+	Score int `json:"score"`
+	// Members of the service that have a term of the query.
+	Matched []string `json:"matched"` // any of SearchFields
+	// Up to three endpoints that pass the filters by network, method and price, those that match the query first.
 	Endpoints []SearchEndpoint `json:"endpoints"`
 }
 
-// SearchEndpoint is an endpoint of a SearchResult.
+// SearchEndpoint is an endpoint that passes the filters.
 type SearchEndpoint struct {
 	RowEndpoint
+	// Members of the endpoint that have a term of the query.
 	Matched []string `json:"matched"` // path, description
 }
 
@@ -30,13 +37,16 @@ var SearchFields = []string{FieldName, FieldTags, FieldCategory, FieldDescriptio
 // MaxResultEndpoints is the maximum number of endpoints of a SearchResult.
 const MaxResultEndpoints = 3
 
-// SearchMeta is the meta of /v1/search.
+// SearchMeta: position of a page in its list, and how the query was read.
+//
+// It is the meta of /v1/search.
 type SearchMeta struct {
 	PaginationMeta
 	ReadAs []Reading `json:"read_as"`
-	// Without is the number of services that match without one of the filters, by the filter; only if none matches.
+	// If no service matches: by each filter of the request, how many match without that filter.
 	Without map[string]int `json:"without,omitempty"`
-	// Facets is the number of services by the value of a filter, which pass all other filters; only on request.
+	// By category, network, protocol and status: how many services have each value and pass all other filters; only
+	// with include=facets.
 	Facets map[string]map[string]int `json:"facets,omitempty"`
 }
 

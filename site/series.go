@@ -12,66 +12,101 @@ var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 // Series is the framing of a series by UTC day: its points, oldest first, and a caveat about what they leave out.
 var Series = encode.Framing{Rows: "data", Meta: "caveat"}
 
-// PricePoint is the first UTC day with a price, a day on which a service changed amounts, or a day whose lowest or
-// highest price is not that of the day before. Days without a point are like the last point before them.
+// PricePoint is a UTC day on which a service's amounts changed or were first seen.
+//
+// It is the first UTC day with a price, a day on which a service changed amounts, or a day whose lowest or highest
+// price is not that of the day before. Days without a point are like the last point before them.
 type PricePoint struct {
-	Date        string   `json:"date"`          // "2026-11-20"; first, because lines are cut by their beginning
-	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest at any time of the day; null without a price in USD
+	// As [TokenPoint.Date].
+	Date string `json:"date"` // "2026-11-20"; first, because lines are cut by their beginning
+	// Lowest counted price at any time of the day, in US dollars; null without one.
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// Highest counted price at any time of the day, in US dollars.
 	MaxPriceUSD *Decimal `json:"max_price_usd"`
-	Changes     int      `json:"changes"` // how many times an active endpoint changed its amounts
+	// How many times an active endpoint changed its amounts.
+	Changes int `json:"changes"`
 
-	// the observation of the lowest price; all of it is null without one
-	EndpointID   *string  `json:"endpoint_id"`
-	Network      *string  `json:"network"` // CAIP-2
-	AssetAddress *string  `json:"asset_address"`
-	PriceUSD     *Decimal `json:"price_usd"`   // equal to MinPriceUSD
-	RecordedAt   *Time    `json:"recorded_at"` // when a visit found it, or the beginning of the day if that is later
+	// Endpoint that asked for the day's lowest price; null without one, as the next four.
+	EndpointID *string `json:"endpoint_id"`
+	// Network of the lowest price, as CAIP-2 id.
+	Network *string `json:"network"`
+	// Address of the token of the lowest price.
+	AssetAddress *string `json:"asset_address"`
+	// The lowest price in US dollars, like min_price_usd.
+	PriceUSD *Decimal `json:"price_usd"` // equal to MinPriceUSD
+	// When a visit found the lowest price; the beginning of the day if the price was found before.
+	RecordedAt *Time `json:"recorded_at"`
 
-	// every counted price that a visit found from this day until the day of the next point, oldest first
+	// Every counted price that a visit found from this day until the day of the next point, oldest first; a visit that
+	// finds any change of an endpoint finds all its prices anew.
 	Observations []PriceObservation `json:"observations"`
 }
 
 // PriceObservation is a price in dollars that a visit found at an active endpoint.
 type PriceObservation struct {
-	EndpointID   string  `json:"endpoint_id"`
-	Network      string  `json:"network"` // CAIP-2
-	AssetAddress string  `json:"asset_address"`
-	PriceUSD     Decimal `json:"price_usd"` // the lowest, if the endpoint named several at once
-	RecordedAt   Time    `json:"recorded_at"`
+	// Endpoint that asked for the price.
+	EndpointID string `json:"endpoint_id"`
+	// Network of the price, as CAIP-2 id.
+	Network string `json:"network"`
+	// Address of the token.
+	AssetAddress string `json:"asset_address"`
+	// The price in US dollars; the lowest if the endpoint named several at once.
+	PriceUSD Decimal `json:"price_usd"`
+	// When a visit found the price.
+	RecordedAt Time `json:"recorded_at"`
 }
 
 // ScorePoint is a UTC day with a counted check.
 type ScorePoint struct {
-	Date              string  `json:"date"`
-	UptimePercentage  float64 `json:"uptime_percentage"`
-	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
-	// share of the 30 days up to this day on which no price changed; null before the first price
-	PriceStability *float64 `json:"price_stability"`
+	// As [TokenPoint.Date].
+	Date             string  `json:"date"`
+	UptimePercentage float64 `json:"uptime_percentage"`
+	// As [UptimeDataPoint.AvgResponseTimeMS].
+	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
+	// Share of the 30 days up to this day on which no price changed; null before the first price.
+	PriceStability *float64 `json:"price_stability" max:"1"`
 
-	Uptime24h *float64 `json:"uptime_24h"` // of the UTC day
-	Uptime30d *float64 `json:"uptime_30d"` // of the 30 UTC days that end with the day
+	// Percentage of the UTC day's counted checks that were up, like uptime_percentage.
+	Uptime24h *float64 `json:"uptime_24h" max:"100"`
+	// Percentage of counted checks that were up, over the 30 UTC days that end with the day.
+	Uptime30d *float64 `json:"uptime_30d" max:"100"`
 	Recorded
-	RecordedAt Time `json:"recorded_at"` // end of the day; today, the last visit
+	// End of the time that the point covers: the end of its UTC day; for today, the last visit.
+	RecordedAt Time `json:"recorded_at"`
 }
 
 // Recorded is what was published of a service last on a UTC day. All of it is null for a day on which nothing was
 // recorded.
 type Recorded struct {
-	ComplianceGrade  *string   `json:"compliance_grade"`
-	CompliancePassed *int      `json:"compliance_passed"`
-	ComplianceTotal  *int      `json:"compliance_total"`
-	FailedChecks     *[]string `json:"compliance_failed_checks"` // ids
-	RiskLevel        *string   `json:"risk_level"`
-	RiskFlags        *[]string `json:"risk_flags"` // codes, the most serious first
-	MinPriceUSD      *Decimal  `json:"min_price_usd"`
-	ResponseP95MS    *int      `json:"response_p95_ms"` // of 7 days
-	Methodology      *int      `json:"methodology"`     // version of the rules that judged
+	// Grade that was published last on that day. This and the fields up to methodology are null for a day on which
+	// nothing was recorded, such as one before the directory recorded them.
+	ComplianceGrade *string `json:"compliance_grade" enum:"Grades"`
+	// Number of compliance checks that passed.
+	CompliancePassed *int `json:"compliance_passed"`
+	// Number of compliance checks.
+	ComplianceTotal *int `json:"compliance_total"`
+	// Identifiers of the compliance checks that failed.
+	FailedChecks *[]string `json:"compliance_failed_checks"` // ids
+	// Risk level that was published last on that day.
+	RiskLevel *string `json:"risk_level"`
+	// Codes of the risk flags, the most serious first.
+	RiskFlags *[]string `json:"risk_flags"`
+	// Lowest counted price in US dollars that was published last on that day; null without one.
+	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// 95th percentile of the response times of the 7 days up to then, in milliseconds.
+	ResponseP95MS *int `json:"response_p95_ms"`
+	// Version of the rules of grades and risk flags that judged on that day.
+	Methodology *int `json:"methodology"`
 }
 
-// BuyersPoint is a UTC day on which a service was paid.
+// BuyersPoint: payers of a service on one UTC day.
+//
+// It is a UTC day on which a service was paid.
 type BuyersPoint struct {
-	Date         string `json:"date"`
-	UniqueBuyers int64  `json:"unique_buyers"` // number of different payers, over all recipients and networks
+	// As [TokenPoint.Date].
+	Date string `json:"date"`
+	// Number of different payers on that day that settlements name.
+	UniqueBuyers int64 `json:"unique_buyers"` // number of different payers, over all recipients and networks
 }
 
 // BuyersDays is the length of a series of buyers in UTC days.

@@ -7,67 +7,95 @@ const (
 	SettledRows       = 20_000 // rows by payer and by amount of one account; older days are left out
 )
 
-// Settlements is the data of /v1/services/{slug}/settlements: the settlements from which the service's traction is
-// computed. It counts settlements by measured facilitators in tokens worth one dollar each.
+// Settlements is the settlements from which a service's traction is computed.
+//
+// It is the data of /v1/services/{slug}/settlements. It counts settlements by measured facilitators in tokens worth one
+// dollar each.
 type Settlements struct {
-	Slug       string             `json:"slug"`
-	Recipients []SettledRecipient `json:"recipients"` // on measured networks, by network, then address
+	// As [ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// Recipients on measured networks whose settlements belong or belonged to the service, by network, then address.
+	Recipients []SettledRecipient `json:"recipients"`
 }
 
 // SettledRecipient is a recipient whose settlements belong to the service.
 type SettledRecipient struct {
+	// As [PricingEntry.NetworkCAIP2].
 	NetworkCAIP2 string `json:"network_caip2"`
-	PayTo        string `json:"pay_to"` // in normal form
-	// first UTC day that belongs to the service, beyond the contract; rows of earlier days do not count for it
+	// As [SharedRecipient.PayTo].
+	PayTo string `json:"pay_to"`
+	// First UTC day that belongs to the service; rows of earlier days do not count for it.
 	Since string `json:"since"`
-	// last UTC day that belongs to the service; null while an active endpoint names the recipient
-	Until *string `json:"until"`
-	// how the volume is divided, oldest first; each share ends with its last day
+	// Last UTC day whose settlements belong to the service; null while an active endpoint names the recipient.
+	Until *string `json:"until" format:"date"`
+	// How the recipient's volume is divided, oldest first; a share ends with its last day.
 	Shares []RecipientShare `json:"shares"`
-	// slug of the service whose file has the rows: the first, by slug, of those that share the recipient
-	RowsIn            string `json:"rows_in"`
-	FirstSettlementAt *Time  `json:"first_settlement_at"` // null without rows
-	// first day whose payers and amounts are complete; null if all are
-	RowsFrom *string        `json:"rows_from"`
-	Tokens   []SettledToken `json:"tokens"` // by facilitator, then token
+	// Slug of the service whose file has the recipient's rows: the first, by slug, that the recipient belongs or
+	// belonged to.
+	RowsIn string `json:"rows_in"`
+	// Time of the first settlement to the recipient; null without rows.
+	FirstSettlementAt *Time `json:"first_settlement_at"`
+	// First UTC day whose rows by payer and by amount are complete, for a recipient with more than 20,000 of them; null
+	// if all are.
+	RowsFrom *string `json:"rows_from" format:"date"`
+	// Rows by facilitator, then token; empty if another file has the rows.
+	Tokens []SettledToken `json:"tokens"`
 }
 
 // RecipientShare is the part of a recipient's volume that belongs to the service, up to a day.
 type RecipientShare struct {
-	Until        *string `json:"until"` // last UTC day; null for the present share
-	ServiceCount int     `json:"service_count"`
-	Place        int     `json:"place"` // of the service among them, by slug, from 0
+	// Last UTC day of the share; null for the present one.
+	Until *string `json:"until" format:"date"`
+	// Number of services among which the volume is divided.
+	ServiceCount int `json:"service_count"`
+	// Place of the service among them, by slug, from 0.
+	Place int `json:"place"`
 }
 
-// SettledToken is what one facilitator settled to the recipient in one token.
+// SettledToken says what one facilitator settled to the recipient in one token.
 type SettledToken struct {
-	FacilitatorID    string          `json:"facilitator_id"`
-	TokenAddressNorm string          `json:"token_address_norm"`
-	Decimals         int             `json:"decimals"` // a dollar has 10^decimals atomic units
-	Days             []SettledDay    `json:"days"`     // all days with a settlement, oldest first
-	Payers           []SettledPayer  `json:"payers"`   // of SettledPayerDays, by day, then payer
-	Amounts          []SettledAmount `json:"amounts"`  // of SettledAmountDays, by day, then amount
+	FacilitatorID    string `json:"facilitator_id"`
+	TokenAddressNorm string `json:"token_address_norm"`
+	// A US dollar has 10^decimals atomic units.
+	Decimals int `json:"decimals"`
+	// Every UTC day with a settlement, oldest first.
+	Days []SettledDay `json:"days"`
+	// Rows by payer for 90 UTC days, by day, then payer.
+	Payers []SettledPayer `json:"payers"`
+	// Rows by amount for 30 UTC days, by day, then amount.
+	Amounts []SettledAmount `json:"amounts"`
 }
 
-// SettledDay sums the settlements of a UTC day.
+// SettledDay is the settlements of a UTC day.
 type SettledDay struct {
-	Date    string `json:"date"`
-	TxCount int64  `json:"tx_count"`
-	Amount  string `json:"amount"`  // atomic units, as in SettledPayer and SettledAmount
-	LastAt  Time   `json:"last_at"` // of the last settlement
+	// As [TokenPoint.Date].
+	Date string `json:"date"`
+	// As [TokenPoint.TxCount].
+	TxCount int64 `json:"tx_count"`
+	// Sum in atomic units.
+	Amount string `json:"amount"`
+	// Time of the day's last settlement.
+	LastAt Time `json:"last_at"`
 }
 
-// SettledPayer sums the settlements of one payer on a UTC day.
+// SettledPayer is the settlements of one payer on a UTC day.
 type SettledPayer struct {
-	Date    string `json:"date"`
-	Payer   string `json:"payer"` // first 16 hexadecimal digits of the SHA-256 of the payer's address in normal form
-	TxCount int64  `json:"tx_count"`
-	Amount  string `json:"amount"`
+	// As [TokenPoint.Date].
+	Date string `json:"date"`
+	// First 16 hexadecimal digits of the SHA-256 of the payer's address in normal form.
+	Payer string `json:"payer"`
+	// As [TokenPoint.TxCount].
+	TxCount int64 `json:"tx_count"`
+	// As [SettledDay.Amount].
+	Amount string `json:"amount"`
 }
 
-// SettledAmount counts the settlements of one amount on a UTC day.
+// SettledAmount is the settlements of one amount on a UTC day.
 type SettledAmount struct {
-	Date    string `json:"date"`
-	Amount  string `json:"amount"`
-	TxCount int64  `json:"tx_count"`
+	// As [TokenPoint.Date].
+	Date string `json:"date"`
+	// Amount of each settlement, in atomic units.
+	Amount string `json:"amount"`
+	// As [TokenPoint.TxCount].
+	TxCount int64 `json:"tx_count"`
 }

@@ -1,32 +1,51 @@
 package site
 
-// Source is an element of /v1/sources: a public directory or catalogue that is read, and what it lists.
+// Source is a public directory or catalogue that is read, and what it lists.
 type Source struct {
-	Source        string          `json:"source"` // its name
-	Kind          string          `json:"kind"`   // how its answers are read
-	Address       string          `json:"address"`
-	LastAttemptAt Time            `json:"last_attempt_at"`
-	LastSuccessAt *Time           `json:"last_success_at"` // null if it was never read to its end
-	Failures      int             `json:"failures"`        // attempts that failed since the last success
-	Answer        *SourceAnswer   `json:"answer"`          // that is believed; null before the first
-	Partial       *bool           `json:"partial"`         // whether the source hid rows of it; null before the first
-	HeldBack      *SourceAnswer   `json:"held_back"`       // that lacks more than half of the list; null for none
-	ResourceCount int             `json:"resource_count"`  // different URLs that it lists now
-	UniqueCount   int             `json:"unique_count"`    // of these, URLs that no other source lists
-	ServiceCount  int             `json:"service_count"`   // listed services with one of its resources
-	Overlap       []SourceOverlap `json:"overlap"`         // with each other source, by name
+	// Name of the source.
+	Source string `json:"source"`
+	// How its answers are read.
+	Kind string `json:"kind"`
+	// URL of its first page, without its query.
+	Address string `json:"address"`
+	// When it was last read, or could not be.
+	LastAttemptAt Time `json:"last_attempt_at"`
+	// When it was last read to its end; null if it never was.
+	LastSuccessAt *Time `json:"last_success_at"`
+	// Attempts that failed since the last success; a failure drops nothing.
+	Failures int `json:"failures"`
+	// The answer that counts; null before the first.
+	Answer *SourceAnswer `json:"answer"`
+	// Whether it hid rows of the answer that counts; then nothing counts as dropped.
+	Partial *bool `json:"partial"`
+	// A newer answer that does not count yet, because it lacks more than half of the list; null for none.
+	HeldBack *SourceAnswer `json:"held_back"`
+	// Different URLs that the source lists.
+	ResourceCount int `json:"resource_count"`
+	// Of these, URLs that no other source lists.
+	UniqueCount int `json:"unique_count"`
+	// Listed services with one of its resources.
+	ServiceCount int `json:"service_count"`
+	// How many resources it has in common with each other source, by name.
+	Overlap []SourceOverlap `json:"overlap"`
 }
 
 // HidesRows reports whether the source hid rows of the answer that is believed.
 func (s *Source) HidesRows() bool { return s.Partial != nil && *s.Partial }
 
-// SourceDetail is the data of /v1/sources/{source}: a source with its newest answers, and what it listed and dropped.
+// SourceDetail is a public source with its newest answers, and what it listed and dropped.
+//
+// It is the data of /v1/sources/{source}.
 type SourceDetail struct {
 	Source
-	Pulls    []SourcePull    `json:"pulls"`    // that are stored, newest first; about 100
-	Days     []SourceDay     `json:"days"`     // of the last SeriesDays those with a change, oldest first
-	Services []SourceService `json:"services"` // the first SourceServices by slug
-	Dropped  []SourceDrop    `json:"dropped"`  // resources of listed services, newest first; 1,000 at most
+	// Its newest answers and failures, newest first; about a hundred are stored.
+	Pulls []SourcePull `json:"pulls"`
+	// UTC days of the last 90 on which it began to list resources or dropped some, oldest first.
+	Days []SourceDay `json:"days"`
+	// The listed services with one of its resources, by slug; the first 10,000.
+	Services []SourceService `json:"services"`
+	// Resources of listed services that it dropped, newest first; at most 1,000.
+	Dropped []SourceDrop `json:"dropped"`
 }
 
 // SourceServices is the maximum number of services in a SourceDetail.
@@ -40,52 +59,81 @@ const (
 	PullFailed    = "failed"
 )
 
-// SourcePull is one reading of a source. A pull that failed changes nothing.
+// SourcePull is one reading of a source.
+//
+// It is one reading of a source. A pull that failed changes nothing.
 type SourcePull struct {
-	EndedAt    Time    `json:"ended_at"`
-	Outcome    string  `json:"outcome"`
-	StatusCode *int    `json:"status_code"` // of the last response; null if none came
-	Resources  *int    `json:"resources"`   // different resources in the answer; null if the pull failed
-	Skipped    *int    `json:"skipped"`     // entries that name no resource; null without a whole answer
-	Partial    *bool   `json:"partial"`     // whether the source hid rows of it; null without a whole answer
-	SHA256     *string `json:"sha256"`      // of the answer; null if the pull failed
+	// When the answer was received, or the attempt ended.
+	EndedAt Time `json:"ended_at"`
+	// Accepted if the answer is believed, unchanged if the source says that it has nothing new, held if the answer
+	// lacks more than half of the list, failed if there is no whole answer.
+	Outcome string `json:"outcome"`
+	// HTTP status of the last response; null if none came.
+	StatusCode *int `json:"status_code"`
+	// Different resources in the answer; null if there is none.
+	Resources *int `json:"resources"`
+	// Entries that name no resource; null without a new answer.
+	Skipped *int `json:"skipped"`
+	// Whether it hid rows of the answer; null without a new answer.
+	Partial *bool `json:"partial"`
+	// SHA-256 of the bytes of all its pages, in hex; null if there is no answer.
+	SHA256 *string `json:"sha256"`
 }
 
 // SourceDay is a UTC day on which a source began to list resources or dropped some.
 type SourceDay struct {
-	Date      string `json:"date"`      // YYYY-MM-DD
-	Resources int    `json:"resources"` // that it listed at the end of the day
-	Listed    int    `json:"listed"`
-	Dropped   int    `json:"dropped"`
+	// UTC day.
+	Date string `json:"date" format:"date"` // YYYY-MM-DD
+	// Different resources that it listed at the end of the day.
+	Resources int `json:"resources"`
+	// Resources that it began to list.
+	Listed int `json:"listed"`
+	// Resources that it dropped.
+	Dropped int `json:"dropped"`
 }
 
 // SourceService is a listed service that a source lists.
 type SourceService struct {
-	Slug          string `json:"slug"`
-	Name          string `json:"name"`
-	Since         Time   `json:"since"`
-	ResourceCount int    `json:"resource_count"`
+	// Slug of the service.
+	Slug string `json:"slug"`
+	// Name of the service.
+	Name string `json:"name"`
+	// When this directory first saw a resource of the service in the source.
+	Since Time `json:"since"`
+	// Resources of the service that the source lists.
+	ResourceCount int `json:"resource_count"`
 }
 
 // SourceDrop is a resource of a listed service that a source dropped.
 type SourceDrop struct {
-	Slug     string `json:"slug"`
-	Name     string `json:"name"`
+	// As [SourceService.Slug].
+	Slug string `json:"slug"`
+	// As [SourceService.Name].
+	Name string `json:"name"`
+	// Method and path of the resource, or its path if the source names no method.
 	Endpoint string `json:"endpoint"`
-	Since    Time   `json:"since"`
-	Until    Time   `json:"until"` // when the answer that lacks it was accepted
+	// As [SourceSummary.Since].
+	Since Time `json:"since"`
+	// When the answer that lacks it was accepted.
+	Until Time `json:"until"`
 }
 
-// SourceOverlap is the number of resources that two sources list.
+// SourceOverlap says what two sources have in common.
 type SourceOverlap struct {
-	Source        string `json:"source"`
-	ResourceCount int    `json:"resource_count"`
+	// Name of the other source.
+	Source string `json:"source"`
+	// Different URLs that both list.
+	ResourceCount int `json:"resource_count"`
 }
 
-// ListedBy says since when a public source lists resources of a service.
+// ListedBy is a public source that lists a service or did.
 type ListedBy struct {
-	Source        string `json:"source"`
-	Since         Time   `json:"since"` // when the directory first saw one there
-	Until         *Time  `json:"until"` // when the source dropped the last one; null while it lists one
-	ResourceCount int    `json:"resource_count"`
+	// As [SourceSummary.Source].
+	Source string `json:"source"`
+	// As [SourceService.Since].
+	Since Time `json:"since"`
+	// When the source dropped the last one; null while it lists one.
+	Until *Time `json:"until"`
+	// Resources of the service that the source lists now.
+	ResourceCount int `json:"resource_count"`
 }

@@ -4,19 +4,31 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
+	"reflect"
+	"strings"
 	"time"
 )
 
-// Submission is the body of POST /v1/submit: a service that its owner wants to have listed.
+// Submission is a service that its owner submits for listing. Other fields are refused.
+//
+// It is the body of POST /v1/submit: a service that its owner wants to have listed.
 type Submission struct {
-	URL         string   `json:"url"`
-	Email       string   `json:"email"`
-	ServiceName string   `json:"service_name"`
-	Description string   `json:"description"`
-	WebsiteURL  string   `json:"website_url"`
-	Category    string   `json:"category"`
-	Endpoints   []string `json:"endpoints"` // "/x" or "POST /x"
-	Notes       string   `json:"notes,omitempty"`
+	// Base URL of the service; free hosts, tunnels and private addresses are refused.
+	URL string `json:"url" format:"uri"`
+	// Contact address of the submitter; never published.
+	Email string `json:"email" format:"email"`
+	// Name of the service, up to 100 characters.
+	ServiceName string `json:"service_name"`
+	// What the service does, up to 2,000 characters.
+	Description string `json:"description"`
+	// Public website; free hosts and tunnels are refused.
+	WebsiteURL string `json:"website_url" format:"uri"`
+	// A category in use, or one of AI, Blockchain, Compute, Content, Data, Finance, Other, Verification.
+	Category string `json:"category"`
+	// 1 to 25 paths to probe, up to 500 bytes each: "/quote", or "POST /search" if the method matters.
+	Endpoints []string `json:"endpoints"`
+	// Notes for the reviewer, up to 2,000 characters.
+	Notes string `json:"notes,omitempty"`
 }
 
 // States of a submission.
@@ -26,18 +38,26 @@ const (
 	SubmissionRejected = "rejected"
 )
 
-// SubmissionResult is the data of the response to POST /v1/submit.
+// SubmissionResult is the immediate result of a submission.
+//
+// It is the data of the response to POST /v1/submit.
 type SubmissionResult struct {
-	SubmissionID string       `json:"submission_id"`
-	Status       string       `json:"status"`
-	ProbeResult  *ProbeResult `json:"probe_result"`
+	// Id of the submission; keep it, since only the submitter receives it.
+	SubmissionID string `json:"submission_id" format:"uuid"`
+	// Status of the submission: it waits for review.
+	Status string `json:"status" enum:"SubmissionPending"`
+	// Result of the probe; null while the probe waits because the domain was probed three times in one hour.
+	ProbeResult *ProbeResult `json:"probe_result"`
 }
 
-// ProbeResult is the result of requesting the endpoints of a submission.
+// ProbeResult is the result of requesting a submission's endpoints without paying.
 type ProbeResult struct {
-	EndpointsFound int      `json:"endpoints_found"`
-	Errors         []string `json:"errors"`
-	PaidTools      []string `json:"paid_tools,omitempty"` // of MCP servers, with their prices
+	// Number of endpoints that requested payment.
+	EndpointsFound int `json:"endpoints_found"`
+	// One message for each endpoint that did not request payment, with the reason.
+	Errors []string `json:"errors"`
+	// Tools of the submitted MCP servers that asked for payment, with their prices; absent without any.
+	PaidTools []string `json:"paid_tools,omitempty"`
 	// A, B, C, D or F, for the reviewer alone; "" without a response to grade
 	Grade string `json:"-"`
 }
@@ -49,15 +69,22 @@ func SubmissionToken(id string) string {
 	return "tollbook-" + base32.StdEncoding.EncodeToString(sum[:])[:26]
 }
 
-// SubmissionState is the data of GET /v1/submissions/{id}. It contains nothing that the submitter wrote.
+// SubmissionState is the current state of a submission. It contains nothing that the submitter wrote.
+//
+// It is the data of GET /v1/submissions/{id}.
 type SubmissionState struct {
-	SubmissionID string       `json:"submission_id"`
-	Status       string       `json:"status"`
-	Reason       *string      `json:"reason"`
-	Slug         *string      `json:"slug"`
-	ProbeResult  *ProbeResult `json:"probe_result"`
-	ReceivedAt   Time         `json:"received_at"`
-	DecidedAt    *Time        `json:"decided_at"`
+	SubmissionID string `json:"submission_id"`
+	// Whether the submission waits for review, was approved or was rejected.
+	Status string `json:"status" enum:"SubmissionStates"`
+	// Why the submission was rejected; null unless it was.
+	Reason *string `json:"reason"`
+	// Slug of the listed service; null until the submission is approved.
+	Slug        *string      `json:"slug"`
+	ProbeResult *ProbeResult `json:"probe_result"`
+	// When the submission was received.
+	ReceivedAt Time `json:"received_at"`
+	// When the submission was approved or rejected; null before that.
+	DecidedAt *Time `json:"decided_at"`
 }
 
 // Limits of a submission, in addition to those of every listing.
@@ -67,8 +94,16 @@ const (
 )
 
 // SubmissionFields are the names of a submission's fields, in order.
-var SubmissionFields = []string{"url", "email", "service_name", "description", "website_url", "category", "endpoints",
-	"notes"}
+var SubmissionFields = namesOf(reflect.TypeFor[Submission]())
+
+// namesOf returns the names of a struct's fields in JSON.
+func namesOf(t reflect.Type) []string {
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
+	return names
+}
 
 // Limits per client and per domain. They keep one sender from filling the review queue, and from using the probe to
 // send requests to others.

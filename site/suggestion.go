@@ -1,16 +1,25 @@
 package site
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
-// Suggestion is the body of POST /v1/suggestions: what a reader suggests to the operator of the directory.
+// Suggestion says what a reader suggests to the operator of the directory. Other fields are refused.
+//
+// It is the body of POST /v1/suggestions.
 type Suggestion struct {
-	Text     string `json:"text"`
-	Category string `json:"category,omitempty"` // one of SuggestionCategories
-	Email    string `json:"email,omitempty"`    // "" if the reader wants no answer
+	// What the reader suggests, up to 2,000 characters; white space around it is removed.
+	Text string `json:"text"`
+	// What it is about: a service to list, a correction of what is published, a feature of the directory, or something
+	// else, which is the default.
+	Category string `json:"category,omitempty" enum:"SuggestionCategories"` // one of SuggestionCategories
+	// Address for an answer; never published.
+	Email string `json:"email,omitempty" format:"email"` // "" if the reader wants no answer
 }
 
 // SuggestionFields are the names of a suggestion's fields, in order.
-var SuggestionFields = []string{"text", "category", "email"}
+var SuggestionFields = namesOf(reflect.TypeFor[Suggestion]())
 
 // SuggestionCategories are the categories that a suggestion may have. The last one is the default.
 var SuggestionCategories = []string{"service", "correction", "feature", SuggestionOther}
@@ -41,9 +50,13 @@ type IncomingSuggestion struct {
 	MaxOpen int // limit of all open suggestions; 0 means no limit
 }
 
-// SuggestionResult is the data of the response to POST /v1/suggestions.
+// SuggestionResult is the receipt of a suggestion.
+//
+// It is the data of the response to POST /v1/suggestions.
 type SuggestionResult struct {
-	SuggestionID string `json:"suggestion_id"`
-	ReceivedAt   Time   `json:"received_at"` // first time
-	Repeated     bool   `json:"-"`           // the suggestion was stored before
+	// Id of the suggestion.
+	SuggestionID string `json:"suggestion_id" format:"uuid"`
+	// When the suggestion was received, for the first time if it was sent twice.
+	ReceivedAt Time `json:"received_at"`
+	Repeated   bool `json:"-"` // the suggestion was stored before
 }

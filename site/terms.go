@@ -23,10 +23,14 @@ const (
 	ownShardServices = 200
 )
 
-// TermIndex is the data of v1/terms.json.
+// TermIndex: index of the files of terms.
+//
+// It is the data of v1/terms.json.
 type TermIndex struct {
-	Services int            `json:"services"` // number of services, in the order of slugs
-	Shards   map[string]int `json:"shards"`   // number of terms of each file of terms, by its name
+	// Number of services.
+	Services int `json:"services"` // number of services, in the order of slugs
+	// Number of terms in each file, by the file's name.
+	Shards map[string]int `json:"shards"`
 }
 
 // Shard returns the name of the file that contains a term, if any service has the term.
@@ -39,22 +43,28 @@ func (x *TermIndex) Shard(term string) (name string, ok bool) {
 	return name, ok
 }
 
-// Term is a line of a file of terms.
+// Term is a word or concept, and the services that have it.
+//
+// It is a line of a file of terms.
 type Term struct {
+	// Stem of a word, or concept- and the name of a concept.
 	Term string `json:"term"`
-	// IDF is the inverse document frequency times 100: 100 × ln(1 + (services − n + 0.5) / (n + 0.5)) for a term of n
-	// services, rounded, at least 1.
+	// Inverse document frequency times 100: the natural logarithm of 1 + (services - n + 0.5) / (n + 0.5), if n
+	// services have the term.
 	IDF int `json:"idf"`
-	// Gaps are the places of the services with the term, each as the difference from the place before; the first is
-	// the place itself. Place 0 is the first slug of v1/index.json.
+	// Place of the first service with the term, in the order of the slugs in the index, then the distance of each
+	// further one from the one before.
 	Gaps []int `json:"gaps"`
-	// Weights say how much of the IDF each of the services gets, in percent from 1 to 100.
+	// How much of idf each of these services gets, in percent from 1 to 100.
 	Weights []int `json:"weights"`
 }
 
-// Vocabulary is the data of v1/vocabulary.json: the number of services of each term that is no concept. It is read only
-// to correct a word that no service has.
+// Vocabulary: every word of the directory.
+//
+// It is the data of v1/vocabulary.json: the number of services of each term that is no concept. It is read only to
+// correct a word that no service has.
 type Vocabulary struct {
+	// Number of services that have each word, by the word's stem.
 	Terms map[string]int `json:"terms"`
 }
 
@@ -90,11 +100,15 @@ func CommonTermShard(term string) string {
 
 func isTermLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
 
-// Reading says how one or several words of a query were read.
+// Reading says how words of a query were read.
 type Reading struct {
+	// The words, in lower case and without diacritics.
 	Words string `json:"words"` // as typed, folded
-	As    string `json:"as"`
-	// To is the word that a typing error was corrected to, or the concept that the words name.
+	// Exact: the word itself with any ending; synonym: a concept, whatever a service calls it; prefix: words that begin
+	// with it; corrected: a word that differs in one letter; ignored: a word that says nothing; unknown: no service has
+	// it.
+	As string `json:"as" enum:"Readings"`
+	// The concept, or the corrected word.
 	To string `json:"to,omitempty"`
 }
 

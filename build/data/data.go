@@ -1,7 +1,12 @@
 // Package data owns the tables that a directory gives away: their columns with type, unit, description and source,
-// their rows as functions of facts and judgments, and the questions that they answer.
+// their rows as functions of facts and judgments, the questions that they answer, and their files.
 //
-// Its functions are pure. It must never know a file format, a file, a database or a clock.
+// Column, Table, Maker and the makers say what a table is. ParquetWriter, CSVWriter and SQLiteFile write rows in one
+// format each, and know no table. A Set writes all files of a snapshot: the tables, the Parquet files of days that are
+// over, and their description. Two smaller tables are for the API alone: AppendServiceDays writes the days of one
+// service, NewAssetTables returns the known networks and tokens.
+//
+// It must never judge, nor know a page or a route.
 package data
 
 import (

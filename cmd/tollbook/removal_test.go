@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"tollbook/build/data"
-	"tollbook/build/data/parquetfile"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/outputtest"
@@ -119,11 +118,11 @@ func findInParquet(t *testing.T, name string, content []byte, words []string) (f
 	if i < 0 {
 		t.Fatalf("%s is of no table", name)
 	}
-	f, err := parquetfile.Open(bytes.NewReader(content), int64(len(content)), tables[i])
+	f, err := data.OpenParquet(bytes.NewReader(content), int64(len(content)), tables[i])
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	err = parquetfile.Each(f, tables[i], func(row data.Row) error {
+	err = data.EachParquetRow(f, tables[i], func(row data.Row) error {
 		text := strings.ToLower(fmt.Sprintf("%+v", row))
 		for _, word := range words {
 			if strings.Contains(text, strings.ToLower(word)) {

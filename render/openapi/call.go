@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
@@ -53,7 +55,7 @@ func (a *Document) addCall(c *routes.Call) error {
 		op.RequestBody = &requestBody{Required: true,
 			Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
 		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header",
-			Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
+			Schema: &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(255)},
 			Description: "Any text of printable ASCII that is unique to what is sent: a repeated request with the " +
 				"same key is accepted once."})
 		ok.Description = "What was sent is stored."
@@ -65,7 +67,7 @@ func (a *Document) addCall(c *routes.Call) error {
 	if _, isSubmission := c.Body.(site.Submission); isSubmission {
 		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
 			Value: &apiHeader{Description: "URL of the status of the submission.",
-				Schema: &schema.Schema{Type: "string"}}}}
+				Schema: &jsonschema.Schema{Type: "string"}}}}
 	}
 	content, err := a.schemas.Of(reflect.TypeOf(c.Response))
 	if err != nil {

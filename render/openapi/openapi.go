@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"tollbook/site"
 	"tollbook/site/display"
-	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
@@ -59,10 +60,10 @@ type apiTag struct {
 }
 
 type apiComponents struct {
-	Schemas    schema.Object[*schema.Schema] `json:"schemas"`
-	Parameters schema.Object[parameter]      `json:"parameters"`
-	Responses  schema.Object[*apiResponse]   `json:"responses"`
-	Headers    schema.Object[*apiHeader]     `json:"headers"`
+	Schemas    schema.Object[*jsonschema.Schema] `json:"schemas"`
+	Parameters schema.Object[parameter]          `json:"parameters"`
+	Responses  schema.Object[*apiResponse]       `json:"responses"`
+	Headers    schema.Object[*apiHeader]         `json:"headers"`
 }
 
 type pathItem struct {
@@ -95,15 +96,15 @@ type requestBody struct {
 }
 
 type parameter struct {
-	Ref         string         `json:"$ref,omitempty"`
-	Name        string         `json:"name,omitempty"`
-	In          string         `json:"in,omitempty"`
-	Description string         `json:"description,omitempty"`
-	Required    bool           `json:"required,omitempty"`
-	Style       string         `json:"style,omitempty"`
-	Explode     *bool          `json:"explode,omitempty"`
-	Schema      *schema.Schema `json:"schema,omitempty"`
-	Example     any            `json:"example,omitempty"`
+	Ref         string             `json:"$ref,omitempty"`
+	Name        string             `json:"name,omitempty"`
+	In          string             `json:"in,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Required    bool               `json:"required,omitempty"`
+	Style       string             `json:"style,omitempty"`
+	Explode     *bool              `json:"explode,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema,omitempty"`
+	Example     any                `json:"example,omitempty"`
 }
 
 type apiResponse struct {
@@ -114,14 +115,14 @@ type apiResponse struct {
 }
 
 type mediaType struct {
-	Schema  *schema.Schema  `json:"schema"`
-	Example json.RawMessage `json:"example,omitempty"`
+	Schema  *jsonschema.Schema `json:"schema"`
+	Example json.RawMessage    `json:"example,omitempty"`
 }
 
 type apiHeader struct {
-	Ref         string         `json:"$ref,omitempty"`
-	Description string         `json:"description,omitempty"`
-	Schema      *schema.Schema `json:"schema,omitempty"`
+	Ref         string             `json:"$ref,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema,omitempty"`
 }
 
 // Tags of operations.
@@ -198,7 +199,7 @@ func New(d Directory, x Examples) (*Document, error) {
 }
 
 // OpenAPI returns the document as JSON.
-func (a *Document) OpenAPI() ([]byte, error) { return encode.Line(a.doc) }
+func (a *Document) OpenAPI() ([]byte, error) { return schema.Line(a.doc) }
 
 func (d *Directory) info() apiInfo {
 	contact := apiContact{Name: d.Title, URL: d.BaseURL + "/"}
@@ -276,7 +277,7 @@ func (a *Document) add(op *operation, body any) error {
 	for _, p := range routes.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
 	}
-	content := &schema.Schema{}
+	content := &jsonschema.Schema{}
 	var err error
 	if body != nil {
 		if content, err = a.schemas.Of(reflect.TypeOf(body)); err != nil {
@@ -315,9 +316,13 @@ func (a *Document) pathParameters(pattern string) []parameter {
 			return out
 		}
 		name, tail, _ := strings.Cut(after, "}")
-		p := parameter{Name: name, In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}}
+		p := parameter{Name: name, In: "path", Required: true,
+			Schema: &jsonschema.Schema{Type: "string", MinLength: new(1)}}
 		if s := routes.SegmentByName(name); s != nil {
-			p.Description, p.Schema.Pattern, p.Schema.MaxLength = schema.Sentence(s.About), s.Pattern, s.MaxLength
+			p.Description, p.Schema.Pattern = schema.Sentence(s.About), s.Pattern
+			if s.MaxLength > 0 {
+				p.Schema.MaxLength = &s.MaxLength
+			}
 		}
 		if v := a.examples.Segments[name]; v != "" {
 			p.Example = v
@@ -329,7 +334,7 @@ func (a *Document) pathParameters(pattern string) []parameter {
 // parameter returns a parameter of the route table.
 func (x Examples) parameter(p *routes.Param) parameter {
 	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About),
-		Schema: &schema.Schema{Type: "string"}}
+		Schema: &jsonschema.Schema{Type: "string"}}
 	values := make([]any, len(p.Values))
 	for i, v := range p.Values {
 		values[i] = v
@@ -337,36 +342,37 @@ func (x Examples) parameter(p *routes.Param) parameter {
 	example := x.value(p)
 	switch p.Kind {
 	case routes.KindInteger:
-		out.Schema = &schema.Schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}
-		if n, err := strconv.Atoi(p.Default); err == nil {
-			out.Schema.Default = n
+		out.Schema = &jsonschema.Schema{Type: "integer", Minimum: new(float64(p.Min)),
+			Maximum: new(float64(p.Max))}
+		if _, err := strconv.Atoi(p.Default); err == nil {
+			out.Schema.Default = json.RawMessage(p.Default)
 		}
 		return out
 	case routes.KindChoice:
 		out.Schema.Enum = values
 	case routes.KindBoolean:
-		out.Schema = &schema.Schema{Type: "boolean"}
+		out.Schema = &jsonschema.Schema{Type: "boolean"}
 		return out
 	case routes.KindDecimal:
-		out.Schema = &schema.Schema{Type: "number", Minimum: new(0)}
+		out.Schema = &jsonschema.Schema{Type: "number", Minimum: new(float64)}
 		if p.Max > 0 {
-			out.Schema.Maximum = &p.Max
+			out.Schema.Maximum = new(float64(p.Max))
 		}
 		return out
 	case routes.KindSnapshot:
 		out.Schema.Pattern = routes.SnapshotPattern
 	case routes.KindAddress:
-		out.Schema.MaxLength = p.Max
+		out.Schema.MaxLength = &p.Max
 	case routes.KindSet:
-		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values},
+		out.Schema = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string", Enum: values},
 			UniqueItems: true}
 		out.Style, out.Explode = "form", new(false)
 		return out
 	default:
-		out.Schema.MaxLength = cmp.Or(p.Max, routes.MaxText)
+		out.Schema.MaxLength = new(cmp.Or(p.Max, routes.MaxText))
 	}
 	if p.Default != "" {
-		out.Schema.Default = p.Default
+		out.Schema.Default = json.RawMessage(strconv.Quote(p.Default))
 	}
 	if example != "" {
 		out.Example = example
@@ -377,7 +383,7 @@ func (x Examples) parameter(p *routes.Param) parameter {
 const jsonType = "application/json"
 
 // responses returns the possible responses of an operation.
-func responses(contentType string, content *schema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
+func responses(contentType string, content *jsonschema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
 	ok := &apiResponse{Description: "The requested data.",
 		Content: schema.Object[mediaType]{{Name: contentType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {

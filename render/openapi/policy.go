@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
@@ -151,7 +153,7 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 				return nil, err
 			}
 			r.Content = schema.Object[mediaType]{{Name: jsonType,
-				Value: mediaType{&schema.Schema{Ref: schema.ComponentPath + "ErrorBody"}, json.RawMessage(example)}}}
+				Value: mediaType{&jsonschema.Schema{Ref: schema.ComponentPath + "ErrorBody"}, json.RawMessage(example)}}}
 		}
 		out = append(out, schema.Member[*apiResponse]{Name: f.name, Value: r})
 	}
@@ -163,35 +165,35 @@ var apiHeaders = schema.Object[*apiHeader]{
 	{Name: "ETag",
 		Value: &apiHeader{
 			Description: "Strong validator of the body. For an uncompressed file it is the first 32 digits of its " +
-				"SHA-256.", Schema: &schema.Schema{Type: "string"}}},
+				"SHA-256.", Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: "Last-Modified",
 		Value: &apiHeader{Description: "Time at which the snapshot was built. It is earlier after a rollback.",
-			Schema: &schema.Schema{Type: "string"}}},
+			Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: "Cache-Control", Value: &apiHeader{Description: "Allows caching until the next build is due.",
-		Schema: &schema.Schema{Type: "string"}}},
+		Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: "X-Snapshot", Value: &apiHeader{Description: "ID of the snapshot that the response comes from.",
-		Schema: &schema.Schema{Type: "string", Pattern: routes.SnapshotPattern}}},
+		Schema: &jsonschema.Schema{Type: "string", Pattern: routes.SnapshotPattern}}},
 	{Name: "X-Snapshot-Warning",
 		Value: &apiHeader{Description: "stale if a newer snapshot may exist that cannot be read now.",
-			Schema: &schema.Schema{Type: "string"}}},
+			Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: routes.HeaderUnknown,
 		Value: &apiHeader{
 			Description: "Unknown parameters of the request, which were ignored, each with the nearest known one; at " +
 				"most eight. Absent if there are none.",
-			Schema: &schema.Schema{Type: "string"}}},
+			Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: headerLink,
 		Value: &apiHeader{
 			Description: "URL of the next page in the same snapshot, with rel=next, if there is one; then the " +
 				"licence of the data, with rel=license.",
-			Schema: &schema.Schema{Type: "string"}}},
+			Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: "RateLimit-Policy",
 		Value: &apiHeader{
 			Description: "Number of requests that a client may make, and in how many seconds, if limited.",
-			Schema:      &schema.Schema{Type: "string"}}},
+			Schema:      &jsonschema.Schema{Type: "string"}}},
 	{Name: "RateLimit", Value: &apiHeader{Description: "Number of requests left, and seconds until the limit is reset.",
-		Schema: &schema.Schema{Type: "string"}}},
+		Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: headerRequestID, Value: &apiHeader{Description: "ID of the failed request in the server's log.",
-		Schema: &schema.Schema{Type: "string"}}},
+		Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: headerRetry, Value: &apiHeader{Description: "Seconds to wait before the next request.",
-		Schema: &schema.Schema{Type: "integer"}}},
+		Schema: &jsonschema.Schema{Type: "integer"}}},
 }

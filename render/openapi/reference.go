@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"tollbook/render/command"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -165,13 +167,8 @@ func (a *Document) operation(op *operation) referenceOperation {
 }
 
 // answerOf returns the type of the data of a response, or of the response if it has no data.
-func answerOf(s *schema.Schema) *schema.Schema {
-	for _, m := range s.Properties {
-		if m.Name == "data" {
-			return m.Value
-		}
-	}
-	return s
+func answerOf(s *jsonschema.Schema) *jsonschema.Schema {
+	return cmp.Or(s.Properties["data"], s)
 }
 
 func paramText(p *routes.Param) referenceParam {
@@ -226,8 +223,9 @@ func (a *Document) types() []referenceType {
 	var out []referenceType
 	for _, c := range a.doc.Components.Schemas {
 		t := referenceType{Name: c.Name, About: c.Value.Description}
-		for _, p := range c.Value.Properties {
-			t.Fields = append(t.Fields, referenceField{p.Name, p.Value.Description, textOf(p.Value)})
+		for _, name := range c.Value.PropertyOrder {
+			p := c.Value.Properties[name]
+			t.Fields = append(t.Fields, referenceField{name, p.Description, textOf(p)})
 		}
 		out = append(out, t)
 	}
@@ -235,7 +233,7 @@ func (a *Document) types() []referenceType {
 }
 
 // textOf returns a schema as text: "array of Endpoint", "date-time or null".
-func textOf(s *schema.Schema) typeText {
+func textOf(s *jsonschema.Schema) typeText {
 	switch {
 	case s.Ref != "":
 		return typeText{Ref: strings.TrimPrefix(s.Ref, schema.ComponentPath)}
@@ -247,11 +245,11 @@ func textOf(s *schema.Schema) typeText {
 		return typeText{Before: "object, by type"}
 	}
 	name, null := "any", ""
-	switch t := s.Type.(type) {
-	case string:
-		name = t
-	case []string:
-		name, null = t[0], " or null"
+	switch {
+	case s.Type != "":
+		name = s.Type
+	case len(s.Types) > 0:
+		name, null = s.Types[0], " or null"
 	}
 	switch {
 	case name == "array" && s.Items != nil:

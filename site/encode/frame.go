@@ -8,11 +8,16 @@ import (
 	"fmt"
 )
 
+// Framing: members of a list that does not use data and meta.
+//
 // Framing names the members of a list: those before its rows, the one with the rows and the one with the counts. The
 // zero Framing uses data and meta.
 type Framing struct {
-	Lead string `json:"lead,omitempty"` // members before the rows as JSON, each followed by a comma
+	// JSON before the rows.
+	Lead string `json:"lead,omitempty"`
+	// Name of the member that contains the rows.
 	Rows string `json:"rows"`
+	// Name of the member that contains the counts.
 	Meta string `json:"meta"`
 }
 

@@ -174,31 +174,45 @@ func parseFile(path string) (string, bool) {
 	return name, true
 }
 
-// Index is v1/index.json. It lists everything in the snapshot, so that a missing file is recognised as damage and not
+// Index: contents of a snapshot: every list with its number of rows, and every slug.
+//
+// It is v1/index.json. It lists everything in the snapshot, so that a missing file is recognised as damage and not
 // taken for an empty list.
 type Index struct {
-	Lists map[string]int `json:"lists"` // number of rows of each list, by its ListKey
-	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has pages, by its ListKey
-	Slugs []string       `json:"slugs"` // slugs of all services, sorted
+	// Number of rows in each list, by the list's path and filters.
+	Lists map[string]int `json:"lists"`
+	// Number of HTML pages of each list that has pages.
+	Pages map[string]int `json:"pages"`
+	// Slugs of all services, sorted.
+	Slugs []string `json:"slugs"`
 
-	Facilitators []string `json:"facilitators"` // ids of all facilitators, sorted
+	// Ids of all facilitators, sorted.
+	Facilitators []string `json:"facilitators"`
 
-	Sources []string `json:"sources,omitempty"` // names of all public sources, sorted; none if no source was read
+	// Names of all public sources, sorted; left out if none was read.
+	Sources []string `json:"sources,omitempty"`
 
-	SetAside []SetAside `json:"set_aside,omitempty"` // by slug
+	// Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups and the
+	// catalogue leave them out.
+	SetAside []SetAside `json:"set_aside,omitempty"`
 
-	// Database is the identity of the database that the snapshot was built from; "" in snapshots of older versions.
+	// Identity of the database that the snapshot was built from, a UUID; the same in each snapshot of a directory.
 	Database string `json:"database,omitempty"`
 
 	Provenance *site.Provenance `json:"provenance,omitempty"` // of all responses; nil in snapshots of older versions
 }
 
-// SetAside is a service whose records the build could not read or judge. Its files are those of the last snapshot
-// before, and it is missing in look-ups and the catalogue. A service without earlier files is not listed.
+// SetAside is a service whose records are damaged.
+//
+// It is a service whose records the build could not read or judge. Its files are those of the last snapshot before, and
+// it is missing in look-ups and the catalogue. A service without earlier files is not listed.
 type SetAside struct {
-	Slug   string    `json:"slug"`
-	Since  site.Time `json:"since"`  // of the first build that set it aside
-	Reason string    `json:"reason"` // the table that was read, and what is wrong
+	// As [site.ServiceListItem.Slug].
+	Slug string `json:"slug"`
+	// Time of the first build that set the service aside.
+	Since site.Time `json:"since"`
+	// The table that was read, and what is wrong.
+	Reason string `json:"reason"`
 }
 
 // Has reports whether the service, facilitator, source, category or network in q's path exists. It is true for a path

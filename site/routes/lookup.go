@@ -25,9 +25,13 @@ import (
 // LookupFile is the key of the LookupIndex.
 const LookupFile = "v1/lookup.json"
 
-// LookupIndex is v1/lookup.json: the number of rows of each shard, by its two digits.
+// LookupIndex: shards of the look-up tables.
+//
+// It is v1/lookup.json: the number of rows of each shard, by its two digits.
 type LookupIndex struct {
-	URL   map[string]int `json:"url"`
+	// Number of rows in each shard of URLs, by its two hexadecimal digits.
+	URL map[string]int `json:"url"`
+	// Number of rows in each shard of recipients, by its two hexadecimal digits.
 	PayTo map[string]int `json:"pay-to"`
 }
 

@@ -46,30 +46,45 @@ const (
 
 // Param is one query parameter of a route.
 type Param struct {
+	// Name of the parameter.
 	Name string `json:"name"`
-	Kind Kind   `json:"kind"`
-	// Filter means that the parameter selects rows. A filter without a default is in a key only if the request contains
-	// it; every other parameter is always in the key.
+	// Type of its value.
+	Kind Kind `json:"kind" enum:"Kinds"`
+	// Whether the parameter is part of a key only when a request contains it; any other is always part.
 	Filter bool `json:"filter"`
-	Echo   bool `json:"echo,omitempty"` // meta repeats the effective value
-	// Trim means that the response is cut from a larger one. The key contains the largest value.
-	Trim    bool     `json:"trim,omitempty"`
-	Needs   string   `json:"needs,omitempty"` // "include=timeseries": no effect unless include contains timeseries
-	Values  []string `json:"values,omitempty"`
-	Default string   `json:"default,omitempty"`
-	Min     int      `json:"min,omitempty"`
-	Max     int      `json:"max,omitempty"`
-	Rule    Rule     `json:"rule,omitempty"` // replaces the route's rule if the request contains the parameter
-	// RuleValues are the values for which Rule applies; empty for all.
+	// Whether meta repeats the effective value.
+	Echo bool `json:"echo,omitempty"`
+	// Whether the response is cut from a larger one; the key then contains the largest value.
+	Trim bool `json:"trim,omitempty"`
+	// Value of another parameter without which this one has no effect.
+	Needs string `json:"needs,omitempty"` // "include=timeseries": no effect unless include contains timeseries
+	// All permitted values.
+	Values []string `json:"values,omitempty"`
+	// Value if the parameter is absent.
+	Default string `json:"default,omitempty"`
+	// Smallest permitted value; 0 if absent.
+	Min int `json:"min,omitempty"`
+	// Largest permitted value.
+	Max int `json:"max,omitempty"`
+	// Rule that replaces the route's rule if a request contains the parameter.
+	Rule Rule `json:"rule,omitempty"`
+	// Values of the parameter for which its rule applies; absent if it applies to all.
 	RuleValues []string `json:"rule_values,omitempty"`
-	Column     string   `json:"column,omitempty"` // the column that a filter compares, by Compare
-	Compare    Compare  `json:"compare,omitempty"`
-	Within     string   `json:"within,omitempty"` // parameter with the entry of a column of prices; without it any
-	// Entry is the same for filters that one entry of the row must pass. Their columns list entries in the same order.
+	// Column that the parameter compares with its value.
+	Column string `json:"column,omitempty"`
+	// How it compares: is for the same value, has for a set with the value, at_most and at_least for numbers, or for
+	// the place among values, and words for a text with words that begin like the value's.
+	Compare Compare `json:"compare,omitempty" enum:"Comparisons"`
+	// Parameter whose value is the entry of the column to compare; without it any entry counts.
+	Within string `json:"within,omitempty"`
+	// Same for filters that one entry of a row must pass.
+	//
+	// Their columns list entries in the same order.
 	Entry string `json:"entry,omitempty"`
-	// Elsewhere names the path that accepts a value that this route refuses.
+	// Paths that accept values which this route refuses, by value.
 	Elsewhere map[string]string `json:"elsewhere,omitempty"`
-	About     string            `json:"about"`
+	// Description.
+	About string `json:"about"`
 }
 
 // MaxText is the maximum length of a text parameter in characters.

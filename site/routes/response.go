@@ -188,8 +188,11 @@ var CSVs = []CSV{
 
 // Segment is a variable part of a path.
 type Segment struct {
-	Name      string `json:"name"`
-	Pattern   string `json:"pattern"` // regular expression that matches the whole segment
+	// Name, as in a pattern.
+	Name string `json:"name"`
+	// Regular expression that matches the whole segment.
+	Pattern string `json:"pattern"`
+	// Maximum length in characters.
 	MaxLength int    `json:"max_length"`
 	About     string `json:"about"`
 }

@@ -13,15 +13,20 @@ import (
 	"tollbook/site/encode"
 )
 
-// Route is one row of the route table: a path pattern, its parameters in the order that they have in a key, and its
-// rule.
+// Route is a path pattern, its parameters in the order that they have in a key, and its rule.
 type Route struct {
-	Name    string         `json:"name"`
-	Pattern string         `json:"pattern"` // a name in braces, such as {slug}, matches one path segment
-	Rule    Rule           `json:"rule"`
-	Ext     string         `json:"ext"` // extension of the key: ".json" or ".html"
-	Params  []Param        `json:"params"`
-	Framing encode.Framing `json:"framing,omitzero"` // members of a list that does not use data and meta
+	// Name of the route.
+	Name string `json:"name"`
+	// Pattern of the path; a name in braces, such as {slug}, matches one segment.
+	Pattern string `json:"pattern"`
+	// Rule that produces the response if no file has the request's key.
+	Rule Rule `json:"rule"`
+	// Extension of the key.
+	Ext string `json:"ext"`
+	// Query parameters, in the order that they have in a key.
+	Params []Param `json:"params"`
+	// Members of a list that does not use data and meta.
+	Framing encode.Framing `json:"framing,omitzero"`
 	About   string         `json:"about"`
 }
 

@@ -6,37 +6,55 @@ import (
 	"tollbook/site"
 )
 
-// RouteTable is the data of v1/routes.json: what a program in any language needs to answer requests from the files of a
-// snapshot.
+// RouteTable says what a program needs to answer requests from the files of a snapshot.
+//
+// It is the data of v1/routes.json.
 type RouteTable struct {
-	APIVersion string      `json:"api_version"`
-	Aliases    []Alias     `json:"aliases"`
-	Index      string      `json:"index"` // path of the file described by Index
-	Limits     TableLimits `json:"limits"`
-	Segments   []Segment   `json:"segments"`
-	Rules      []RuleText  `json:"rules"`
-	Common     []Param     `json:"common"` // accepted by every path, part of no key
-	Routes     []Route     `json:"routes"` // the first match applies
+	// Version of this description.
+	APIVersion string `json:"api_version"`
+	// Path prefixes that are served as other prefixes.
+	Aliases []Alias `json:"aliases"`
+	// Path of the index of lists and slugs.
+	Index string `json:"index"`
+	// Limits that apply to requests.
+	Limits TableLimits `json:"limits"`
+	// Variable parts of paths.
+	Segments []Segment `json:"segments"`
+	// How responses are cut from files, in words.
+	Rules []RuleText `json:"rules"`
+	// Parameters that every route accepts and no key contains.
+	Common []Param `json:"common"`
+	// The routes; the first one whose pattern matches a path applies.
+	Routes []Route `json:"routes"`
 }
 
 // Alias is a path prefix that is served as another prefix.
 type Alias struct {
+	// The prefix in the request.
 	From string `json:"from"`
-	To   string `json:"to"`
+	// The prefix that is served.
+	To string `json:"to"`
 }
 
-// TableLimits are the limits that apply to requests.
+// TableLimits: limits that apply to requests.
 type TableLimits struct {
-	MaxQuery    int `json:"max_query"`  // maximum length of a query string in bytes
-	MaxText     int `json:"max_text"`   // maximum length of a text parameter in characters
-	MaxDigits   int `json:"max_digits"` // maximum number of digits of a decimal parameter before and after the point
-	PageSize    int `json:"page_size"`
-	MaxPageSize int `json:"max_page_size"` // rows in each file that pages are cut from
-	BlockSize   int `json:"block_size"`    // rows in a full block of a log
+	// Maximum length of a query string in bytes.
+	MaxQuery int `json:"max_query"`
+	// Maximum length of a text parameter in characters.
+	MaxText int `json:"max_text"`
+	// Maximum number of digits of a decimal parameter before and after the point.
+	MaxDigits int `json:"max_digits"`
+	// Default number of rows on a page.
+	PageSize int `json:"page_size"`
+	// Rows in each file that pages are cut from.
+	MaxPageSize int `json:"max_page_size"`
+	// Rows in a full block of a log.
+	BlockSize int `json:"block_size"`
 }
 
-// RuleText describes a rule.
+// RuleText is a rule, in words.
 type RuleText struct {
+	// Name of the rule, as in a route.
 	Name  Rule   `json:"name"`
 	About string `json:"about"`
 }

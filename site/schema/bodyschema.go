@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-
-	"tollbook/site/encode"
 )
 
 // definitionPath is the JSON pointer of the components in a schema outside an OpenAPI document.
@@ -15,9 +13,9 @@ const definitionPath = "#/$defs/"
 // as in routes.Responses; only its type matters.
 func BodySchema(body any) (json.RawMessage, error) {
 	t := reflect.TypeOf(body)
-	s := NewComponents()
-	s.path = definitionPath
-	root, err := s.Of(t)
+	c := NewComponents()
+	c.path = definitionPath
+	root, err := c.Of(t)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +25,6 @@ func BodySchema(body any) (json.RawMessage, error) {
 	if root.Type != "object" {
 		return nil, fmt.Errorf("schema of %s: a body must be an object", t)
 	}
-	return encode.Row(struct {
-		*Schema
-		Defs Object[*Schema] `json:"$defs,omitempty"`
-	}{root, s.Named()})
+	root.Defs = c.components
+	return Line(root)
 }

@@ -1,5 +1,12 @@
-// Package schema derives JSON Schemas from the contract's Go types by reflection, with the descriptions of package
-// vocabulary. It does not depend on a snapshot or a server.
+// Package schema derives JSON Schemas from the contract's Go types. Package jsonschema knows how Go types look in JSON.
+// This package adds what the contract adds to the types: references to named types, and the comments and tags beside
+// the fields.
+//
+//	// Percentage of counted checks that were up; null if there were none.
+//	Uptime24h *float64 `json:"uptime_24h" max:"100"`
+//
+// The first paragraph of the comment is the description. The tags are format (of a string), enum (the name of a list in
+// site.Enums), max (of a number whose minimum is 0) and anyOf (ChangeSummaries).
 package schema
 
 import (
@@ -9,33 +16,15 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"tollbook/site"
 	"tollbook/site/encode"
-	"tollbook/site/vocabulary"
+	"tollbook/site/routes"
 )
-
-// Schema is a JSON Schema of draft 2020-12 with the keywords that the contract needs.
-type Schema struct {
-	Ref                  string          `json:"$ref,omitempty"`
-	Description          string          `json:"description,omitempty"`
-	Type                 any             `json:"type,omitempty"` // a name, or a list of them
-	Format               string          `json:"format,omitempty"`
-	Pattern              string          `json:"pattern,omitempty"`
-	Enum                 []any           `json:"enum,omitempty"`
-	Minimum              *int            `json:"minimum,omitempty"`
-	Maximum              *int            `json:"maximum,omitempty"`
-	MinLength            int             `json:"minLength,omitempty"`
-	MaxLength            int             `json:"maxLength,omitempty"`
-	Default              any             `json:"default,omitempty"`
-	Items                *Schema         `json:"items,omitempty"`
-	UniqueItems          bool            `json:"uniqueItems,omitempty"`
-	Required             []string        `json:"required,omitempty"`
-	Properties           Object[*Schema] `json:"properties,omitempty"`
-	AdditionalProperties *Schema         `json:"additionalProperties,omitempty"`
-	AnyOf                []*Schema       `json:"anyOf,omitempty"`
-}
 
 // Object is a JSON object whose members are written in order.
 type Object[T any] []Member[T]
@@ -69,22 +58,32 @@ func (o Object[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Line returns a value with schemas as JSON on one line with a newline, like encode.Line. Package jsonschema escapes <,
+// > and &, which Line undoes.
+func Line(v any) ([]byte, error) {
+	b, err := encode.Line(v)
+	return []byte(unescape.Replace(string(b))), err
+}
+
+// unescape leaves an escaped backslash and what follows it as they are.
+var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
 // Components derives schemas from Go types. Named structs become components that other schemas refer to.
 type Components struct {
-	components map[string]*Schema
+	components map[string]*jsonschema.Schema
 	path       string // JSON pointer of the components in the document
 }
 
 // NewComponents returns an empty set of components for ComponentPath.
 func NewComponents() *Components {
-	return &Components{components: map[string]*Schema{}, path: ComponentPath}
+	return &Components{components: map[string]*jsonschema.Schema{}, path: ComponentPath}
 }
 
 // Named returns the components in the order of their names.
-func (s *Components) Named() Object[*Schema] {
-	var out Object[*Schema]
-	for _, name := range slices.Sorted(maps.Keys(s.components)) {
-		out = append(out, Member[*Schema]{name, s.components[name]})
+func (c *Components) Named() Object[*jsonschema.Schema] {
+	var out Object[*jsonschema.Schema]
+	for _, name := range slices.Sorted(maps.Keys(c.components)) {
+		out = append(out, Member[*jsonschema.Schema]{name, c.components[name]})
 	}
 	return out
 }
@@ -92,169 +91,194 @@ func (s *Components) Named() Object[*Schema] {
 // ComponentPath is the JSON pointer of the schemas in an OpenAPI document.
 const ComponentPath = "#/components/schemas/"
 
-var (
-	timeType    = reflect.TypeFor[site.Time]()
-	decimalType = reflect.TypeFor[site.Decimal]()
-	rawType     = reflect.TypeFor[json.RawMessage]()
-	marshaler   = reflect.TypeFor[json.Marshaler]()
-)
+// known contains the schemas of the types that write their own JSON.
+var known = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[site.Time]():       {Type: "string", Format: "date-time"},
+	reflect.TypeFor[site.Decimal]():    {Type: "number", Minimum: new(float64)},
+	reflect.TypeFor[json.RawMessage](): {},
+}
 
-// Of returns the schema of a type. It fails for a type with its own MarshalJSON and for kinds that the contract does
-// not use.
-func (s *Components) Of(t reflect.Type) (*Schema, error) {
-	switch t {
-	case timeType:
-		return &Schema{Type: "string", Format: "date-time"}, nil
-	case decimalType:
-		return &Schema{Type: "number", Minimum: new(0)}, nil
-	case rawType:
-		return &Schema{}, nil
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+// elementOf returns the type of the values in pointers, lists and maps.
+func elementOf(t reflect.Type) reflect.Type {
+	for known[t] == nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map) {
+		t = t.Elem()
 	}
-	if t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && t.Implements(marshaler) {
-		return nil, fmt.Errorf("schema of %s: the type has its own MarshalJSON; add a case for it", t)
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return &Schema{Type: "boolean"}, nil
-	case reflect.Int, reflect.Int64:
-		return &Schema{Type: "integer"}, nil
-	case reflect.Float64:
-		return &Schema{Type: "number"}, nil
-	case reflect.String:
-		return &Schema{Type: "string"}, nil
-	case reflect.Interface:
-		return &Schema{}, nil
-	case reflect.Pointer:
-		inner, err := s.Of(t.Elem())
+	return t
+}
+
+// isNamed reports whether a struct has a plain name. site.One[T] has none.
+func isNamed(t reflect.Type) bool { return t.Name() != "" && !strings.Contains(t.Name(), "[") }
+
+// isMember reports whether a field is a member in JSON by itself.
+func isMember(f field) bool { return f.IsExported() && f.name() != "" && f.name() != "-" }
+
+// Of returns the schema of a type. It fails for a type with its own MarshalJSON, for kinds that JSON does not have, and
+// for a field without a description.
+func (c *Components) Of(t reflect.Type) (*jsonschema.Schema, error) {
+	types := maps.Clone(known)
+	element := elementOf(t)
+	switch {
+	case known[element] != nil || element.Kind() == reflect.Interface:
+	case element.Implements(marshaler):
+		return nil, fmt.Errorf("schema of %s: the type has its own MarshalJSON; add it to known", element)
+	case element.Kind() == reflect.Struct:
+		s, err := c.ofStruct(element)
 		if err != nil {
 			return nil, err
 		}
-		return inner.orNull(), nil
-	case reflect.Slice:
-		items, err := s.Of(t.Elem())
-		return &Schema{Type: "array", Items: items}, err
-	case reflect.Map:
-		if t.Key().Kind() != reflect.String {
-			return nil, fmt.Errorf("schema of %s: map keys must be strings", t)
+		types[element] = s
+	}
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: types})
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	return nullable(s, t), nil
+}
+
+// nullable changes a schema of package jsonschema to what the contract says: only a pointer can be null, a list never
+// is, and null comes last.
+func nullable(s *jsonschema.Schema, t reflect.Type) *jsonschema.Schema {
+	isPointer := t.Kind() == reflect.Pointer
+	if isPointer {
+		t = t.Elem()
+	}
+	s.Types = slices.DeleteFunc(s.Types, func(name string) bool { return name == "null" })
+	if len(s.Types) > 0 {
+		s.Type, s.Types = s.Types[0], nil
+	}
+	s.Types = nil
+	if known[t] == nil {
+		switch t.Kind() {
+		case reflect.Slice:
+			s.Items = nullable(s.Items, t.Elem())
+		case reflect.Map:
+			s.AdditionalProperties = nullable(s.AdditionalProperties, t.Elem())
 		}
-		values, err := s.Of(t.Elem())
-		return &Schema{Type: "object", AdditionalProperties: values}, err
-	case reflect.Struct:
-		return s.ofStruct(t)
-	default:
-		return nil, fmt.Errorf("schema of %s: the contract does not use this kind of type", t)
 	}
-}
-
-// orNull returns a schema that also allows null.
-func (s *Schema) orNull() *Schema {
-	if name, ok := s.Type.(string); ok {
-		s.Type = []string{name, "null"}
+	switch {
+	case !isPointer:
 		return s
+	case s.Type == "":
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 	}
-	return &Schema{AnyOf: []*Schema{s, {Type: "null"}}}
+	s.Types, s.Type = []string{s.Type, "null"}, ""
+	return s
 }
 
-// ofStruct adds a struct to the components and returns a reference to it. A struct without a plain name, such as
-// site.One[T], is written in place.
-func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
-	name := t.Name()
-	if name == "" || strings.Contains(name, "[") {
-		out := &Schema{Type: "object"}
-		return out, s.addFields(out, t, "")
+// ofStruct adds a struct to the components and returns a reference to it. A struct without a plain name is written in
+// place.
+func (c *Components) ofStruct(t reflect.Type) (*jsonschema.Schema, error) {
+	out := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	if !isNamed(t) {
+		return out, c.addFields(out, t)
 	}
-	if s.components[name] == nil {
-		out := &Schema{Type: "object", Description: Sentence(vocabulary.TypeAbout(name))}
-		s.components[name] = out // before the fields, because one of them may be of this type
-		if err := s.addFields(out, t, name); err != nil {
+	if c.components[t.Name()] == nil {
+		c.components[t.Name()] = out // before the fields, because one of them may be of this type
+		var err error
+		if out.Description, err = describeType(t); err != nil {
+			return nil, err
+		}
+		if err := c.addFields(out, t); err != nil {
 			return nil, err
 		}
 	}
-	return &Schema{Ref: s.path + name}, nil
+	return &jsonschema.Schema{Ref: c.path + t.Name()}, nil
 }
 
-// addFields adds the fields of t that have a json tag, in the order of the struct. Fields of embedded structs are added
-// as fields of t.
-func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) error {
+// addFields adds the fields of t that are members in JSON, in the order of the struct. Fields of embedded structs are
+// added as fields of t.
+func (c *Components) addFields(out *jsonschema.Schema, t reflect.Type) error {
 	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" {
-			if err := s.addFields(out, f.Type, typeName); err != nil {
+		f := field{t.Field(i), t}
+		if f.Anonymous && f.name() == "" {
+			if err := c.addFields(out, f.Type); err != nil {
 				return err
 			}
 			continue
 		}
-		if name == "" || name == "-" || !f.IsExported() {
+		if !isMember(f) {
 			continue
 		}
-		field, err := s.ofField(f.Type, typeName, name)
+		s, err := c.ofField(f)
 		if err != nil {
-			return fmt.Errorf("field %s of %s: %w", f.Name, t, err)
+			return err
 		}
-		out.remove(name) // of an embedded struct, which this field hides
-		out.Properties = append(out.Properties, Member[*Schema]{name, field})
-		if !strings.Contains(options, "omit") {
+		name := f.name()
+		if out.Properties[name] != nil { // of an embedded struct, which this field hides
+			isName := func(n string) bool { return n == name }
+			out.PropertyOrder = slices.DeleteFunc(out.PropertyOrder, isName)
+			out.Required = slices.DeleteFunc(out.Required, isName)
+		}
+		out.Properties[name] = s
+		out.PropertyOrder = append(out.PropertyOrder, name)
+		if !strings.Contains(f.Tag.Get("json"), ",omit") {
 			out.Required = append(out.Required, name)
 		}
 	}
 	return nil
 }
 
-// remove removes a property.
-func (s *Schema) remove(name string) {
-	s.Properties = slices.DeleteFunc(s.Properties, func(m Member[*Schema]) bool { return m.Name == name })
-	s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
-}
-
-// ofField returns the schema of a field: that of its type with the field's description from package vocabulary.
-func (s *Components) ofField(t reflect.Type, typeName, name string) (*Schema, error) {
-	out, err := s.Of(t)
+// ofField returns the schema of a field: that of its type with the field's description and tags.
+func (c *Components) ofField(f field) (*jsonschema.Schema, error) {
+	s, err := c.Of(f.Type)
+	if err != nil || !isNamed(f.owner) {
+		return s, err
+	}
+	text, described, err := describe(f)
 	if err != nil {
 		return nil, err
 	}
-	field, ok := vocabulary.FieldOf(typeName, name)
-	if !ok || typeName == "" {
-		return out, nil
+	s.Description = text
+	kind := f.Type.Kind()
+	if kind == reflect.Pointer {
+		kind = f.Type.Elem().Kind()
 	}
-	out.Description = Sentence(field.About)
+	tag := described.Tag
 	switch {
-	case len(field.OneOf) > 0:
-		for _, v := range field.OneOf {
-			one, err := s.Of(reflect.TypeOf(v))
+	case tag.Get("anyOf") != "":
+		for _, v := range site.ChangeSummaries {
+			one, err := c.Of(reflect.TypeOf(v))
 			if err != nil {
 				return nil, err
 			}
-			out.AnyOf = append(out.AnyOf, one)
+			s.AnyOf = append(s.AnyOf, one)
 		}
-	case kindOf(t) == reflect.String && t != timeType:
-		out.restrictText(field)
-	case kindOf(t) == reflect.Float64 && field.Max > 0:
-		out.Minimum, out.Maximum = new(0), &field.Max
+	case known[f.Type] == nil && kind == reflect.String:
+		if tag.Get("format") != "" {
+			s.Format = tag.Get("format")
+		}
+		s.Enum, err = enumOf(tag.Get("enum"), s.Types != nil)
+	case tag.Get("max") != "" && kind == reflect.Float64:
+		most, err := strconv.ParseFloat(tag.Get("max"), 64)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: parse the tag max: %w", described, err)
+		}
+		s.Minimum, s.Maximum = new(float64), &most
 	}
-	return out, nil
+	if err != nil {
+		return nil, fmt.Errorf("field %s: %w", described, err)
+	}
+	return s, nil
 }
 
-// restrictText adds the format and the permitted values of a string.
-func (s *Schema) restrictText(field vocabulary.Field) {
-	s.Format = field.Format
-	for _, v := range field.Values {
-		s.Enum = append(s.Enum, v)
+// enumOf returns the values of the list with a name, nil for no name.
+func enumOf(name string, isNullable bool) (values []any, err error) {
+	if name == "" {
+		return nil, nil
 	}
-	if _, nullable := s.Type.([]string); nullable && len(s.Enum) > 0 {
-		s.Enum = append(s.Enum, nil)
+	list := append(site.Enums[name], routes.Enums[name]...)
+	if list == nil {
+		return nil, fmt.Errorf("the tag enum names %s, which is not in site.Enums", name)
 	}
-}
-
-// kindOf returns the kind of a type, or of the type that a pointer points to.
-func kindOf(t reflect.Type) reflect.Kind {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	for _, v := range list {
+		values = append(values, v)
 	}
-	if t == decimalType {
-		return reflect.Invalid // a string in Go, but a number in JSON
+	if isNullable {
+		values = append(values, nil)
 	}
-	return t.Kind()
+	return values, nil
 }
 
 // Sentence returns a phrase with a capital letter at its start and a full stop at its end.

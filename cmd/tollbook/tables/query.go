@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tollbook/build/data/sqlitefile"
+	"tollbook/build/data"
 	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/usage"
@@ -64,12 +64,12 @@ func runQuery(ctx context.Context, o queryOptions, query string, stdout io.Write
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf(`open tables: %w; "tollbook data pull URL --to %s" fetches them`, err, o.From)
 	}
-	db, err := sqlitefile.Open(path)
+	db, err := data.OpenSQLite(path)
 	if err != nil {
 		return fmt.Errorf("open tables: %w", err)
 	}
 	defer db.Close()
-	columns, rows, err := sqlitefile.Query(ctx, db, query, 0)
+	columns, rows, err := data.QuerySQLite(ctx, db, query, 0)
 	if err != nil {
 		return fmt.Errorf("query %s: %w", path, err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"tollbook/build/data"
 	"tollbook/build/data/datatest"
-	"tollbook/build/data/sqlitefile"
 )
 
 // writeTables writes a SQLite file with some rows into a new folder.
@@ -18,7 +17,7 @@ func writeTables(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	table := datatest.Table()
-	f, err := sqlitefile.Create(t.Context(), filepath.Join(folder, sqliteFile), []*data.Table{table})
+	f, err := data.CreateSQLite(t.Context(), filepath.Join(folder, sqliteFile), []*data.Table{table})
 	if err != nil {
 		t.Fatal(err)
 	}
