@@ -218,12 +218,15 @@ func (a *argument) schema() map[string]any {
 	}
 	switch p.Kind {
 	case routes.KindInteger:
-		s["type"], s["minimum"] = "integer", p.Min
+		s["type"] = "integer"
+		if p.Min > 0 { // no agent expects a count below 0 to work
+			s["minimum"] = p.Min
+		}
 		if p.Max <= site.MaxPage {
 			s["maximum"] = p.Max
 		}
 	case routes.KindDecimal:
-		s["type"], s["minimum"] = "number", 0
+		s["type"] = "number"
 	case routes.KindBoolean:
 		s["type"] = "boolean"
 	case routes.KindChoice:
