@@ -98,7 +98,8 @@ func TestFiltersAreScans(t *testing.T) {
 		}
 		matches := handFilters[p.Name]
 		if matches == nil || p.Column == "" {
-			t.Errorf("the filter %s has no column, or none in this test", p.Name)
+			t.Errorf("the filter %s of site/routes/filter.go has no column, or no meaning in handFilters of "+
+				"build/filters_test.go", p.Name)
 			continue
 		}
 		for _, value := range columnValues(r, p) {

@@ -60,6 +60,11 @@ func (p *Pages) readAssets() ([]Asset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
+		if name == kindSearch {
+			if data, err = results.PageScript(data); err != nil {
+				return nil, err
+			}
+		}
 		p.scripts[name] = hashedKey(name, ".js", data)
 		assets = append(assets, Asset{Key: p.scripts[name], Bytes: data})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/testgate"
 	"tollbook/templates"
 )
@@ -262,8 +264,25 @@ console.log(JSON.stringify([
 	[0.0000001, 1e-18, 1000000, 1e21, 0, 0.1, 1234567.891, 12345678901234567890].map(cells.dollars),
 	[0, 100, 99.999, 12.345, 50].map(cells.percent), [0, 9999, 10000, 123456].map(cells.millis),
 	["a\u0000\u0007\u202eb", "  one\r\n two ", "W".repeat(200), "👩🏽‍💻".repeat(3)].map((s) => cells.words(s, 100)),
-	cells.count(1234567),
+	cells.count(1234567), ADVICE.map(cells.advice), STATUSES.map((status) => cells.state(status).inside),
 ]));`
+	levels := []string{site.AdviceGood, site.AdviceCaution, site.AdviceDoNotPay, site.AdviceUnknown, "other"}
+	statuses := append(slices.Clone(site.Statuses), "other")
+	var advice, states []any
+	for _, level := range levels {
+		advice = append(advice, display.AdviceLevel(level))
+	}
+	for _, status := range statuses {
+		states = append(states, display.Status(status))
+	}
+	lists, err := json.Marshal([2][]string{levels, statuses})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The elements that a page would have keep the text inside.
+	program = `class Element { setAttribute() {} appendChild(e) { return e; } append(...all) { this.inside = all.at(-1); } }
+globalThis.document = { createElement: () => new Element(), createElementNS: () => new Element() };
+const [ADVICE, STATUSES] = ` + string(lists) + ";\n" + program
 	out, err := exec.CommandContext(t.Context(), node, "-e", program).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +296,8 @@ console.log(JSON.stringify([
 			"$1,234,567.891", "$12,345,678,901,234,567,000"},
 		[]any{"0%", "100%", "99.99%", "12.35%", "50%"},
 		[]any{"0\u00a0ms", "9,999\u00a0ms", "10.0\u00a0s", "123.5\u00a0s"},
-		[]any{"ab", "one two", strings.Repeat("W", 100) + "…", strings.Repeat("👩🏽‍💻", 3)}, "1,234,567",
+		[]any{"ab", "one two", strings.Repeat("W", 100) + "…", strings.Repeat("👩🏽‍💻", 3)}, "1,234,567", advice,
+		states,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)

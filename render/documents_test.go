@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
@@ -291,7 +292,8 @@ func TestRouteTableIsPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := routes.Table()
-	if diff := cmp.Diff(want, got.Data); diff != "" {
+	unpublished := cmpopts.IgnoreFields(routes.Param{}, "Brief", "Usage", "Words")
+	if diff := cmp.Diff(want, got.Data, unpublished); diff != "" {
 		t.Errorf("read back (-table +file):\n%s", diff)
 	}
 	if len(want.Routes) != len(routes.All) || want.APIVersion != "1.0.0" || want.Index != "v1/index.json" {

@@ -74,16 +74,17 @@ func (e *Renderer) listFilters(order string) (template.HTML, error) {
 
 // listFacets returns the facets of all services. They lead to the pages of groups.
 func (e *Renderer) listFacets() []results.Facet {
-	facet := func(name, label string, groups []*Group, all string) results.Facet {
-		f := results.Facet{Name: name, Label: label, All: results.Link{Href: e.pages.href(bareKey(all, ""))}}
+	facet := func(filter string, groups []*Group, all string) results.Facet {
+		f := results.NewFacet(filter)
+		f.All.Href = e.pages.href(bareKey(all, ""))
 		for _, g := range bySize(groups) {
 			f.Choices = append(f.Choices, results.Choice{Count: g.Services,
 				Link: results.Link{Label: display.Name(g.Name), Href: e.pages.href(g.Key)}})
 		}
 		return f
 	}
-	return []results.Facet{facet("category", "Category", e.categories, categoriesRoute),
-		facet("network", "Network", e.networks, networksRoute),
+	return []results.Facet{facet("category", e.categories, categoriesRoute),
+		facet("network", e.networks, networksRoute),
 		results.StatusFacet(e.searchURL(), &e.snapshot.Status)}
 }
 

@@ -53,9 +53,6 @@ type SearchMeta struct {
 // IncludeFacets is the value of include for SearchMeta.Facets.
 const IncludeFacets = "facets"
 
-// Facets are the parameters of /v1/search whose values are counted.
-var Facets = []string{"category", "network", "protocol", "status"}
-
 // OrderRelevance is the order of /v1/search by score. Without a query it is the newest first.
 const OrderRelevance = "relevance"
 

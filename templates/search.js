@@ -1,20 +1,20 @@
 // Fills the search page where no server did: on a host of plain files, and behind a worker. It makes the same markup as
-// package results; a test compares both. Each filter, order and page is a link or a field of the form at the head, so
-// the address says everything. Text that services wrote is inserted as text, never as markup.
+// package results, with its filters, orders and words, which precede the script as searchTables; a test compares both.
+// Each filter, order and page is a link or a field of the form at the head, so the address says everything. Text that
+// services wrote is inserted as text, never as markup.
 (() => {
 	"use strict";
 	const part = document.getElementById("results");
 	if (!part || part.dataset.filled || !window.fetch) return;
 	const settings = JSON.parse(part.dataset.settings);
 	const { make, words, count, dollars, percent, millis, state, unknown } = cells;
-	const perPage = 10, maxChoices = 12; // few rows are in few files
+	const perPage = 10; // few rows are in few files
+	const { filters: table, newest, heads, max_choices: maxChoices } = searchTables;
 
 	// ---- the address ----
 
 	// The parameters of a search in the order of its addresses.
-	const parameters = ["q", "category", "network", "status", "protocol", "max_price_usd", "min_uptime_30d", "verified",
-		"payment_ready", "max_response_ms", "min_grade", "grade", "method", "source", "signable", "sort", "page"];
-	const isFilter = (name) => !["q", "sort", "page"].includes(name);
+	const parameters = ["q", ...table.map((filter) => filter.name), "sort", "page"];
 	const given = new URLSearchParams(location.search), values = {};
 	for (const name of parameters) {
 		const value = given.getAll(name).find((v) => v !== "");
@@ -31,52 +31,34 @@
 
 	const plural = (n, one, many) => count(n) + "\u00a0" + (n === 1 ? one : many);
 	const valueText = (name, value) => name === "network" && settings.networks[value]?.name || words(value, 32);
-	const texts = {
-		category: ["in ", ""], network: ["on ", ""], status: ["", ""], protocol: ["protocol ", ""],
-		max_price_usd: ["at most $", ""], min_uptime_30d: ["uptime ", "% or more"], verified: ["verified: ", ""],
-		payment_ready: ["payment ready: ", ""], max_response_ms: ["response within ", " ms"],
-		min_grade: ["grade ", " or better"], grade: ["grade ", ""], method: ["method ", ""], source: ["source ", ""],
-		signable: ["signable: ", ""],
-	};
-	const describe = (name, value) => {
-		if (name === "verified" && value === "true") return "verified";
-		if (name === "payment_ready" && value === "true") return "payment ready";
-		return texts[name][0] + valueText(name, value) + texts[name][1];
-	};
-	const names = {
-		max_price_usd: "price cap", min_uptime_30d: "minimum uptime", verified: "filter for verified services",
-		payment_ready: "filter for payment-ready services", max_response_ms: "limit of the response time",
-		min_grade: "minimum grade", signable: "filter for signable payments",
-	};
+	const describe = (filter, value) => value === "true" && filter.true ||
+		filter.chip.replace("%s", () => valueText(filter.name, value));
 
 	// ---- words that stand for filters, as in results.ReadIntent ----
 
-	const price = new RegExp(String.raw`(?:^|[\s,;])(?:for\s+)?(?:under|below|less than|at most|up to|max|for)\s+` +
-		String.raw`(?:\$(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?)\s*(?:usdc?|dollars?)|(\d{1,9}\.\d{1,9}))` +
-		String.raw`(?:$|[\s,;.])`, "i");
-	const reliable = /(?:^|[\s,;])(?:reliable|reliably|high uptime)(?:$|[\s,;])/i;
-	const separators = /(?:^|\s)(?:and|with)\s*$|[\s,;]+$|^[\s,;]+/;
+	const separators = new RegExp(searchTables.separators);
 	const quote = (s) => s.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 	const intent = () => {
 		let q = words(values.q ?? "", 100);
 		const found = {};
 		const take = (name, expression, value) => {
-			const m = expression.exec(q);
+			const m = new RegExp(expression, "i").exec(q);
 			if (!m || values[name] || found[name]) return;
-			found[name] = value(m);
+			found[name] = value ?? m.slice(1).find((group) => group !== undefined);
 			q = q.slice(0, m.index) + " " + q.slice(m.index + m[0].length);
 		};
-		take("max_price_usd", price, (m) => m[1] ?? m[2] ?? m[3]);
 		const length = (code) => [...settings.networks[code].name].length; // "Base Sepolia" before "Base"
-		for (const code of Object.keys(settings.networks).sort((a, b) => length(b) - length(a) || (a < b ? -1 : 1))) {
-			const name = quote(settings.networks[code].name) + "|" + quote(code);
-			take("network", new RegExp(`(?:^|[\\s,;])(?:on|via)\\s+(?:${name})(?:$|[\\s,;])`, "i"), () => code);
+		const codes = Object.keys(settings.networks).sort((a, b) => length(b) - length(a) || (a < b ? -1 : 1));
+		for (const { name, phrase } of table) {
+			const [before, after] = phrase?.expression.split("%s") ?? [];
+			if (after !== undefined) for (const code of codes)
+				take(name, before + quote(settings.networks[code].name) + "|" + quote(code) + after, code);
+			else if (before !== undefined) take(name, before, phrase.value);
 		}
-		take("min_uptime_30d", reliable, () => "99");
 		if (Object.keys(found).length === 0) return [];
 		while (separators.test(q)) q = q.replace(separators, "");
 		q = q.replace(/\s+/g, " ").trim();
-		const label = parameters.filter((name) => found[name]).map((name) => describe(name, found[name]));
+		const label = table.filter(({ name }) => found[name]).map((filter) => describe(filter, found[filter.name]));
 		if (q) label.unshift("“" + q + "”");
 		return [make("p", { class: "intent" },
 			make("a", { href: href({ ...values, q, page: "", ...found }) }, "Search for " + label.join(", ")))];
@@ -84,10 +66,9 @@
 
 	// ---- filters ----
 
-	const orders = [["", values.q ? "Relevance" : "Newest", values.q ? "best match first" : "newest first"],
-		["price", "Price", "lowest price first"], ["uptime", "Uptime, 30 days", "highest uptime of 30 days first"],
-		["speed", "Speed", "fastest first"], ["volume", "Volume", "largest volume first"]];
-	const sort = values.sort === "relevance" ? "" : values.sort ?? "";
+	const relevance = "relevance", sort = values.sort === relevance ? "" : values.sort ?? "";
+	const orders = searchTables.orders.map((order) => order.value !== relevance ? order
+		: values.q ? { ...order, value: "" } : newest);
 	const choice = (label, to, current, n) => {
 		const a = make("a", current ? { href: to, "aria-current": "true" } : { href: to });
 		if (n === undefined) a.append(label);
@@ -98,8 +79,7 @@
 		return [a, " "];
 	};
 	const line = (label, inside) => make("div", {}, make("dt", {}, label), make("dd", {}, ...inside));
-	const facetLabels = { category: "Category", network: "Network", status: "Status", protocol: "Protocol" };
-	const facet = (name, label, counts) => {
+	const facet = ({ name, facet: label }, counts) => {
 		const chosen = values[name], all = Object.keys(counts);
 		if (chosen && !(chosen in counts)) all.push(chosen);
 		all.sort((a, b) => (counts[b] ?? 0) - (counts[a] ?? 0) || (a < b ? -1 : 1));
@@ -110,34 +90,37 @@
 			withValue(name, value === chosen ? "" : value), value === chosen, counts[value] ?? 0)))];
 	};
 	const filters = (facets) => {
-		const uptimes = ["90", "95", "99", "99.9"];
-		if (values.min_uptime_30d && !uptimes.includes(values.min_uptime_30d)) uptimes.push(values.min_uptime_30d);
-		const option = (value, label) => {
-			const o = make("option", { value }, label);
-			if (value && value === values.min_uptime_30d) o.setAttribute("selected", "");
-			return o;
+		const field = ({ name, kind, field: { label, placeholder = "", options = [], suffix = "" } }) => {
+			const value = values[name] ?? "";
+			if (kind === "boolean") {
+				const box = make("input", { type: "checkbox", name, value: "true", form: "search" });
+				if (value === "true") box.setAttribute("checked", "");
+				return make("label", { class: "check" }, box, " " + label);
+			}
+			if (options.length > 0) {
+				const option = (of, text) => {
+					const o = make("option", { value: of }, text);
+					if (of && of === value) o.setAttribute("selected", "");
+					return o;
+				};
+				const all = value && !options.includes(value) ? [...options, value] : options;
+				return make("label", {}, label + " ", make("select", { name, form: "search" }, option("", "Any"),
+					...all.map((of) => option(of, of + suffix))));
+			}
+			const isNumber = ["decimal", "integer"].includes(kind);
+			return make("label", {}, label + " ", make("input", {
+				type: "text", name, form: "search", ...(isNumber ? { inputmode: "decimal" } : {}), maxlength: "30",
+				autocomplete: "off", placeholder, value,
+			}));
 		};
-		const check = (name, label) => {
-			const box = make("input", { type: "checkbox", name, value: "true", form: "search" });
-			if (values[name] === "true") box.setAttribute("checked", "");
-			return make("label", { class: "check" }, box, " " + label);
-		};
-		const seen = ["q", "max_price_usd", "min_uptime_30d", "verified", "payment_ready", "page"];
-		const hidden = parameters.filter((name) => values[name] && !seen.includes(name))
+		const hidden = [...table.filter((filter) => !filter.field).map(({ name }) => name), "sort"]
+			.filter((name) => values[name])
 			.map((name) => make("input", { type: "hidden", name, value: values[name], form: "search" }));
-		const fields = make("div", { class: "fields" },
-			make("label", {}, "Maximum price, USD ", make("input", {
-				type: "text", name: "max_price_usd", form: "search", inputmode: "decimal", maxlength: "30",
-				autocomplete: "off", placeholder: "0.01", value: values.max_price_usd ?? "",
-			})),
-			make("label", {}, "Minimum uptime, 30 days ", make("select", { name: "min_uptime_30d", form: "search" },
-				option("", "Any"), ...uptimes.map((u) => option(u, u + "%")))),
-			check("verified", "Verified"), check("payment_ready", "Payment ready"),
+		const fields = make("div", { class: "fields" }, ...table.filter((filter) => filter.field).map(field),
 			make("button", { type: "submit", class: "button", form: "search" }, "Apply"), ...hidden);
-		const lists = [line("Sort by", orders.flatMap(([value, label]) =>
+		const lists = [line("Sort by", orders.flatMap(({ value, label }) =>
 			choice(label, withValue("sort", value), value === sort)))];
-		for (const [name, label] of Object.entries(facetLabels))
-			lists.push(...facet(name, label, facets?.[name] ?? {}));
+		for (const filter of table) if (filter.facet) lists.push(...facet(filter, facets?.[filter.name] ?? {}));
 		return [fields, make("nav", { class: "choices", "aria-label": "Filters" }, make("dl", {}, ...lists))];
 	};
 
@@ -184,15 +167,13 @@
 			cell("Response time, 24 hours", "num", millis(s.avg_response_time_ms)),
 			cell("Networks", "wide", networkChips(s.networks)));
 	};
-	const heads = [["Service"], ["Status"], ["Price from", "price", "ascending"],
-		["Uptime, 30 days", "uptime", "descending"], ["Response time, 24 hours", "speed", "ascending"], ["Networks"]];
-	const table = (rows) => make("table", { class: "stack services" },
+	const tableOf = (rows) => make("table", { class: "stack services" },
 		make("caption", { class: "hidden" }, "Search results"),
-		make("thead", {}, make("tr", {}, ...heads.map(([label, order, direction]) => {
+		make("thead", {}, make("tr", {}, ...heads.map(({ label, num, sort: order, aria }) => {
 			const th = make("th", { scope: "col" },
 				order ? make("a", { href: withValue("sort", order) }, label) : label);
-			if (order !== undefined) th.className = "num";
-			if (order && order === sort) th.setAttribute("aria-sort", direction);
+			if (num) th.className = "num";
+			if (order && order === sort) th.setAttribute("aria-sort", aria);
 			return th;
 		}))),
 		make("tbody", {}, ...rows.map(row)));
@@ -211,34 +192,34 @@
 	const summary = ({ data, meta }) => {
 		const found = make("p", { id: "found", role: "status" });
 		const first = (meta.page - 1) * meta.per_page + 1, of = plural(meta.total, "service", "services");
-		const order = orders.find(([value]) => value === sort)?.[2] ?? "";
+		const order = orders.find(({ value }) => value === sort)?.text ?? "";
 		if (data.length > 0) found.append(`${count(first)}–${count(first + data.length - 1)} of ${of}, ${order}`);
 		else found.append(meta.total > 0 ? `This page does not exist; there are ${of}.` : "Nothing matches.");
 		const isNew = (r) => r.words.split(" ").some((word) => !r.to.split(" ").includes(word));
 		for (const r of meta.read_as ?? []) if (r.as === "corrected" || r.as === "synonym" && isNew(r))
 			found.append(" ", make("span", { class: "reading" }, "“", make("bdi", {}, words(r.words, 100)),
 				"”, read as “", make("bdi", {}, words(r.to, 100)), "”."));
-		for (const name of parameters) {
-			const n = meta.without?.[name];
-			if (!(n > 0 && isFilter(name))) continue;
+		for (const filter of table) {
+			const n = meta.without?.[filter.name];
+			if (!(n > 0)) continue;
 			const match = plural(n, "service", "services") + (n === 1 ? " matches" : " match");
-			const text = `${match} without the ${names[name] ?? name}`;
-			found.append(" ", make("a", { href: withValue(name, "") }, text), ".");
+			const text = `${match} without the ${filter.without}`;
+			found.append(" ", make("a", { href: withValue(filter.name, "") }, text), ".");
 		}
 		return under(found, ...(data.length > 0 ? [make("label", { class: "view" },
 			make("input", { type: "checkbox", id: "as-cards" }), " Show as cards")] : []));
 	};
 	const chosen = () => {
-		const on = parameters.filter((name) => values[name] && isFilter(name));
+		const on = table.filter(({ name }) => values[name]);
 		if (on.length === 0) return [];
-		return [make("p", { class: "chosen" }, ...on.flatMap((name) => [make("a", { href: withValue(name, "") },
-			make("span", { class: "hidden" }, "Remove: "), make("bdi", {}, describe(name, values[name])), " ",
+		return [make("p", { class: "chosen" }, ...on.flatMap((filter) => [make("a", { href: withValue(filter.name, "") },
+			make("span", { class: "hidden" }, "Remove: "), make("bdi", {}, describe(filter, values[filter.name])), " ",
 			make("span", { "aria-hidden": "true" }, "×")), " "]),
 		make("a", { href: href({ q: values.q, sort: values.sort }) }, "Clear filters"))];
 	};
 	const show = (answer) => part.replaceChildren(...filters(answer.meta.facets),
 		make("div", { class: "listing" }, ...intent(), summary(answer), ...chosen(),
-			...(answer.data.length > 0 ? [table(answer.data)] : []), ...pager(answer.meta)));
+			...(answer.data.length > 0 ? [tableOf(answer.data)] : []), ...pager(answer.meta)));
 	const fail = (text) => part.replaceChildren(...filters({}), make("div", { class: "listing" },
 		under(make("p", { id: "found", role: "status" }, text)), ...chosen()));
 

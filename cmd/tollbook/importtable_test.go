@@ -252,7 +252,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/best":               {ours: []string{"site", "site/columns", "site/routes", "site/search"}},
 	"site/lookup":             {},
 	"site/columns":            {ours: []string{"site", "site/routes", "site/search"}},
-	"site/search":             {ours: []string{"site"}, modules: []string{"golang.org/x/text"}},
+	"site/search":             {ours: []string{"site", "site/routes"}, modules: []string{"golang.org/x/text"}},
 	"site/search/results":     {ours: []string{"site", "site/columns", "site/routes", "site/search"}},
 	"site/fields":             {ours: []string{"site"}},
 	"site/submission":         {ours: []string{"site", "site/fields", "site/listing", "site/lookup"}},

@@ -8,21 +8,21 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
-
-// facetLabels are the facets of a response in the order of the page.
-var facetLabels = []struct{ name, label string }{
-	{"category", "Category"}, {"network", "Network"}, {"status", "Status"}, {"protocol", "Protocol"},
-}
 
 // NewFacets returns facets from the number of services by filter and value, the largest first. A value that applies is
 // always there.
 func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []Facet {
 	var facets []Facet
-	for _, of := range facetLabels {
-		counts := all[of.name]
-		chosen := values.Get(of.name)
-		f := Facet{Name: of.name, Label: of.label}
+	for i := range routes.Filters {
+		of := &routes.Filters[i]
+		if of.Words.Facet == "" {
+			continue
+		}
+		counts := all[of.Name]
+		chosen := values.Get(of.Name)
+		f := NewFacet(of.Name)
 		var names []string
 		for name := range counts {
 			names = append(names, name)
@@ -37,14 +37,19 @@ func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []
 				to = ""
 			}
 			f.Choices = append(f.Choices, Choice{Count: counts[name], Link: Link{
-				Label: s.valueText(of.name, name), Current: name == chosen,
-				Href: with(s.Search, values, of.name, to)}})
+				Label: s.valueText(of.Name, name), Current: name == chosen,
+				Href: with(s.Search, values, of.Name, to)}})
 		}
 		if len(f.Choices) > 0 {
 			facets = append(facets, f)
 		}
 	}
 	return facets
+}
+
+// NewFacet returns the facet of a filter, without choices.
+func NewFacet(filter string) Facet {
+	return Facet{Name: filter, Label: filterByName(filter).Words.Facet}
 }
 
 // ServiceURL returns the URL of a service's page.
@@ -98,7 +103,7 @@ func Counts(services []*site.ServiceListItem) map[string]map[string]int {
 
 // StatusFacet returns the statuses of all services, each with its search.
 func StatusFacet(search string, st *site.StatusSummary) Facet {
-	f := Facet{Name: "status", Label: "Status"}
+	f := NewFacet("status")
 	for _, s := range []struct {
 		name  string
 		count int

@@ -18,6 +18,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/invisible"
+	"tollbook/site/routes"
 	"tollbook/templates"
 )
 
@@ -63,42 +64,70 @@ func (f Field) Attribute() template.HTMLAttr {
 
 // Filters is what a reader can choose on a page with a list of services.
 type Filters struct {
-	Search   string // URL of the search page
-	Values   url.Values
-	Facets   []Facet
-	Orders   []Link
-	Chosen   []Link // each filter that applies; the link takes it back
-	Clear    string // URL without filters; "" if none applies
-	Hidden   []Field
-	Uptimes  []string
-	MaxPrice string
+	Search string // URL of the search page
+	Values url.Values
+	Facets []Facet
+	Orders []Link
+	Chosen []Link // each filter that applies; the link takes it back
+	Clear  string // URL without filters; "" if none applies
+	Fields []Input
+	Hidden []Field
 }
 
-// uptimes are the values of the field for the minimum uptime, in percent.
-var uptimes = []string{"90", "95", "99", "99.9"}
+// Input is a field of the form that a reader sees: a checkbox, a list or a text.
+type Input struct {
+	routes.Field        // Options are with the value that applies
+	Name, Value  string // of the parameter
+	IsCheckbox   bool
+	IsNumber     bool
+}
 
-// Fields of the form that a reader sees. Every other parameter of the request is a hidden field.
-var visible = []string{"q", "max_price_usd", "min_uptime_30d", "verified", "payment_ready", "page"}
+// IsChecked reports whether a checkbox is checked.
+func (i Input) IsChecked() bool { return i.Value == "true" }
 
-// parameters are the parameters of a search in the order of its URLs. Those after "q" and before "sort" are filters.
-var parameters = []string{"q", "category", "network", "status", "protocol", "max_price_usd", "min_uptime_30d",
-	"verified", "payment_ready", "max_response_ms", "min_grade", "grade", "method", "source", "signable", "sort",
-	"page"}
+// newInput returns the field of a filter with the value that applies, "" for none.
+func newInput(p *routes.Param, value string) Input {
+	i := Input{Field: *p.Words.Field, Name: p.Name, Value: value, IsCheckbox: p.Kind == routes.KindBoolean,
+		IsNumber: p.Kind == routes.KindDecimal || p.Kind == routes.KindInteger}
+	if len(i.Options) > 0 && value != "" && !slices.Contains(i.Options, value) {
+		i.Options = append(slices.Clone(i.Options), value)
+	}
+	return i
+}
+
+// parameters are the parameters of a search in the order of its URLs: the words, the filters, the order and the page.
+var parameters = func() []string {
+	names := []string{"q"}
+	for i := range routes.Filters {
+		names = append(names, routes.Filters[i].Name)
+	}
+	return append(names, "sort", "page")
+}()
+
+// filterByName returns the filter with this name, or nil.
+func filterByName(name string) *routes.Param {
+	if i := slices.IndexFunc(routes.Filters, func(p routes.Param) bool { return p.Name == name }); i >= 0 {
+		return &routes.Filters[i]
+	}
+	return nil
+}
 
 // NewFilters returns the filters of a page on which values apply. facets have at most one current choice each.
 func NewFilters(search string, values url.Values, facets []Facet) Filters {
-	f := Filters{Search: search, Values: values, Facets: facets, Uptimes: uptimes,
-		MaxPrice: values.Get("max_price_usd")}
-	if v := values.Get("min_uptime_30d"); v != "" && !slices.Contains(uptimes, v) {
-		f.Uptimes = append(slices.Clone(uptimes), v)
-	}
+	f := Filters{Search: search, Values: values, Facets: facets}
 	for i := range facets {
 		limit(&facets[i])
 	}
-	for _, name := range parameters {
-		if v := values.Get(name); v != "" && !slices.Contains(visible, name) {
-			f.Hidden = append(f.Hidden, Field{name, v})
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		if v := values.Get(p.Name); p.Words.Field != nil {
+			f.Fields = append(f.Fields, newInput(p, v))
+		} else if v != "" {
+			f.Hidden = append(f.Hidden, Field{p.Name, v})
 		}
+	}
+	if v := values.Get("sort"); v != "" {
+		f.Hidden = append(f.Hidden, Field{"sort", v})
 	}
 	return f
 }
@@ -150,12 +179,6 @@ func with(search string, values url.Values, name, value string) string {
 
 // HTML returns the filters as markup.
 func (f Filters) HTML() (template.HTML, error) { return execute("filters", f) }
-
-// Checked reports whether a checkbox of the form is checked.
-func (f Filters) Checked(name string) bool { return f.Values.Get(name) == "true" }
-
-// Is reports whether a parameter has this value.
-func (f Filters) Is(name, value string) bool { return f.Values.Get(name) == value }
 
 // funcs are the functions of the template.
 var funcs = template.FuncMap{

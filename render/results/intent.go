@@ -2,100 +2,81 @@ package results
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
-// The filters in words, with the value in place of %s.
-var filterTexts = map[string]string{
-	"category": "in %s", "network": "on %s", "status": "%s", "protocol": "protocol %s",
-	"max_price_usd": "at most $%s", "min_uptime_30d": "uptime %s%% or more", "verified": "verified: %s",
-	"payment_ready": "payment ready: %s", "max_response_ms": "response within %s ms", "min_grade": "grade %s or better",
-	"grade": "grade %s", "method": "method %s", "source": "source %s", "signable": "signable: %s",
-}
-
 // describe returns a filter in words, such as "at most $0.01".
-func (s *Settings) describe(name, value string) string {
-	switch name + "=" + value {
-	case "verified=true":
-		return "verified"
-	case "payment_ready=true":
-		return "payment ready"
+func (s *Settings) describe(p *routes.Param, value string) string {
+	if value == "true" && p.Words.True != "" {
+		return p.Words.True
 	}
-	return fmt.Sprintf(filterTexts[name], s.valueText(name, value))
-}
-
-// filterNames are the names of filters in the sentence about what matches without one.
-var filterNames = map[string]string{
-	"max_price_usd": "price cap", "min_uptime_30d": "minimum uptime", "verified": "filter for verified services",
-	"payment_ready": "filter for payment-ready services", "max_response_ms": "limit of the response time",
-	"min_grade": "minimum grade", "signable": "filter for signable payments",
+	return strings.Replace(p.Words.Chip, "%s", s.valueText(p.Name, value), 1)
 }
 
 // withoutText returns the sentence about the services that match without a filter.
-func withoutText(n int, name string) string {
-	what := filterNames[name]
-	if what == "" {
-		what = name
-	}
+func withoutText(n int, p *routes.Param) string {
 	verb := "match"
 	if n == 1 {
 		verb = "matches"
 	}
-	return display.Plural(int64(n), "service", "services") + " " + verb + " without the " + what
+	return display.Plural(int64(n), "service", "services") + " " + verb + " without the " + p.Words.Without
 }
 
 // Intent is a search in which filters replace words of the query, such as "under $0.01".
 type Intent struct{ Label, Href string }
 
-// The words that stand for filters. templates/search.js has the same expressions.
-var (
-	priceWords = regexp.MustCompile(`(?i)(?:^|[\s,;])(?:for\s+)?(?:under|below|less than|at most|up to|max|for)\s+` +
-		`(?:\$(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?)\s*(?:usdc?|dollars?)|(\d{1,9}\.\d{1,9}))(?:$|[\s,;.])`)
-	uptimeWords = regexp.MustCompile(`(?i)(?:^|[\s,;])(?:reliable|reliably|high uptime)(?:$|[\s,;])`)
-	separators  = regexp.MustCompile(`(?:^|\s)(?:and|with)\s*$|[\s,;]+$|^[\s,;]+`)
-)
+// separators matches what is left around words that were taken out of a query. The script of the page uses it too.
+const separators = `(?:^|\s)(?:and|with)\s*$|[\s,;]+$|^[\s,;]+`
 
-// reliableUptime is the minimum uptime in percent for which the word "reliable" stands.
-const reliableUptime = "99"
+// withoutSeparators matches separators.
+var withoutSeparators = regexp.MustCompile(separators)
 
 // ReadIntent returns the search that words of a query stand for, with a zero Label if they name no filter.
 func ReadIntent(s *Settings, values url.Values) Intent {
 	q := display.Line(values.Get("q"), 100)
+	if q == "" {
+		return Intent{}
+	}
 	filters := map[string]string{}
-	take := func(name string, at []int, value string) {
-		if at != nil && values.Get(name) == "" {
-			filters[name] = value
-			q = q[:at[0]] + " " + q[at[1]:]
+	take := func(p *routes.Param, expression, value string) {
+		m := regexp.MustCompile("(?i)" + expression).FindStringSubmatchIndex(q)
+		if m == nil || values.Get(p.Name) != "" || filters[p.Name] != "" {
+			return
+		}
+		for i := 2; value == "" && i < len(m); i += 2 {
+			if m[i] >= 0 {
+				value = q[m[i]:m[i+1]]
+			}
+		}
+		filters[p.Name] = value
+		q = q[:m[0]] + " " + q[m[1]:]
+	}
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		if p.Words.Phrase == nil {
+			continue
+		}
+		before, after, hasNetwork := strings.Cut(p.Words.Phrase.Expression, "%s")
+		if !hasNetwork {
+			take(p, before, p.Words.Phrase.Value)
+			continue
+		}
+		for _, code := range s.longestNetworks() {
+			take(p, before+regexp.QuoteMeta(s.Networks[code].Name)+"|"+regexp.QuoteMeta(code)+after, code)
 		}
 	}
-	if m := priceWords.FindStringSubmatch(q); m != nil {
-		take("max_price_usd", priceWords.FindStringIndex(q), m[1]+m[2]+m[3]) // one of them matches
-	}
-	var codes []string
-	for code := range s.Networks {
-		codes = append(codes, code)
-	}
-	slices.SortFunc(codes, func(a, b string) int { // "Base Sepolia" before "Base"
-		return cmp.Or(len([]rune(s.Networks[b].Name))-len([]rune(s.Networks[a].Name)), cmp.Compare(a, b))
-	})
-	for _, code := range codes {
-		words := regexp.QuoteMeta(s.Networks[code].Name) + "|" + regexp.QuoteMeta(code)
-		on := regexp.MustCompile(`(?i)(?:^|[\s,;])(?:on|via)\s+(?:` + words + `)(?:$|[\s,;])`)
-		if filters["network"] == "" {
-			take("network", on.FindStringIndex(q), code)
-		}
-	}
-	take("min_uptime_30d", uptimeWords.FindStringIndex(q), reliableUptime)
 	if len(filters) == 0 {
 		return Intent{}
 	}
-	for at := separators.FindStringIndex(q); at != nil; at = separators.FindStringIndex(q) {
+	for at := withoutSeparators.FindStringIndex(q); at != nil; at = withoutSeparators.FindStringIndex(q) {
 		q = q[:at[0]] + q[at[1]:]
 	}
 	q = strings.Join(strings.Fields(q), " ")
@@ -105,11 +86,21 @@ func ReadIntent(s *Settings, values url.Values) Intent {
 	if q != "" {
 		label = append(label, "“"+q+"”")
 	}
-	for _, name := range parameters {
-		if value, ok := filters[name]; ok {
-			changed.Set(name, value)
-			label = append(label, s.describe(name, value))
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		if value, ok := filters[p.Name]; ok {
+			changed.Set(p.Name, value)
+			label = append(label, s.describe(p, value))
 		}
 	}
 	return Intent{Label: strings.Join(label, ", "), Href: SearchURL(s.Search, changed)}
+}
+
+// longestNetworks returns the abbreviations of networks, those with the longest names first: "Base Sepolia" is not
+// "Base".
+func (s *Settings) longestNetworks() []string {
+	return slices.SortedFunc(maps.Keys(s.Networks), func(a, b string) int {
+		return cmp.Or(utf8.RuneCountInString(s.Networks[b].Name)-utf8.RuneCountInString(s.Networks[a].Name),
+			cmp.Compare(a, b))
+	})
 }

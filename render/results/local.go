@@ -16,13 +16,43 @@ func LocalScript(script []byte) ([]byte, error) {
 	for i := range params {
 		params[i].About = ""
 	}
-	data, err := json.Marshal(struct {
+	tables := struct {
 		search.ScriptTables
 		Params []routes.Param     `json:"params"`
 		Limits routes.TableLimits `json:"limits"`
-	}{search.NewScriptTables(), params, routes.Table().Limits})
-	if err != nil {
-		return nil, fmt.Errorf("encode tables of the search: %w", err)
+	}{search.NewScriptTables(), params, routes.Table().Limits}
+	page, err := withTables("localTables", tables, script)
+	return slices.Concat(search.Script, page), err
+}
+
+// PageScript returns the script of the search page with its tables before it: the filters and the orders of this
+// package, in words.
+func PageScript(script []byte) ([]byte, error) {
+	type filter struct {
+		Name string      `json:"name"`
+		Kind routes.Kind `json:"kind"`
+		routes.Words
 	}
-	return slices.Concat(search.Script, []byte("const localTables = "), data, []byte(";\n"), script), nil
+	var filters []filter
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		filters = append(filters, filter{p.Name, p.Kind, p.Words})
+	}
+	return withTables("searchTables", struct {
+		Filters    []filter `json:"filters"`
+		Orders     []order  `json:"orders"`
+		Newest     order    `json:"newest"`
+		Heads      []Head   `json:"heads"`
+		Separators string   `json:"separators"`
+		MaxChoices int      `json:"max_choices"`
+	}{filters, orders, newest, withUptime(Uptime30d), separators, maxChoices}, script)
+}
+
+// withTables returns a script with a constant before it.
+func withTables(name string, tables any, script []byte) ([]byte, error) {
+	data, err := json.Marshal(tables)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return slices.Concat([]byte("const "+name+" = "), data, []byte(";\n"), script), nil
 }

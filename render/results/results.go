@@ -133,11 +133,11 @@ func (r row) Offers() []offer {
 
 // Head is the head of a column that the reader can sort by.
 type Head struct {
-	Label string
-	Num   bool
-	Sort  string // value of the parameter sort; "" if the column has no order
-	Aria  string // "ascending" or "descending" if the column orders the list
-	Href  string
+	Label string `json:"label"`
+	Num   bool   `json:"num"`
+	Sort  string `json:"sort"` // value of the parameter sort; "" if the column has no order
+	Aria  string `json:"aria"` // "ascending" or "descending" if the column orders the list
+	Href  string `json:"-"`
 }
 
 // The labels of the column of uptimes. Rows of /v1/services contain that of 24 hours.
@@ -152,15 +152,19 @@ var heads = []Head{{Label: "Service"}, {Label: "Status"},
 	{Num: true, Sort: "uptime", Aria: "descending"},
 	{Label: "Response time, 24 hours", Num: true, Sort: "speed", Aria: "ascending"}, {Label: "Networks"}}
 
+// withUptime returns heads with the label of the column of uptimes.
+func withUptime(label string) []Head {
+	columns := slices.Clone(heads)
+	columns[slices.IndexFunc(columns, func(h Head) bool { return h.Label == "" })].Label = label
+	return columns
+}
+
 // NewHeads returns the heads of a list that is sorted by sort. uptime is the label of the column of uptimes. href
 // returns the URL of the list in another order.
 func NewHeads(uptime, sort string, href func(sort string) string) []Head {
-	columns := slices.Clone(heads)
+	columns := withUptime(uptime)
 	for i := range columns {
 		h := &columns[i]
-		if h.Sort == "uptime" {
-			h.Label = uptime
-		}
 		if h.Sort != "" {
 			h.Href = href(h.Sort)
 		}
@@ -171,29 +175,34 @@ func NewHeads(uptime, sort string, href func(sort string) string) []Head {
 	return columns
 }
 
-type order struct{ value, label, text string }
+// order is an order of a search in words.
+type order struct {
+	Value string `json:"value"` // of the parameter sort
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
 
 // orders are the labels of orders, by the value of the parameter sort.
 var orders = []order{
-	{relevance, "Relevance", "best match first"}, {"price", "Price", "lowest price first"},
+	{site.OrderRelevance, "Relevance", "best match first"}, {"price", "Price", "lowest price first"},
 	{"uptime", "Uptime, 30 days", "highest uptime of 30 days first"}, {"speed", "Speed", "fastest first"},
 	{"volume", "Volume", "largest volume first"},
 }
 
-// relevance is the default order; without words it is the newest services first.
-const relevance = "relevance"
+// newest is what the order by relevance, which is the default, is without words.
+var newest = order{"", "Newest", "newest first"}
 
 // NewOrders returns links to the orders of a search.
 func NewOrders(search string, values url.Values) []Link {
 	var links []Link
 	for _, o := range orders {
-		l := Link{Label: o.label, Current: o.value == cmp.Or(values.Get("sort"), relevance)}
-		if o.value == relevance {
-			if o.value = ""; values.Get("q") == "" {
-				l.Label = "Newest"
+		l := Link{Label: o.Label, Current: o.Value == cmp.Or(values.Get("sort"), site.OrderRelevance)}
+		if o.Value == site.OrderRelevance {
+			if o.Value = ""; values.Get("q") == "" {
+				l.Label = newest.Label
 			}
 		}
-		l.Href = with(search, values, "sort", o.value)
+		l.Href = with(search, values, "sort", o.Value)
 		links = append(links, l)
 	}
 	return links
@@ -201,17 +210,17 @@ func NewOrders(search string, values url.Values) []Link {
 
 // OrderLabel returns the label of an order.
 func OrderLabel(sort string) string {
-	return orders[slices.IndexFunc(orders, func(o order) bool { return o.value == sort })].label
+	return orders[slices.IndexFunc(orders, func(o order) bool { return o.Value == sort })].Label
 }
 
 // orderText returns an order in words, "" for an unknown one.
 func orderText(sort string, values url.Values) string {
-	if sort == relevance && values.Get("q") == "" {
-		return "newest first"
+	if sort == site.OrderRelevance && values.Get("q") == "" {
+		return newest.Text
 	}
 	for _, o := range orders {
-		if o.value == sort {
-			return o.text
+		if o.Value == sort {
+			return o.Text
 		}
 	}
 	return ""
@@ -274,15 +283,17 @@ func (v *view) complete(values url.Values) {
 			setPrices(v.Rows[i].Endpoints, network)
 		}
 	}
-	sort := cmp.Or(values.Get("sort"), relevance)
+	sort := cmp.Or(values.Get("sort"), site.OrderRelevance)
 	v.Orders = NewOrders(s.Search, values)
 	v.Heads = NewHeads(Uptime30d, sort, func(sort string) string { return with(s.Search, values, "sort", sort) })
-	for _, name := range parameters {
-		if value := values.Get(name); value != "" && isFilter(name) {
-			v.Chosen = append(v.Chosen, Link{Label: s.describe(name, value), Href: with(s.Search, values, name, "")})
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		href := with(s.Search, values, p.Name, "")
+		if value := values.Get(p.Name); value != "" {
+			v.Chosen = append(v.Chosen, Link{Label: s.describe(p, value), Href: href})
 		}
-		if n := v.Meta.Without[name]; n > 0 && isFilter(name) {
-			v.Without = append(v.Without, Link{Label: withoutText(n, name), Href: with(s.Search, values, name, "")})
+		if n := v.Meta.Without[p.Name]; n > 0 {
+			v.Without = append(v.Without, Link{Label: withoutText(n, p), Href: href})
 		}
 	}
 	if len(v.Chosen) > 0 {
@@ -332,6 +343,3 @@ func set(values url.Values, name, value string) url.Values {
 	changed.Set(name, value)
 	return changed
 }
-
-// isFilter reports whether a parameter is a filter, which a reader can take back.
-func isFilter(name string) bool { return name != "q" && name != "sort" && name != "page" }

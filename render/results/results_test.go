@@ -222,7 +222,7 @@ func TestFacets(t *testing.T) {
 		choices[maxChoices-1].Label != "^" || !choices[maxChoices-1].Current {
 		t.Errorf("choices: %+v", choices)
 	}
-	if diff := cmp.Diff([]string{"90", "95", "99", "99.9", "97"}, f.Uptimes); diff != "" {
+	if diff := cmp.Diff([]string{"90", "95", "99", "99.9", "97"}, f.Fields[1].Options); diff != "" {
 		t.Errorf("uptimes (-want +got):\n%s", diff)
 	}
 	status := StatusFacet(settings.Search, &site.StatusSummary{Online: 2, Unknown: 1})

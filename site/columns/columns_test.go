@@ -67,48 +67,55 @@ func query(values ...string) routes.Query {
 	return q
 }
 
+// selections are requests and the places of the services that pass their filters. The script reads them alike.
+var selections = []struct {
+	values string
+	want   []int32
+}{
+	{"", []int32{0, 1, 2, 3, 4}},
+	{"page=2", []int32{0, 1, 2, 3, 4}},
+	{"q=acme", []int32{0, 2}},
+	{"q=acme voi", []int32{2}},
+	{"q=都", []int32{3}},
+	{"q=—", []int32{}},
+	{"network=SOL", []int32{1, 3}},
+	{"network=eip155:7", []int32{4}},
+	{"network=sol", []int32{}},
+	{"category=Odd <even>/~", []int32{3}},
+	{"verified=true", []int32{0, 2}},
+	{"verified=false", []int32{1, 3, 4}},
+	{"signable=false", []int32{1}},
+	{"source=imported", []int32{1, 2}},
+	{"source=imported:y", []int32{2}},
+	{"source=submitted", []int32{0, 3, 4}},
+	{"protocol=x402", []int32{0, 3, 4}},
+	{"protocol=x402-v1", []int32{3}},
+	{"min_grade=B", []int32{0, 1, 4}},
+	{"min_grade=F", []int32{0, 1, 3, 4}},
+	{"max_price_usd=0.01", []int32{0, 1}},
+	{"max_price_usd=9.99", []int32{0, 1, 4}},
+	{"max_price_usd=0.01&network=BSE", []int32{0}},
+	{"max_price_usd=10&network=SOL", []int32{1, 3}},
+	{"min_uptime_30d=99.5", []int32{0, 1}},
+	{"min_uptime_30d=0", []int32{0, 1, 3, 4}},
+	{"max_response_ms=80", []int32{1, 3}},
+	{"max_response_ms=80&category=Data&verified=false", []int32{1}},
+}
+
+// pairs returns the names and values of a request.
+func pairs(request string) (values []string) {
+	for pair := range strings.SplitSeq(request, "&") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			values = append(values, name, value)
+		}
+	}
+	return values
+}
+
 func TestSelect(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		values string
-		want   []int32
-	}{
-		{"", []int32{0, 1, 2, 3, 4}},
-		{"page=2", []int32{0, 1, 2, 3, 4}},
-		{"q=acme", []int32{0, 2}},
-		{"q=acme voi", []int32{2}},
-		{"q=都", []int32{3}},
-		{"q=—", []int32{}},
-		{"network=SOL", []int32{1, 3}},
-		{"network=eip155:7", []int32{4}},
-		{"network=sol", []int32{}},
-		{"category=Odd <even>/~", []int32{3}},
-		{"verified=true", []int32{0, 2}},
-		{"verified=false", []int32{1, 3, 4}},
-		{"signable=false", []int32{1}},
-		{"source=imported", []int32{1, 2}},
-		{"source=imported:y", []int32{2}},
-		{"source=submitted", []int32{0, 3, 4}},
-		{"protocol=x402", []int32{0, 3, 4}},
-		{"protocol=x402-v1", []int32{3}},
-		{"min_grade=B", []int32{0, 1, 4}},
-		{"min_grade=F", []int32{0, 1, 3, 4}},
-		{"max_price_usd=0.01", []int32{0, 1}},
-		{"max_price_usd=9.99", []int32{0, 1, 4}},
-		{"max_price_usd=0.01&network=BSE", []int32{0}},
-		{"max_price_usd=10&network=SOL", []int32{1, 3}},
-		{"min_uptime_30d=99.5", []int32{0, 1}},
-		{"min_uptime_30d=0", []int32{0, 1, 3, 4}},
-		{"max_response_ms=80", []int32{1, 3}},
-		{"max_response_ms=80&category=Data&verified=false", []int32{1}},
-	} {
-		var values []string
-		for pair := range strings.SplitSeq(test.values, "&") {
-			if name, value, ok := strings.Cut(pair, "="); ok {
-				values = append(values, name, value)
-			}
-		}
-		got, err := columns.Select(query(values...), services, read)
+	for _, test := range selections {
+		got, err := columns.Select(query(pairs(test.values)...), services, read)
 		if err != nil {
 			t.Fatalf("%s: %v", test.values, err)
 		}
@@ -118,22 +125,25 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// orders are orders of the services of a request. The script sorts alike.
+var orders = []struct {
+	order  site.Order
+	values string
+	want   []int32
+}{
+	{site.OrderByName("newest"), "", []int32{3, 0, 2, 1, 4}},
+	{site.OrderByName("cheapest"), "", []int32{1, 0, 4, 3, 2}},
+	{site.OrderByName("volume"), "", []int32{2, 0, 3, 4, 1}},
+	{site.OrderByName("grade"), "", []int32{1, 4, 0, 3, 2}},
+	{site.OrderByName("response"), "", []int32{3, 1, 0, 4, 2}},
+	{site.Order{Column: "prices_usd", Within: "network"}, "network=BSE", []int32{0, 1, 2, 3, 4}},
+}
+
 func TestSort(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		order site.Order
-		q     routes.Query
-		want  []int32
-	}{
-		{site.OrderByName("newest"), query(), []int32{3, 0, 2, 1, 4}},
-		{site.OrderByName("cheapest"), query(), []int32{1, 0, 4, 3, 2}},
-		{site.OrderByName("volume"), query(), []int32{2, 0, 3, 4, 1}},
-		{site.OrderByName("grade"), query(), []int32{1, 4, 0, 3, 2}},
-		{site.OrderByName("response"), query(), []int32{3, 1, 0, 4, 2}},
-		{site.Order{Column: "prices_usd", Within: "network"}, query("network", "BSE"), []int32{0, 1, 2, 3, 4}},
-	} {
+	for _, test := range orders {
 		got := []int32{4, 3, 2, 1, 0}
-		if err := columns.Sort(got, test.order, test.q, read); err != nil {
+		if err := columns.Sort(got, test.order, query(pairs(test.values)...), read); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {

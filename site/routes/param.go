@@ -85,6 +85,14 @@ type Param struct {
 	Elsewhere map[string]string `json:"elsewhere,omitempty"`
 	// Description.
 	About string `json:"about"`
+
+	// Texts that are not published with the table.
+
+	// Brief is About for agents, which pay for each byte. Without it, they know a filter that names a column by its
+	// name, its type and its values, and read About of any other parameter.
+	Brief string `json:"-"`
+	Usage string `json:"-"` // About for the command line, with the name of the value in backquotes; "" for About
+	Words Words  `json:"-"` // of a filter of services
 }
 
 // MaxText is the maximum length of a text parameter in characters.
@@ -102,9 +110,12 @@ var (
 )
 
 // paramText is the text of a search by what services do.
-var paramText = Param{Name: "q", Kind: KindText, Filter: true,
+var paramText = Param{Name: "q", Kind: KindText, Filter: true, Brief: briefText,
 	About: "What the service must do, in words. Their stems, synonyms and the beginning of the last word are found " +
 		"in names, descriptions, tags and endpoints; typing errors are corrected"}
+
+// briefText is the brief description of the text of a search.
+const briefText = "What the service must do, in words"
 
 func paramLimit(standard string) Param {
 	return Param{Name: "limit", Kind: KindInteger, Default: standard, Min: 1, Max: site.MaxPageSize,
@@ -113,7 +124,7 @@ func paramLimit(standard string) Param {
 
 // searchParams returns the parameters of /v1/search.
 func searchParams() []Param {
-	params := []Param{{Name: "q", Kind: KindText, Filter: true, About: "What the service must do, in words: searched " +
+	params := []Param{{Name: "q", Kind: KindText, Filter: true, Brief: briefText, About: "What the service must do, in words: searched " +
 		"in names, tags, categories, descriptions, and paths and descriptions of endpoints"}}
 	params = append(params, rowFilters("")...)
 	sorts := []string{site.OrderRelevance}

@@ -30,48 +30,6 @@ type Route struct {
 	About   string         `json:"about"`
 }
 
-// rowFilters returns the filters of a list of services. Each compares one column, so that a filter is declared once for
-// all routes that have it. rule is the rule of a request with a filter that no file contains.
-func rowFilters(rule Rule) []Param {
-	filter := func(name string, kind Kind, column string, compare Compare, about string) Param {
-		return Param{Name: name, Kind: kind, Filter: true, Rule: rule, Column: column, Compare: compare, About: about}
-	}
-	choice := func(p Param, values []string) Param {
-		p.Values = values
-		return p
-	}
-	price := filter("max_price_usd", KindDecimal, "prices_usd", CompareAtMost,
-		"Only services with a price of at most so many US dollars, on the network if network is given")
-	price.Within = "network"
-	uptime := filter("min_uptime_30d", KindDecimal, "uptime_30d", CompareAtLeast,
-		"Only services that were up in at least this percentage of the checks of 30 days")
-	uptime.Max = 100
-	response := filter("max_response_ms", KindInteger, "avg_response_time_ms", CompareAtMost,
-		"Only services whose average response time over 24 hours is at most so many milliseconds")
-	response.Max = 1_000_000_000
-	return []Param{
-		filter("network", KindText, "networks", CompareHas,
-			"Only services that accept payment on the network with this abbreviation"),
-		choice(filter("status", KindChoice, "status", CompareIs, "Only services with this status"), site.Statuses),
-		filter("category", KindText, "category", CompareIs, "Only services in this category"),
-		filter("verified", KindBoolean, "verified", CompareIs, "Only services that are verified, or that are not"),
-		filter("payment_ready", KindBoolean, "payment_ready", CompareIs,
-			"Only services that are ready for payment, or that are not"),
-		filter("signable", KindBoolean, "signable", CompareIs,
-			"Only services for which a standard client could sign a payment, or could not"),
-		filter("source", KindText, "source", CompareHas,
-			"Only services with this source: submitted, imported, or imported:<origin>"),
-		choice(filter("protocol", KindChoice, "protocols", CompareHas,
-			"Only services whose endpoints show this payment protocol"), site.Protocols),
-		filter("method", KindText, "methods", CompareHas, "Only services with an endpoint of this HTTP method"),
-		choice(filter("grade", KindChoice, "grade", CompareIs, "Only services with this grade"), site.Grades),
-		choice(filter("min_grade", KindChoice, "grade", CompareAtLeast,
-			"Only services with this grade or a better one"),
-			site.Grades[:len(site.Grades)-1]),
-		price, uptime, response,
-	}
-}
-
 // bestParams returns the parameters of /v1/best. A price above max_price_usd is a reason to exclude a service, so that
 // parameter compares no column.
 func bestParams() []Param {

@@ -88,12 +88,14 @@ func TestFiltersNameColumns(t *testing.T) {
 			continue
 		}
 		if c := site.ColumnByName(p.Column); c == nil || !slices.Contains(allowed[p.Compare], c.Type) {
-			t.Errorf("the filter %s compares the column %q by %q", p.Name, p.Column, p.Compare)
+			t.Errorf("the filter %s compares the column %q by %q: a column of Columns in site/rows.go must have a type "+
+				"that its row of rowFilters in site/routes/filter.go can compare", p.Name, p.Column, p.Compare)
 		}
 	}
 	for _, name := range route.Param("sort").Values {
 		if o := site.OrderByName(name); site.ColumnByName(o.Column) == nil {
-			t.Errorf("the order %s sorts by the column %q", name, o.Column)
+			t.Errorf("the order %s of site/order.go sorts by the column %q, which site/rows.go does not have", name,
+				o.Column)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 //go:embed search.js
@@ -41,7 +42,7 @@ type ResultTables struct {
 func NewScriptTables() ScriptTables {
 	t := ScriptTables{Columns: map[string]site.ColumnType{}, Orders: site.ColumnOrders,
 		RowsPerBlock: site.RowsPerBlock, Text: NewTables(), Results: ResultTables{Orders: site.SearchOrders,
-			Facets: site.Facets, Fields: site.SearchFields, MaxEndpoints: site.MaxResultEndpoints}}
+			Facets: routes.Facets, Fields: site.SearchFields, MaxEndpoints: site.MaxResultEndpoints}}
 	for _, c := range site.Columns {
 		t.Columns[c.Name] = c.Type
 	}

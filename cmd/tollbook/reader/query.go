@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -61,16 +62,11 @@ func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // flagUsage returns the help of a parameter's flag.
 func flagUsage(p *routes.Param) string {
-	about := strings.ToLower(p.About[:1]) + p.About[1:]
-	switch {
-	case p.Name == "network":
-		about = "only services that accept payment on this `network`, such as base, BSE or eip155:8453"
-	case p.Name == "category":
-		about = strings.Replace(about, "this category", "this `category`", 1)
-	case p.Kind == routes.KindBoolean:
+	about := cmp.Or(p.Usage, p.About)
+	if p.Kind == routes.KindBoolean {
 		about = strings.Replace(about, ", or ", ", or with =false ", 1)
 	}
-	return about
+	return strings.ToLower(about[:1]) + about[1:]
 }
 
 // paramValue is the value of a flag. It implements pflag.Value.

@@ -119,7 +119,7 @@ func (c *candidates) meta(total int) (meta site.SearchMeta, err error) {
 	}
 	if c.q.Has("include", site.IncludeFacets) {
 		meta.Facets = map[string]map[string]int{}
-		for _, name := range site.Facets {
+		for _, name := range routes.Facets {
 			places, err := c.pass(c.q.With(name, ""))
 			if err != nil {
 				return meta, err

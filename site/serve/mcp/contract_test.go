@@ -318,7 +318,7 @@ func checkSeen(t *testing.T, tool string, texts ...string) {
 	}
 }
 
-// maxToolList is the maximum length of the answer to tools/list in bytes.
+// maxToolList is the maximum length of the answer to tools/list in bytes. Each agent reads it before its first call.
 const maxToolList = 12_000
 
 // checkDescriptions checks what clients read before their first call.
@@ -337,7 +337,8 @@ func checkDescriptions(t *testing.T, session *sdk.ClientSession) {
 		t.Errorf("there are %d tools, want %d", len(list.Tools), len(tools))
 	}
 	if data, err := json.Marshal(list); err != nil || len(data) > maxToolList {
-		t.Errorf("tools/list has %d bytes, want at most %d: %v", len(data), maxToolList, err)
+		t.Errorf("tools/list has %d bytes, want at most %d (%v): shorten Brief in site/routes/filter.go or the texts in "+
+			"site/serve/mcp/tool.go", len(data), maxToolList, err)
 	}
 }
 

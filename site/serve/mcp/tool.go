@@ -171,25 +171,10 @@ func argumentsOf(t *tool) ([]argument, error) {
 // aboutParam returns the description of a parameter. That of a filter is short: agents pay for each byte, and know a
 // filter by its name, its type and its values.
 func aboutParam(p *routes.Param) string {
-	if about, ok := aboutFilters[p.Name]; ok && p.Filter {
-		return about
-	}
-	if p.Column != "" {
-		return ""
+	if p.Brief != "" || p.Column != "" {
+		return p.Brief
 	}
 	return p.About
-}
-
-// aboutFilters are the descriptions of filters whose names do not say everything.
-var aboutFilters = map[string]string{
-	"q":              "What the service must do, in words",
-	"min_uptime_30d": "Percent",
-	argumentNetwork:  "Name, abbreviation or CAIP-2 id",
-	argumentCategory: "As list_categories returns it",
-	"signable":       "A standard client could sign a payment",
-	"source":         "submitted, imported or imported:<origin>",
-	"method":         "HTTP method of an endpoint",
-	"max_price_usd":  "For one request",
 }
 
 // describe returns the description of the tool for clients. It has no schema of the result: the protocol does not need
@@ -233,12 +218,15 @@ func (a *argument) schema() map[string]any {
 	}
 	switch p.Kind {
 	case routes.KindInteger:
-		s["type"], s["minimum"] = "integer", p.Min
+		s["type"] = "integer"
+		if p.Min > 0 { // no agent expects a count below 0 to work
+			s["minimum"] = p.Min
+		}
 		if p.Max <= site.MaxPage {
 			s["maximum"] = p.Max
 		}
 	case routes.KindDecimal:
-		s["type"], s["minimum"] = "number", 0
+		s["type"] = "number"
 	case routes.KindBoolean:
 		s["type"] = "boolean"
 	case routes.KindChoice:
