@@ -26,6 +26,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
+	"tollbook/site/serve/inbox"
 	"tollbook/site/testgate"
 )
 
@@ -136,7 +137,7 @@ func TestManySubmissions(t *testing.T) {
 	h := serve.NewHandler(serve.Options{
 		Source: source, Logger: slog.New(slog.DiscardHandler),
 		Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		Submit: &serve.SubmitOptions{
+		Submit: &inbox.Options{
 			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
 			FillForm: form.Fill,
 		},
