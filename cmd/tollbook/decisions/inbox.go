@@ -187,7 +187,7 @@ func explain(err error, kind string, id uuid.UUID) error {
 	case errors.Is(err, site.ErrNotFound):
 		return fmt.Errorf("no %s has the id %s; tollbook %ss list shows the ids", kind, id, kind)
 	case errors.Is(err, postgres.ErrListed):
-		return fmt.Errorf("%s %s: its address is listed already; reject it", kind, id)
+		return fmt.Errorf("submission %s: its address is listed already; reject it", id)
 	}
 	return err
 }

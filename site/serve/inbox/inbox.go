@@ -1,6 +1,7 @@
 // Package inbox reads what strangers send to a directory: submissions of services, suggestions, and requests for
-// re-checks. One frame handles each: it reads the request within limits, waits for a slot, reads and stores the message,
-// and returns what to respond. Package serve sends that, as JSON or as a page. Two small interfaces store and probe.
+// re-checks. One frame handles each: it reads the request within limits, waits for a slot, reads and stores the
+// message, and returns what to respond. Package serve sends that, as JSON or as a page. Two small interfaces store and
+// probe.
 package inbox
 
 import (
