@@ -18,6 +18,7 @@ import (
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/consent"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -203,10 +204,10 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		if err != nil {
 			return err
 		}
-		if err := in.submission(&s.DirectorySubmission); err != nil {
+		if err := in.submission(&s.Submission); err != nil {
 			return err
 		}
-		in.d.Submissions = append(in.d.Submissions, s.DirectorySubmission)
+		in.d.Submissions = append(in.d.Submissions, s.Submission)
 	case "erased":
 		e, err := readLine[directoryErased](data)
 		if err != nil {
@@ -309,7 +310,7 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 }
 
 // submission checks a submission by what the database accepts. Its texts were checked when it was received.
-func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
+func (in *directoryReader) submission(s *inbox.Submission) error {
 	if _, err := listing.BaseURL(s.URL); err != nil {
 		return fmt.Errorf("url %w", err)
 	}
@@ -342,7 +343,7 @@ func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
 	return checkAudit(s.Audit)
 }
 
-func checkAudit(lines []postgres.DirectoryAuditLine) error {
+func checkAudit(lines []inbox.AuditLine) error {
 	for _, a := range lines {
 		if strings.ContainsRune(a.Actor+a.Action+a.Detail, 0) || a.Actor == "" || a.Action == "" {
 			return errors.New("audit: each line must have an actor and an action, without NUL bytes")

@@ -2,8 +2,8 @@ package crawl
 
 import (
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/postgres/suggestions"
 )
 
 type directoryHead struct {
@@ -33,7 +33,7 @@ type directoryService struct {
 
 type directorySubmission struct {
 	Kind string `json:"kind"`
-	postgres.DirectorySubmission
+	inbox.Submission
 }
 
 type directoryErased struct {
@@ -53,7 +53,7 @@ type directorySource struct {
 
 type directorySuggestion struct {
 	Kind string `json:"kind"`
-	suggestions.Suggestion
+	inbox.Suggestion
 }
 
 type directoryEnd struct {

@@ -187,10 +187,11 @@ func checkRefusals(t *testing.T, m *memory, c *Crawler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.conn.Exec(t.Context(), `UPDATE submissions SET url = 'http://acme.com'`); err != nil {
+	if _, err := m.conn.Exec(t.Context(),
+		`UPDATE inbox SET body = jsonb_set(body, '{url}', '"http://acme.com"')`); err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.ApproveSubmission(t.Context(), uuid.MustParse(receipt.ID), "op", dawn)
+	_, err = m.ApproveSubmission(t.Context(), uuid.MustParse(receipt.ID), "op", "", dawn)
 	if !errors.As(err, new(*postgres.OptOutError)) {
 		t.Errorf("approval: %v", err)
 	}

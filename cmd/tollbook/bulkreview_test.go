@@ -22,11 +22,13 @@ func TestBulkReview(t *testing.T) {
 	ran(t, env, "submissions", "list")
 	id := func(i int) string { return "00000000-0000-4000-8000-00000000000" + string(rune('0'+i)) }
 	query(t, dsn, `
-		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description,
-			website_url, category, endpoints, notes, probe_result, probe_grade)
-		SELECT ('00000000-0000-4000-8000-00000000000' || i)::uuid, now() + i * interval '1 second', '', '',
-			'https://s' || i || '.example', 's' || i || '.example', 'owner@s.example', 'Service ' || i, 'About it.',
-			'https://s' || i || '.example', 'Data', '{/a}', '', '{"endpoints_found":1,"errors":[]}',
+		INSERT INTO inbox (id, kind, state, received_at, client, domain, body, probe_result, probe_grade)
+		SELECT ('00000000-0000-4000-8000-00000000000' || i)::uuid, 'submission', 'pending',
+			now() + i * interval '1 second', '', 's' || i || '.example', jsonb_build_object('url',
+			'https://s' || i || '.example', 'email', 'owner@s.example', 'service_name', 'Service ' || i, 'description',
+			'About it.', 'website_url', 'https://s' || i || '.example', 'category', 'Data', 'endpoints',
+			'["/a"]'::jsonb),
+			'{"endpoints_found":1,"errors":[]}',
 			(ARRAY['A', 'B', 'F', NULL, 'A', 'C', NULL])[i]
 		FROM generate_series(1, 7) AS i`)
 
@@ -54,7 +56,7 @@ func TestBulkReview(t *testing.T) {
 				c.says)
 		}
 	}
-	if got := query(t, dsn, `SELECT count(*)::text FROM submissions WHERE state <> 'pending'`); got != "0" {
+	if got := query(t, dsn, `SELECT count(*)::text FROM inbox WHERE state <> 'pending'`); got != "0" {
 		t.Fatalf("%s are decided already", got)
 	}
 

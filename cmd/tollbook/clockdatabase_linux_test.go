@@ -185,7 +185,7 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	d.until(t, when+" not all services are visited",
 		`SELECT (count(*) = `+strconv.Itoa(d.rounds*steppedServices)+`)::text FROM checks`)
 	d.until(t, when+" a submission is not probed",
-		`SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
+		`SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM inbox WHERE probe_due_at IS NULL`)
 	built := published(t, d.data)
 	for deadline := time.Now().Add(patience); published(t, d.data) == built; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -226,7 +226,7 @@ func (d *clockedDirectory) holds(t *testing.T) {
 				d.rounds), "0"},
 		{"checks", `SELECT count(*)::text FROM checks`, strconv.Itoa(d.rounds * steppedServices)},
 		{"submissions of those acknowledged",
-			fmt.Sprintf(`SELECT count(*)::text FROM submissions WHERE id::text = ANY ('{%s}')`,
+			fmt.Sprintf(`SELECT count(*)::text FROM inbox WHERE id::text = ANY ('{%s}')`,
 				strings.Join(d.ids, ",")), strconv.Itoa(len(d.ids))},
 	} {
 		if got := query(t, d.dsn, tt.sql); got != tt.want {

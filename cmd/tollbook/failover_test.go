@@ -111,7 +111,7 @@ func TestPostgresFailover(t *testing.T) {
 	take("after a restart")
 	visits(second, "after a restart")
 
-	got := strings.Split(query(t, second.DSN(), `SELECT string_agg(id::text, ' ') FROM submissions`), " ")
+	got := strings.Split(query(t, second.DSN(), `SELECT string_agg(id::text, ' ') FROM inbox`), " ")
 	there := map[string]int{}
 	for _, id := range got {
 		there[id]++

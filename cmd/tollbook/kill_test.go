@@ -252,7 +252,8 @@ func (d *killedDirectory) holds(t *testing.T) {
 				`count(DISTINCT since) n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) p ` +
 				`FULL JOIN (SELECT service_id, count(*) n FROM checks WHERE endpoints_found > 0 GROUP BY 1) ` +
 				`c USING (service_id) WHERE p.n IS DISTINCT FROM c.n`,
-			"addresses that were submitted twice": `SELECT count(*) - count(DISTINCT url) FROM submissions`,
+			"addresses that were submitted twice": `SELECT count(*) - count(DISTINCT body->>'url') FROM inbox
+				WHERE kind = 'submission'`,
 		} {
 			var n int
 			if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {

@@ -287,10 +287,10 @@ func seedSecrets(t *testing.T, env []string, dsn, dir string) {
 	ran(t, env, "services", "import", list, "--data", filepath.Join(dir, "data"))
 	query(t, dsn, `UPDATE services SET base_url = 'http://127.0.0.1:1'`) // refused by the guard
 	query(t, dsn, `
-		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description,
-			website_url, category, endpoints, notes, probe_result)
-		VALUES ('00000000-0000-4000-8000-000000000001', now(), '', '', 'https://s.example', 's.example',
-			'owner@s.example', 'S', 'About it.', 'https://s.example', 'Data', '{/a}', '',
+		INSERT INTO inbox (id, kind, state, received_at, client, domain, body, probe_result)
+		VALUES ('00000000-0000-4000-8000-000000000001', 'submission', 'pending', now(), '', 's.example',
+			'{"url":"https://s.example","email":"owner@s.example","service_name":"S","description":"About it.",
+			"website_url":"https://s.example","category":"Data","endpoints":["/a"]}',
 			'{"endpoints_found":0,"errors":[]}')`)
 	ran(t, env, "build", "--data", filepath.Join(dir, "data"))
 }

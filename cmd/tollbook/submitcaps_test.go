@@ -61,7 +61,7 @@ func TestSubmissionCapsAreExact(t *testing.T) {
 				ownClient, site.PendingPerDomain},
 		} {
 			// The cases before must not count: neither as waiting, nor as of the last hour.
-			if _, err := conn.Exec(t.Context(), `DELETE FROM submissions`); err != nil {
+			if _, err := conn.Exec(t.Context(), `DELETE FROM inbox`); err != nil {
 				t.Fatal(err)
 			}
 			requests := make([]string, each)
@@ -77,7 +77,7 @@ func TestSubmissionCapsAreExact(t *testing.T) {
 				t.Errorf("round %d, %s, responses by status (-want +got):\n%s", round, c.name, diff)
 			}
 			var stored int
-			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM submissions`).Scan(&stored); err != nil ||
+			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM inbox`).Scan(&stored); err != nil ||
 				stored != c.want {
 				t.Errorf("round %d, %s: %d are stored, want %d, %v", round, c.name, stored, c.want, err)
 			}

@@ -26,6 +26,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
+	"tollbook/site/serve/inbox"
 	"tollbook/site/testgate"
 )
 
@@ -54,7 +55,7 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	exec(
 		`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(7); ` +
 			`RETURN NEW; END $$`)
-	exec(`CREATE TRIGGER wait BEFORE UPDATE OF probe_result ON submissions FOR EACH ROW EXECUTE FUNCTION wait()`)
+	exec(`CREATE TRIGGER wait BEFORE UPDATE OF probe_result ON inbox FOR EACH ROW EXECUTE FUNCTION wait()`)
 	exec(`SELECT pg_advisory_lock(7)`)
 	base, server := serving(t, env, data)
 	go func() { // its response never arrives
@@ -86,12 +87,12 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	var id string
 	var probed bool
 	if err := conn.QueryRow(ctx,
-		`SELECT id::text, probe_result IS NOT NULL FROM submissions WHERE state = 'pending' AND probe_due_at > `+
+		`SELECT id::text, probe_result IS NOT NULL FROM inbox WHERE state = 'pending' AND probe_due_at > `+
 			`received_at`).Scan(&id, &probed); err != nil || probed {
 		t.Fatalf("what the killed server left: %s, probed %t, %v", id, probed, err)
 	}
-	exec(`DROP TRIGGER wait ON submissions`)
-	exec(`UPDATE submissions SET probe_due_at = now()`) // its lease has expired
+	exec(`DROP TRIGGER wait ON inbox`)
+	exec(`UPDATE inbox SET probe_due_at = now()`) // its lease has expired
 	base, _ = serving(t, env, data)
 	until(t, base+"/v1/submissions/"+id, "result of the probe", func(a answer) bool {
 		return a.status == 200 && strings.Contains(a.body, `"probe_result":{`) &&
@@ -136,7 +137,7 @@ func TestManySubmissions(t *testing.T) {
 	h := serve.NewHandler(serve.Options{
 		Source: source, Logger: slog.New(slog.DiscardHandler),
 		Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		Submit: &serve.SubmitOptions{
+		Submit: &inbox.Options{
 			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
 			FillForm: form.Fill,
 		},

@@ -92,7 +92,7 @@ func TestClaims(t *testing.T) {
 // old as its oldest price.
 func TestClaimsOfKeptDatabases(t *testing.T) {
 	t.Parallel()
-	dsn := restoreKept(t, keptSchemas(t))
+	dsn := restoreKept(t, 7)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)

@@ -2,20 +2,17 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/site"
 	"tollbook/site/postgres/consent"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/rows"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/postgres/suggestions"
 )
 
 // ErrNotEmpty says that a database contains a directory already.
@@ -27,31 +24,31 @@ type Directory struct {
 	Facilitators []ledger.Facilitator
 	Tokens       []ledger.Token
 	Services     []DirectoryService
-	Submissions  []DirectorySubmission
+	Submissions  []inbox.Submission
 	Erased       []RemovedService   // oldest first
 	OptOuts      []OptOut           // by host
 	Sources      []sources.Decision // by name
-	Suggestions  []suggestions.Suggestion
+	Suggestions  []inbox.Suggestion
 }
 
 // DirectoryService is a listed service.
 type DirectoryService struct {
-	Slug           string               `json:"slug"`
-	Name           string               `json:"name"`
-	Description    string               `json:"description"`
-	BaseURL        string               `json:"base_url"`
-	WebsiteURL     *string              `json:"website_url"`
-	Category       string               `json:"category"`
-	Source         string               `json:"source"`
-	CreatedAt      time.Time            `json:"created_at"`
-	VerifiedAt     *time.Time           `json:"verified_at"`
-	CheckSeconds   int64                `json:"check_interval_seconds"`
-	State          string               `json:"listing_state,omitempty"` // "" for StateListed
-	StateAt        *time.Time           `json:"listing_state_at,omitempty"`
-	Pruned         bool                 `json:"pruned,omitempty"`
-	OwnershipToken *string              `json:"ownership_token"`
-	Endpoints      []DirectoryEndpoint  `json:"endpoints"`
-	Audit          []DirectoryAuditLine `json:"audit"`
+	Slug           string              `json:"slug"`
+	Name           string              `json:"name"`
+	Description    string              `json:"description"`
+	BaseURL        string              `json:"base_url"`
+	WebsiteURL     *string             `json:"website_url"`
+	Category       string              `json:"category"`
+	Source         string              `json:"source"`
+	CreatedAt      time.Time           `json:"created_at"`
+	VerifiedAt     *time.Time          `json:"verified_at"`
+	CheckSeconds   int64               `json:"check_interval_seconds"`
+	State          string              `json:"listing_state,omitempty"` // "" for StateListed
+	StateAt        *time.Time          `json:"listing_state_at,omitempty"`
+	Pruned         bool                `json:"pruned,omitempty"`
+	OwnershipToken *string             `json:"ownership_token"`
+	Endpoints      []DirectoryEndpoint `json:"endpoints"`
+	Audit          []inbox.AuditLine   `json:"audit"`
 }
 
 // DirectoryEndpoint is an endpoint as declared. Method is "" if no method is declared.
@@ -61,29 +58,6 @@ type DirectoryEndpoint struct {
 	Description *string `json:"description"`
 	MimeType    *string `json:"mime_type"`
 	Origin      string  `json:"origin"`
-}
-
-// DirectorySubmission is a submission with its decision. It has no sender, because the sender's address is stored as a
-// hash under a key that stays in this database.
-type DirectorySubmission struct {
-	ID         uuid.UUID `json:"id"`
-	ReceivedAt time.Time `json:"received_at"`
-	Domain     string    `json:"domain"`
-	site.Submission
-	State       string               `json:"state"`
-	DecidedAt   *time.Time           `json:"decided_at"`
-	Reason      *string              `json:"reason"`
-	Slug        *string              `json:"slug"` // of the service that was listed for it
-	ProbeResult *site.ProbeResult    `json:"probe_result"`
-	Audit       []DirectoryAuditLine `json:"audit"`
-}
-
-// DirectoryAuditLine says who did what and when.
-type DirectoryAuditLine struct {
-	At     time.Time `json:"at"`
-	Actor  string    `json:"actor"`
-	Action string    `json:"action"`
-	Detail string    `json:"detail"`
 }
 
 // Directory reads everything as of one moment, each list in a total order.
@@ -102,13 +76,13 @@ func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 			if d.Sources, err = sources.ReadDecisions(ctx, tx); err != nil {
 				return err
 			}
-			if d.Suggestions, err = suggestions.Read(ctx, tx, ""); err != nil {
+			if d.Suggestions, err = inbox.ReadSuggestions(ctx, tx, ""); err != nil {
 				return err
 			}
-			if err := d.readServices(ctx, tx); err != nil {
+			if d.Submissions, err = inbox.ReadSubmissions(ctx, tx); err != nil {
 				return err
 			}
-			return d.readSubmissions(ctx, tx)
+			return d.readServices(ctx, tx)
 		})
 	if err != nil {
 		return d, fmt.Errorf("read the directory: %w", err)
@@ -132,7 +106,7 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 		err = row.Scan(&id, &s.Slug, &s.Name, &s.Description, &s.BaseURL, &s.WebsiteURL, &s.Category, &s.Source,
 			&s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken, &s.State, &s.StateAt, &s.Pruned)
 		s.CheckSeconds, at[id] = int64(every/time.Second), len(at)
-		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []DirectoryAuditLine{}
+		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []inbox.AuditLine{}
 		return s, err
 	}, `
 		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
@@ -144,69 +118,31 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	}
 	var id int64
 	var e DirectoryEndpoint
-	rows, err := tx.Query(ctx, `
+	list, err := tx.Query(ctx, `
 		SELECT service_id, CASE WHEN method_declared THEN method ELSE '' END, path, description, mime_type, origin
 			FROM endpoints
 		ORDER BY service_id, path COLLATE "C", method_declared, method COLLATE "C", id`)
 	if err != nil {
 		return err
 	}
-	_, err = pgx.ForEachRow(rows, []any{&id, &e.Method, &e.Path, &e.Description, &e.MimeType, &e.Origin}, func() error {
-		list := &d.Services[at[id]].Endpoints
-		if n := len(*list); n > 0 && (*list)[n-1].Method == e.Method && (*list)[n-1].Path == e.Path {
+	_, err = pgx.ForEachRow(list, []any{&id, &e.Method, &e.Path, &e.Description, &e.MimeType, &e.Origin}, func() error {
+		all := &d.Services[at[id]].Endpoints
+		if n := len(*all); n > 0 && (*all)[n-1].Method == e.Method && (*all)[n-1].Path == e.Path {
 			return nil // the same path with another undeclared method that responded
 		}
-		*list = append(*list, e)
+		*all = append(*all, e)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return readAudit(ctx, tx,
-		`SELECT service_id, at, actor, action, detail FROM audit WHERE service_id IS NOT NULL ORDER BY id`, &id,
-		func(l DirectoryAuditLine) {
+	var l inbox.AuditLine
+	return rows.Each(ctx, tx,
+		`SELECT service_id, at, actor, action, detail FROM audit WHERE service_id IS NOT NULL ORDER BY id`,
+		[]any{&id, &l.At, &l.Actor, &l.Action, &l.Detail}, func() {
 			s := &d.Services[at[id]]
 			s.Audit = append(s.Audit, l)
 		})
-}
-
-func (d *Directory) readSubmissions(ctx context.Context, tx pgx.Tx) (err error) {
-	at := map[uuid.UUID]int{}
-	d.Submissions, err = collect(ctx, tx, func(row pgx.CollectableRow) (s DirectorySubmission, err error) {
-		err = row.Scan(&s.ID, &s.ReceivedAt, &s.Domain, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL,
-			&s.Category, &s.Endpoints, &s.Notes,
-			&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult)
-		s.Audit = []DirectoryAuditLine{}
-		at[s.ID] = len(at)
-		return s, err
-	}, `
-		SELECT submissions.id, received_at, domain, url, email, service_name, submissions.description,
-			submissions.website_url,
-			submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
-		FROM submissions LEFT JOIN services ON services.id = service_id ORDER BY received_at, submissions.id`)
-	if err != nil {
-		return err
-	}
-	var id uuid.UUID
-	return readAudit(ctx, tx,
-		`SELECT submission_id, at, actor, action, detail FROM audit WHERE submission_id IS NOT NULL ORDER BY id`, &id,
-		func(l DirectoryAuditLine) {
-			s := &d.Submissions[at[id]]
-			s.Audit = append(s.Audit, l)
-		})
-}
-
-func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(DirectoryAuditLine)) error {
-	rows, err := tx.Query(ctx, sql)
-	if err != nil {
-		return err
-	}
-	var l DirectoryAuditLine
-	_, err = pgx.ForEachRow(rows, []any{id, &l.At, &l.Actor, &l.Action, &l.Detail}, func() error {
-		each(l)
-		return nil
-	})
-	return err
 }
 
 // Restore writes a directory into an empty database, in one transaction. Its services are due at once, and their
@@ -216,16 +152,16 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// keep others from listing, submitting or deciding until the commit
 		if _, err := tx.Exec(ctx,
-			`LOCK services, submissions, removed_services, facilitators, settlers,
-				tokens, opt_outs, sources, suggestions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			`LOCK services, inbox, removed_services, facilitators, settlers,
+				tokens, opt_outs, sources IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		var full bool
 		err := tx.QueryRow(ctx, `
-			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions)
+			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM inbox)
 				OR EXISTS (SELECT FROM removed_services)
 				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)
-				OR EXISTS (SELECT FROM opt_outs) OR EXISTS (SELECT FROM suggestions)
+				OR EXISTS (SELECT FROM opt_outs)
 				OR EXISTS (SELECT FROM sources WHERE enabled IS NOT NULL)`).Scan(&full)
 		if err != nil {
 			return err
@@ -251,15 +187,10 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 		if err := sources.RestoreDecisions(ctx, tx, d.Sources); err != nil {
 			return err
 		}
-		if err := suggestions.Restore(ctx, tx, d.Suggestions); err != nil {
+		if err := inbox.RestoreSuggestions(ctx, tx, d.Suggestions); err != nil {
 			return err
 		}
-		for _, s := range d.Submissions {
-			if err := restoreSubmission(ctx, tx, s, now); err != nil {
-				return fmt.Errorf("submission %s: %w", s.ID, err)
-			}
-		}
-		return nil
+		return inbox.RestoreSubmissions(ctx, tx, d.Submissions, now)
 	})
 	if err != nil {
 		return fmt.Errorf("restore the directory: %w", err)
@@ -273,7 +204,7 @@ func (db *DB) Empty(ctx context.Context) error {
 	err := db.pool.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal)
 			OR EXISTS (SELECT FROM accounts)
-			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services)
+			OR EXISTS (SELECT FROM inbox) OR EXISTS (SELECT FROM removed_services)
 				OR EXISTS (SELECT FROM settings)`).Scan(&filled)
 	if err != nil {
 		return fmt.Errorf("check that the database is empty: %w", err)
@@ -310,40 +241,6 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	for _, a := range s.Audit {
 		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,
 			a.Actor, a.Action, id, a.Detail)
-	}
-	return tx.SendBatch(ctx, batch).Close()
-}
-
-// restoreSubmission inserts a submission as it was. Its sender becomes unknown and counts for no client. A probe that
-// was never made is due.
-func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, now time.Time) error {
-	content, err := json.Marshal(s.Submission)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(content)
-	var due *time.Time
-	if s.State == site.SubmissionPending && s.ProbeResult == nil {
-		due = &now
-	}
-	tag, err := tx.Exec(ctx, `
-		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description,
-			website_url, category, endpoints, notes, state, decided_at, reason, service_id, probe_due_at, probe_result)
-		SELECT $1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, (SELECT id FROM services
-			WHERE slug = $16), $17, $18
-		WHERE $16::text IS NULL OR EXISTS (SELECT FROM services WHERE slug = $16)`,
-		s.ID, s.ReceivedAt, sum[:], s.URL, s.Domain, s.Email, s.ServiceName, s.Description, s.WebsiteURL, s.Category,
-		s.Endpoints, s.Notes, s.State, s.DecidedAt, s.Reason, s.Slug, due, s.ProbeResult)
-	if err == nil && tag.RowsAffected() == 0 {
-		err = fmt.Errorf("no service %q is in the list", *s.Slug)
-	}
-	if err != nil {
-		return err
-	}
-	batch := &pgx.Batch{}
-	for _, a := range s.Audit {
-		batch.Queue(`INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,
-			a.Actor, a.Action, s.ID, a.Detail)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

@@ -1,9 +1,9 @@
-// Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
-// and the build's consistent read. All SQL of the program is in this folder.
+// Package postgres stores the directory in Postgres: connection pool, services, sites, jobs, and
+// the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, ledger, polls, rechecks, sources and suggestions do
-// not own. It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server
-// if no DATABASE_URL names one.
+// It owns the tables that its rooms assessments, checks, consent, inbox, ledger, polls and sources do not own. It must
+// never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
+// DATABASE_URL names one.
 package postgres
 
 import (
@@ -18,12 +18,11 @@ import (
 	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/polls"
-	"tollbook/site/postgres/rechecks"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/postgres/suggestions"
 )
 
 // ErrNotFound says that a row does not exist.
@@ -33,12 +32,11 @@ var ErrNotFound = ledger.ErrNotFound
 type DB struct {
 	*checks.Store
 	*consent.Permissions
+	*inbox.Inbox
 	*ledger.DB
 	*polls.Tables
 	Sources     *sources.Store
 	Assessments *assessments.Store
-	Suggestions *suggestions.Store
-	Rechecks    *rechecks.Store
 	pool        *pgxpool.Pool
 }
 
@@ -62,8 +60,8 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), consent.New(pool), ledger.New(pool), polls.New(pool), sources.New(pool),
-		assessments.New(pool), suggestions.New(pool), rechecks.New(pool), pool}, nil
+	return &DB{checks.New(pool), consent.New(pool), inbox.New(pool), ledger.New(pool), polls.New(pool),
+		sources.New(pool), assessments.New(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

@@ -15,6 +15,7 @@ import (
 	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 	"tollbook/site/serve/connection"
+	"tollbook/site/serve/inbox"
 )
 
 // methodError reports a method that a path does not support.
@@ -33,7 +34,7 @@ func errorOf(err error) site.Error {
 	var unknown *routes.UnknownError
 	var unready *notReadyError
 	var method *methodError
-	if e, ok := submitError(err); ok {
+	if e, ok := inbox.ErrorOf(err); ok {
 		return e
 	}
 	switch {

@@ -4,8 +4,7 @@
 //
 // The package implements the HTTP rules: status codes, caching, validators, encodings and error bodies. For GET it
 // reads only the files of a snapshot and its packs. It does not know what a row means, does not import render and does
-// not query a database. Submissions (submit.go), suggestions (suggest.go) and re-checks (recheck.go) use two small
-// interfaces, which store and probe.
+// not query a database. Package inbox reads what is posted: submissions, suggestions and requests for re-checks.
 package serve
 
 import (
@@ -31,6 +30,7 @@ import (
 	"tollbook/site/routes"
 	"tollbook/site/serve/client"
 	"tollbook/site/serve/connection"
+	"tollbook/site/serve/inbox"
 )
 
 // Source provides the snapshots that responses are read from. output.Source implements it.
@@ -56,7 +56,7 @@ type Options struct {
 	RateLimit int            // requests per minute and client under /v1, /api and /discovery; 0 means no limit
 	Trusted   []netip.Prefix // proxies whose X-Forwarded-For and Forwarded headers are used
 	Metrics   *Metrics       // counts responses; nil for none
-	Submit    *SubmitOptions // accepts submissions; nil for none
+	Submit    *inbox.Options // accepts submissions, suggestions and re-checks; nil for none
 
 	FillSearch FillSearch // fills the search page for readers without script; nil sends the page as it is
 
@@ -80,8 +80,8 @@ type handler struct {
 	notice  func() string // nil for none
 
 	connections *connection.Limiter
-	submitter   *submitter // nil if submissions are not accepted
-	fillSearch  FillSearch // nil if the search page is sent as it is
+	inbox       *inbox.Handler // nil if submissions are not accepted
+	fillSearch  FillSearch     // nil if the search page is sent as it is
 
 	mu    sync.Mutex
 	infos []*snapshotInfo // the most recently read snapshots, the latest first
@@ -99,9 +99,10 @@ func NewHandler(o Options) http.Handler {
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: client.NewLimiter(o.RateLimit, o.Now()), gate: client.NewGate(), pace: client.NewPace(o.DownloadRate),
 		making:  make(chan struct{}, maxMaking),
-		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
+		trusted: o.Trusted, metrics: o.Metrics,
 		notice: o.Notice, connections: o.Connections, fillSearch: o.FillSearch,
 	}
+	h.inbox = h.newInbox(o.Submit)
 	if o.Metrics != nil {
 		o.Metrics.handler = h
 	}
@@ -148,7 +149,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	header["Access-Control-Expose-Headers"] = headerExpose
 	call, segment := routes.FindCall(r.URL.Path)
 	methods := allowed
-	if call.IsPost() && h.submitter != nil {
+	if call.IsPost() && h.inbox != nil {
 		methods = submitAllowed
 	}
 	if r.Method == http.MethodOptions {
@@ -164,14 +165,14 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
-	case call.IsPost() && h.submitter == nil && !reads:
+	case call.IsPost() && h.inbox == nil && !reads:
 		header.Set("Allow", methods)
 		h.fail(w, r, errNoSubmissions)
-	case call.IsPost() && h.submitter != nil && r.Method != http.MethodPost:
+	case call.IsPost() && h.inbox != nil && r.Method != http.MethodPost:
 		w.route = call.Name
 		header.Set("Allow", methods)
 		h.fail(w, r, &methodError{allowed: methods})
-	case call != nil && h.submitter != nil && call.IsPost() != reads:
+	case call != nil && h.inbox != nil && call.IsPost() != reads:
 		h.call(w, r, call.Name, segment)
 	case !reads:
 		header.Set("Allow", methods)

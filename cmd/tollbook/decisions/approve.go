@@ -22,7 +22,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/facts"
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 )
 
 // approveOptions are the flags of submissions approve.
@@ -99,12 +99,12 @@ func (o *approveOptions) approve(
 	}
 	return o.decide(ctx, "submission", chosen, stdout, func(id uuid.UUID) (report.Decision, error) {
 		d := report.Decision{State: site.SubmissionApproved}
-		var err error
+		token := ""
 		if o.Verified {
-			d.Slug, err = db.ApproveVerified(ctx, id, o.As, site.SubmissionToken(id.String()), time.Now())
-		} else {
-			d.Slug, err = db.ApproveSubmission(ctx, id, o.As, time.Now())
+			token = site.SubmissionToken(id.String())
 		}
+		var err error
+		d.Slug, err = db.ApproveSubmission(ctx, id, o.As, token, time.Now())
 		return d, err
 	})
 }
@@ -112,17 +112,17 @@ func (o *approveOptions) approve(
 // choose returns the submissions with the ids, or those that wait and fulfil the filters.
 func (o *approveOptions) choose(
 	ctx context.Context, db *database.DB, ids []uuid.UUID, checker tokenChecker,
-) ([]postgres.ReviewedSubmission, error) {
+) ([]inbox.Submission, error) {
 	if !o.hasFilter() {
-		list := make([]postgres.ReviewedSubmission, len(ids))
+		list := make([]inbox.Submission, len(ids))
 		for i, id := range ids {
 			list[i].ID = id
 			if !o.DryRun {
 				continue
 			}
 			var err error
-			if list[i], _, err = db.Submission(ctx, id); err != nil {
-				return nil, explainReview(err, id.String())
+			if list[i], err = db.Submission(ctx, id); err != nil {
+				return nil, explain(err, "submission", id)
 			}
 		}
 		return list, nil
@@ -131,7 +131,7 @@ func (o *approveOptions) choose(
 	if err != nil {
 		return nil, err
 	}
-	var list []postgres.ReviewedSubmission
+	var list []inbox.Submission
 	for _, s := range waiting {
 		if o.Grade == "" || s.Grade != nil && strings.Contains(grades[:strings.Index(grades, o.Grade)+1], *s.Grade) {
 			list = append(list, s)
@@ -151,8 +151,8 @@ const (
 
 // verified returns the submissions whose owner shows the submission's token. It logs the reason for each of the others.
 func verified(
-	ctx context.Context, list []postgres.ReviewedSubmission, checker tokenChecker,
-) (shown []postgres.ReviewedSubmission, err error) {
+	ctx context.Context, list []inbox.Submission, checker tokenChecker,
+) (shown []inbox.Submission, err error) {
 	logger := cli.NewLogger(slog.LevelInfo)
 	results := make([]error, len(list))
 	var g errgroup.Group
@@ -180,7 +180,7 @@ func verified(
 }
 
 // confirm prints what will be approved and asks a person.
-func (o *approveOptions) confirm(cmd *cobra.Command, list []postgres.ReviewedSubmission) error {
+func (o *approveOptions) confirm(cmd *cobra.Command, list []inbox.Submission) error {
 	if err := report.Submissions(cmd.ErrOrStderr(), list, false); err != nil {
 		return err
 	}

@@ -4,10 +4,7 @@ package decisions
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,8 +15,7 @@ import (
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
-	"tollbook/site/postgres"
-	"tollbook/site/postgres/suggestions"
+	"tollbook/site/listing"
 )
 
 // NewSubmissions returns the command submissions with its subcommands.
@@ -30,25 +26,11 @@ func NewSubmissions() *cobra.Command {
 		Long: `Submissions shows what owners sent to "tollbook serve --serve-submissions", and approves or rejects it.
 No service is listed before somebody approves it.` + cli.GroupStatus,
 	},
-		newList(), newShow(), newApprove(),
-		newReject())
+		newSubmissionsList(), newSubmissionsShow(), newApprove(), newReject())
 }
 
-// reviewOptions are the flags of the commands that show submissions.
-type reviewOptions struct {
-	cli.DataOptions
-	State string
-	JSON  bool
-}
-
-// allStates is the value of --state for submissions in any state.
-const allStates = "all"
-
-func newList() *cobra.Command {
-	var o reviewOptions
-	states := []string{site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected, allStates}
-	cmd := &cobra.Command{
-		Use:   "list",
+func newSubmissionsList() *cobra.Command {
+	return newList(&cobra.Command{
 		Short: "List submissions that wait for review",
 		Long: `List prints the submissions that wait for review, the oldest first: as a table, or as JSON with all
 their fields.
@@ -57,44 +39,18 @@ EXIT STATUS
 
 0 if they are printed, 1 if the database could not be read.`,
 		Example: "  tollbook submissions list\n  tollbook submissions list --state rejected --json",
-		Args:    cli.Arguments(),
-		PreRunE: func(*cobra.Command, []string) error {
-			if !slices.Contains(states, o.State) {
-				return usage.Errorf("--state %q: use pending, approved, rejected or all", o.State)
+	}, "submission", []string{site.SubmissionPending, site.SubmissionApproved, site.SubmissionRejected},
+		func(ctx context.Context, db *database.DB, state string, stdout io.Writer, asJSON bool) error {
+			list, err := db.Submissions(ctx, state)
+			if err != nil {
+				return err
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runSubmissionsList(cmd.Context(), o, cmd.OutOrStdout())
-		},
-	}
-	o.DataOptions.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.State, "state", site.SubmissionPending,
-		"`state` of the submissions: pending, approved, rejected or all")
-	cmd.Flags().BoolVar(&o.JSON, "json", false, "print a JSON list")
-	return cmd
+			return report.Submissions(stdout, list, asJSON)
+		})
 }
 
-func runSubmissionsList(ctx context.Context, o reviewOptions, stdout io.Writer) error {
-	state := o.State
-	if state == allStates {
-		state = ""
-	}
-	var list []postgres.ReviewedSubmission
-	err := cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) (err error) {
-		list, err = db.Submissions(ctx, state)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return report.Submissions(stdout, list, o.JSON)
-}
-
-func newShow() *cobra.Command {
-	var o reviewOptions
-	cmd := &cobra.Command{
-		Use:   "show ID",
+func newSubmissionsShow() *cobra.Command {
+	return newShow(&cobra.Command{
 		Short: "Show a submission and a preview of its listing",
 		Long: `Show prints everything about one submission: what was sent, what the probe found, the listing that it
 would get now, and the audit trail.
@@ -103,67 +59,84 @@ EXIT STATUS
 
 0 if it is printed, 1 if there is no submission with this id.`,
 		Example: "  tollbook submissions show 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
-		Args:    cli.Arguments("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSubmissionsShow(cmd.Context(), o, args[0], cmd.OutOrStdout())
+	}, "submission", func(ctx context.Context, db *database.DB, id uuid.UUID, stdout io.Writer, asJSON bool) error {
+		s, err := db.Submission(ctx, id)
+		if err != nil {
+			return err
+		}
+		r := report.NewSubmission(&s)
+		if s.State == site.SubmissionPending {
+			slug, err := db.SubmissionSlug(ctx, s.Submission)
+			if err != nil {
+				return err
+			}
+			r.AddPreview(slug, time.Now())
+		}
+		return r.Print(stdout, asJSON)
+	})
+}
+
+func newApprove() *cobra.Command {
+	var o approveOptions
+	cmd := &cobra.Command{
+		Use:   "approve [ID...]",
+		Short: "Approve submissions and list their services",
+		Long: `Approve lists the service of each submission, under a slug that is made from its name and was never used.
+The next crawl visits it first, and the next build publishes it.
+
+Without IDs it chooses from all submissions that wait. --grade chooses those whose probe got this grade or a better
+one. --verified chooses those whose owner proved control: it requests /.well-known/tollbook of each service's host
+and looks for the token that "tollbook submissions show" prints. Such a service is listed as verified. With both
+flags a submission must fulfil both. Approve shows what it chose and asks on a terminal; --yes does not ask, and
+--dry-run only shows.
+
+Each submission is decided on its own. If one fails, the others are still decided.
+
+EXIT STATUS
+
+0 if all services are listed, 1 if a submission was decided before, its address is listed already, or nobody agreed.`,
+		Example: "  tollbook submissions approve 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55\n" +
+			"  tollbook submissions approve --grade A --verified --dry-run",
+		Args: func(_ *cobra.Command, args []string) error {
+			if o.hasFilter() == (len(args) > 0) {
+				return usage.Errorf("approve needs either IDs, or --grade or --verified; " +
+					"tollbook submissions list shows what waits")
+			}
+			return nil
 		},
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runApprove(cmd, o, args) },
 	}
-	o.DataOptions.AddFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
+	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout io.Writer) error {
-	key, err := parseID("submission", id)
-	if err != nil {
-		return err
-	}
-	var r report.Submission
-	err = cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
-		s, trail, err := db.Submission(ctx, key)
-		if err != nil {
-			return explainReview(err, id)
+// maxReason is the largest length of a reason in characters.
+const maxReason = 500
+
+func newReject() *cobra.Command {
+	var o decideOptions
+	var reason string
+	cmd := newDecide(&cobra.Command{
+		Use:   "reject ID...",
+		Short: "Reject submissions, with a reason",
+		Long: `Reject refuses submissions. A submitter can read the reason at the submission's URL, and may submit
+again. Each submission is decided on its own. If one fails, the others are still decided.
+
+EXIT STATUS
+
+0 if all are rejected, 1 if a submission was decided before.`,
+		Example: "  tollbook submissions reject 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55 --reason \"No endpoint " +
+			"asked for payment.\"",
+	}, "submission", &o, func() error {
+		if err := listing.CheckText(reason, maxReason); err != nil {
+			return usage.Errorf("--reason %w; the submitter reads it", err)
 		}
-		r = report.NewSubmission(&s, trail)
-		if s.State != site.SubmissionPending {
-			return nil
-		}
-		slug, err := db.SubmissionSlug(ctx, s.Submission)
-		if err == nil {
-			r.AddPreview(slug, time.Now())
-		}
-		return err
+		return o.Validate()
+	}, func(ctx context.Context, db *database.DB, id uuid.UUID) (report.Decision, error) {
+		err := db.RejectSubmission(ctx, id, o.As, reason, time.Now())
+		return report.Decision{State: site.SubmissionRejected, Reason: reason}, err
 	})
-	if err != nil {
-		return err
-	}
-	return r.Print(stdout, o.JSON)
-}
-
-// parseID returns the id of a submission or a suggestion.
-func parseID(what, s string) (uuid.UUID, error) {
-	id, err := uuid.Parse(s)
-	if err != nil || id.String() != s {
-		return id, usage.Errorf("%q is no id of a %s; tollbook %ss list shows the ids", s, what, what)
-	}
-	return id, nil
-}
-
-// explainReview returns the error of a review with what to do about it.
-func explainReview(err error, id string) error {
-	var decided *postgres.DecidedError
-	var closed *suggestions.ClosedError
-	switch {
-	case errors.As(err, &closed):
-		return fmt.Errorf("suggestion %s is closed already: %w", id, closed)
-	case errors.Is(err, suggestions.ErrNotFound):
-		return fmt.Errorf("no suggestion has the id %s; tollbook suggestions list shows the ids", id)
-	case errors.As(err, &decided):
-		return fmt.Errorf("submission %s is decided already: %w", id, decided)
-	case errors.Is(err, postgres.ErrNotFound):
-		return fmt.Errorf("no submission has the id %s; tollbook submissions list shows the ids", id)
-	case errors.Is(err, postgres.ErrListed):
-		return fmt.Errorf("submission %s: its address is listed already; reject it", id)
-	}
-	return err
+	cmd.Flags().StringVar(&reason, "reason", "", "`sentence` or two for the submitter")
+	return cmd
 }

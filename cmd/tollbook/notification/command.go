@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 )
 
 // stopGrace is how long a command may continue after SIGTERM, and its children after its end.
@@ -27,7 +27,7 @@ type failure struct {
 }
 
 // run runs the command once. It returns nil if the command succeeded.
-func (n *Notifier) run(ctx context.Context, taken *postgres.Notification) *failure {
+func (n *Notifier) run(ctx context.Context, taken *inbox.Notification) *failure {
 	input, err := encode(taken)
 	if err != nil {
 		return &failure{err: err}

@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 )
 
 // Flag is the flag of the command, for errors.
@@ -92,7 +93,7 @@ func (n *Notifier) Run(ctx context.Context) {
 // Once runs the command if something is new and no pause lasts. An error is one of the database; a failure of the
 // command is logged, and the same is due again after a pause that doubles.
 func (n *Notifier) Once(ctx context.Context) error {
-	rules := postgres.NotificationRules{Lease: lease, Probe: probeTime, Most: mostAtOnce}
+	rules := inbox.NotificationRules{Lease: lease, Probe: probeTime, Most: mostAtOnce}
 	taken, err := n.db.TakeNotification(ctx, rules, n.o.Now())
 	if err != nil || taken == nil {
 		return err
@@ -154,7 +155,7 @@ type suggestion struct {
 }
 
 // encode returns the document of a notification: one JSON object on one line.
-func encode(n *postgres.Notification) ([]byte, error) {
+func encode(n *inbox.Notification) ([]byte, error) {
 	d := document{Waiting: n.Waiting, Submissions: make([]submission, len(n.Submissions)),
 		Open: n.Open, Suggestions: make([]suggestion, len(n.Suggestions))}
 	for i, s := range n.Submissions {
@@ -184,14 +185,14 @@ func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier
 		fmt.Fprintf(w, "%s{result=\"done\"} %d\n%s{result=\"failed\"} %d\n", runs, n.done.Load(), runs,
 			n.failed.Load())
 	}
-	f, err := db.SubmissionFigures(ctx)
+	f, err := db.Figures(ctx)
 	if err != nil {
 		return nil
 	}
 	const all, oldest = "tollbook_submissions", "tollbook_submissions_oldest_waiting_seconds"
 	head(all, "gauge", "Submissions received, by state; pending ones wait for review.")
-	for _, state := range slices.Sorted(maps.Keys(f.ByState)) {
-		fmt.Fprintf(w, "%s{state=%q} %d\n", all, state, f.ByState[state])
+	for _, state := range slices.Sorted(maps.Keys(f.Submissions)) {
+		fmt.Fprintf(w, "%s{state=%q} %d\n", all, state, f.Submissions[state])
 	}
 	age := 0.0
 	if f.Oldest != nil {
@@ -201,14 +202,10 @@ func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier
 	if _, err := fmt.Fprintf(w, "%s %g\n", oldest, age); err != nil {
 		return err
 	}
-	byState, err := db.Suggestions.Count(ctx)
-	if err != nil {
-		return nil
-	}
 	const suggestions = "tollbook_suggestions"
 	head(suggestions, "gauge", "Suggestions received, by state; open ones wait for a person to read them.")
-	for _, state := range slices.Sorted(maps.Keys(byState)) {
-		fmt.Fprintf(w, "%s{state=%q} %d\n", suggestions, state, byState[state])
+	for _, state := range slices.Sorted(maps.Keys(f.Suggestions)) {
+		fmt.Fprintf(w, "%s{state=%q} %d\n", suggestions, state, f.Suggestions[state])
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -200,7 +201,7 @@ func TestSuggestions(t *testing.T) {
 	suggest := func(name string) { names[d.suggest(t, name)] = name }
 	suggest("first")
 	closed := d.suggest(t, "closed")
-	if err := d.db.Suggestions.Close(t.Context(), uuid.MustParse(closed), "ada", d.now()); err != nil {
+	if err := d.db.CloseSuggestion(t.Context(), uuid.MustParse(closed), "ada", d.now()); err != nil {
 		t.Fatal(err)
 	}
 	d.once(t, n)
@@ -376,7 +377,7 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)
 	id := d.receive(t, "acme", true)
-	rules := postgres.NotificationRules{Lease: 2 * time.Minute, Probe: time.Minute, Most: 100}
+	rules := inbox.NotificationRules{Lease: 2 * time.Minute, Probe: time.Minute, Most: 100}
 	lost, err := d.db.TakeNotification(t.Context(), rules, d.now())
 	if err != nil || len(lost.Submissions) != 1 {
 		t.Fatal(lost, err)

@@ -8,15 +8,15 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/invisible"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 )
 
 // Submissions prints submissions.
-func Submissions(w io.Writer, list []postgres.ReviewedSubmission, asJSON bool) error {
+func Submissions(w io.Writer, list []inbox.Submission, asJSON bool) error {
 	if asJSON {
 		lines := make([]Submission, len(list))
 		for i := range list {
-			lines[i] = NewSubmission(&list[i], nil)
+			lines[i] = NewSubmission(&list[i])
 		}
 		return JSONList(w, lines)
 	}
@@ -63,7 +63,7 @@ type trailLine struct {
 }
 
 // NewSubmission returns the report on a submission with its audit trail.
-func NewSubmission(s *postgres.ReviewedSubmission, trail []postgres.AuditEntry) Submission {
+func NewSubmission(s *inbox.Submission) Submission {
 	r := Submission{
 		ID: s.ID.String(), State: s.State, ReceivedAt: site.NewTime(s.ReceivedAt), Submission: s.Submission,
 		ProbeResult: s.ProbeResult, Grade: s.Grade, DecidedAt: timeOrNull(s.DecidedAt), Reason: s.Reason, Slug: s.Slug,
@@ -71,7 +71,7 @@ func NewSubmission(s *postgres.ReviewedSubmission, trail []postgres.AuditEntry) 
 	if s.State == site.SubmissionPending {
 		r.Token = site.SubmissionToken(r.ID)
 	}
-	for _, e := range trail {
+	for _, e := range s.Audit {
 		r.Trail = append(r.Trail, trailLine{site.NewTime(e.At), e.Actor, e.Action, e.Detail})
 	}
 	return r

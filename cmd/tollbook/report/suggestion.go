@@ -8,14 +8,14 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
-	"tollbook/site/postgres/suggestions"
+	"tollbook/site/postgres/inbox"
 )
 
 // maxBeginning is the length of a text in a table, in characters.
 const maxBeginning = 60
 
 // Suggestions prints suggestions without e-mail addresses.
-func Suggestions(w io.Writer, list []suggestions.Suggestion, asJSON bool) error {
+func Suggestions(w io.Writer, list []inbox.Suggestion, asJSON bool) error {
 	if asJSON {
 		lines := make([]Suggestion, len(list))
 		for i := range list {
@@ -48,7 +48,7 @@ type Suggestion struct {
 }
 
 // NewSuggestion returns the report on a suggestion.
-func NewSuggestion(s *suggestions.Suggestion) Suggestion {
+func NewSuggestion(s *inbox.Suggestion) Suggestion {
 	return Suggestion{ID: s.ID.String(), State: s.State(), ReceivedAt: site.NewTime(s.ReceivedAt),
 		Suggestion: s.Suggestion, ClosedAt: timeOrNull(s.ClosedAt), ClosedBy: s.ClosedBy}
 }

@@ -22,6 +22,7 @@ import (
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
+	"tollbook/site/serve/inbox"
 )
 
 // Listen opens the address that a flag names. Its errors name the flag.
@@ -92,8 +93,8 @@ func Follow(ctx context.Context, source *output.Source) {
 }
 
 // SubmitOptions returns how submissions are received: into db, probed by submissions, with the strictest guard.
-func SubmitOptions(db *postgres.DB, submissions *crawl.Submissions, free listing.FreeHosts) *serve.SubmitOptions {
-	return &serve.SubmitOptions{
+func SubmitOptions(db *postgres.DB, submissions *crawl.Submissions, free listing.FreeHosts) *inbox.Options {
+	return &inbox.Options{
 		Store: db, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
 		FillForm: form.Fill, MaxPending: site.MaxPending,
 	}

@@ -1,7 +1,6 @@
-package suggestions_test
+package inbox_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,30 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
-	"tollbook/site/postgres/postgrestest"
-	"tollbook/site/postgres/suggestions"
+	"tollbook/site/postgres/inbox"
 )
-
-var template = postgrestest.New(func(ctx context.Context, dsn string) error {
-	db, err := postgres.Open(ctx, dsn)
-	if err == nil {
-		db.Close()
-	}
-	return err
-})
-
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-func open(t *testing.T) *postgres.DB {
-	t.Helper()
-	db, err := postgres.Open(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
-}
 
 // sent returns a suggestion of a client, after noon by d.
 func sent(text, client, key string, d time.Duration) site.IncomingSuggestion {
@@ -44,23 +21,9 @@ func sent(text, client, key string, d time.Duration) site.IncomingSuggestion {
 		Client: client, Key: key, At: noon.Add(d)}
 }
 
-// limit says why a suggestion is refused, "" if it is not.
-func limit(t *testing.T, err error) string {
-	t.Helper()
-	var over *site.SubmissionLimitError
-	switch {
-	case errors.As(err, &over):
-		return over.RetryAfter.String()
-	case errors.Is(err, site.ErrKeyReused):
-		return "key"
-	case err != nil:
-		t.Error(err)
-	}
-	return ""
-}
-
-// TestReceive checks which suggestions are stored, which are the same as an earlier one, and which are refused.
-func TestReceive(t *testing.T) {
+// TestReceiveSuggestion checks which suggestions are stored, which are the same as an earlier one, and which are
+// refused.
+func TestReceiveSuggestion(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ids := map[string]string{}
@@ -96,14 +59,14 @@ func TestReceive(t *testing.T) {
 	if _, err := db.ReceiveSuggestion(t.Context(), late); err != nil {
 		t.Error(err)
 	}
-	one, err := db.Suggestions.One(t.Context(), uuid.MustParse(ids["the same text after a day"]))
+	one, err := db.Suggestion(t.Context(), uuid.MustParse(ids["the same text after a day"]))
 	if err != nil || one.Email != "r@acme.example" {
 		t.Errorf("the first address counts: %+v, %v", one, err)
 	}
 }
 
-// TestReceiveFlood checks the limits of a client and of all open suggestions.
-func TestReceiveFlood(t *testing.T) {
+// TestReceiveSuggestionFlood checks the limits of a client and of all open suggestions.
+func TestReceiveSuggestionFlood(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	for i := range site.SuggestionsPerHour {
@@ -134,9 +97,9 @@ func TestReceiveFlood(t *testing.T) {
 	}
 }
 
-// TestReceiveTogether checks that parallel requests with one text store it once, and that parallel requests with others
-// do not exceed the limit.
-func TestReceiveTogether(t *testing.T) {
+// TestReceiveSuggestionsTogether checks that parallel requests with one text store it once, and that parallel requests
+// with others do not exceed the limit.
+func TestReceiveSuggestionsTogether(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	var all sync.WaitGroup
@@ -152,14 +115,14 @@ func TestReceiveTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	got, err := db.Suggestions.Count(t.Context())
-	if diff := cmp.Diff(map[string]int{"open": 5, "closed": 0}, got); diff != "" || err != nil {
+	figures, err := db.Figures(t.Context())
+	if diff := cmp.Diff(map[string]int{"open": 5, "closed": 0}, figures.Suggestions); diff != "" || err != nil {
 		t.Errorf("stored: %v (-want +got):\n%s", err, diff)
 	}
 }
 
-// TestClose checks that a suggestion is closed once, and what lists have before and after it.
-func TestClose(t *testing.T) {
+// TestCloseSuggestion checks that a suggestion is closed once, and what lists have before and after it.
+func TestCloseSuggestion(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	var ids []uuid.UUID
@@ -170,20 +133,20 @@ func TestClose(t *testing.T) {
 		}
 		ids = append(ids, uuid.MustParse(r.SuggestionID))
 	}
-	if err := db.Suggestions.Close(t.Context(), ids[0], "ada", noon); err != nil {
+	if err := db.CloseSuggestion(t.Context(), ids[0], "ada", noon); err != nil {
 		t.Fatal(err)
 	}
-	var closed *suggestions.ClosedError
-	if err := db.Suggestions.Close(t.Context(), ids[0], "bob", noon); !errors.As(err, &closed) ||
+	var closed *inbox.DecidedError
+	if err := db.CloseSuggestion(t.Context(), ids[0], "bob", noon); !errors.As(err, &closed) ||
 		!strings.Contains(err.Error(), "it was closed on 2026-11-20 12:00 UTC by ada") {
 		t.Errorf("closed twice: %v", err)
 	}
-	if err := db.Suggestions.Close(t.Context(), uuid.New(), "bob", noon); !errors.Is(err, suggestions.ErrNotFound) {
+	if err := db.CloseSuggestion(t.Context(), uuid.New(), "bob", noon); !errors.Is(err, site.ErrNotFound) {
 		t.Errorf("none closed: %v", err)
 	}
 	for state, want := range map[string][]string{"": {"a closed", "b open"}, "open": {"b open"},
 		"closed": {"a closed"}} {
-		list, err := db.Suggestions.List(t.Context(), state)
+		list, err := db.Suggestions(t.Context(), state)
 		var got []string
 		for _, s := range list {
 			got = append(got, s.Text+" "+s.State())

@@ -1,4 +1,4 @@
-package serve
+package inbox
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"tollbook/site/fields"
 )
 
-// submitError returns the response to what is sent and refused, and false for any other error.
-func submitError(err error) (site.Error, bool) {
+// ErrorOf returns the response to what is sent and refused, and false for any other error.
+func ErrorOf(err error) (site.Error, bool) {
 	var wrong *fields.Error
 	var twice *site.DuplicateError
 	var over *site.SubmissionLimitError
@@ -28,7 +28,7 @@ func submitError(err error) (site.Error, bool) {
 		e.Type, e.Message, e.Fields = site.ErrorInvalidParameter, key.Error(),
 			[]site.ErrorField{{Field: "Idempotency-Key", Message: key.message}}
 	case errors.Is(err, site.ErrKeyReused):
-		return submitError(&keyError{site.ErrKeyReused.Error() + "; use a new key"})
+		return ErrorOf(&keyError{site.ErrKeyReused.Error() + "; use a new key"})
 	case errors.Is(err, errBrokenBody):
 		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body ended early",
 			[]site.ErrorField{{Field: "body", Message: "ended early"}}

@@ -1,4 +1,4 @@
-package serve
+package inbox_test
 
 import (
 	"bufio"
@@ -19,8 +19,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/leaktest"
+	"tollbook/site/serve"
+	"tollbook/site/serve/inbox"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // fakeStore is a store that can fail and wait. The tests of cmd/tollbook use the real store.
 type fakeStore struct {
@@ -28,26 +36,24 @@ type fakeStore struct {
 	received []site.IncomingSubmission
 	results  map[string]site.ProbeResult
 	fault    error         // returned by every call
-	hold     chan struct{} // receiving waits for it, unless it is nil
-	again    bool          // reports each submission as a repeated one
+	again    chan struct{} // closed when a URL was sent twice; nil if that is not expected
 }
 
 func (s *fakeStore) SubmissionCategories(context.Context) ([]string, error) {
 	return site.Categories, s.fault
 }
 
-func (s *fakeStore) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
-	if s.hold != nil {
-		select {
-		case <-s.hold:
-		case <-ctx.Done():
-			return site.Receipt{}, ctx.Err()
-		}
-	}
+func (s *fakeStore) ReceiveSubmission(_ context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for i, before := range s.received {
+		if before.URL == r.URL {
+			close(s.again)
+			return site.Receipt{ID: fmt.Sprint(i + 1), Repeated: true}, nil
+		}
+	}
 	s.received = append(s.received, r)
-	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Repeated: s.again}, nil
+	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe}, nil
 }
 
 func (s *fakeStore) ReceiveSuggestion(context.Context, site.IncomingSuggestion) (site.SuggestionResult, error) {
@@ -87,12 +93,17 @@ var nothingFound = probing(func(context.Context, string, []string) site.ProbeRes
 	return site.ProbeResult{Errors: []string{}}
 })
 
-func submitting(t *testing.T, s *fakeStore, p SubmissionProber, bodyTime time.Duration, log io.Writer) http.Handler {
+func submitting(t *testing.T, s *fakeStore, p inbox.Prober, bodyTime time.Duration, log io.Writer) http.Handler {
 	t.Helper()
-	return NewHandler(Options{
-		Source: openSource(t, tempDir(t)), Now: func() time.Time { return now },
+	source, err := output.OpenSource(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	return serve.NewHandler(serve.Options{
+		Source: source, Now: func() time.Time { return now },
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Submit: &SubmitOptions{Store: s, Prober: p, BodyTime: bodyTime,
+		Submit: &inbox.Options{Store: s, Prober: p, BodyTime: bodyTime,
 			Address: func(u *url.URL) (*url.URL, error) { return u, nil },
 			Domain:  func(host string) string { return host }},
 	})
@@ -236,10 +247,10 @@ func TestProbesAtOnce(t *testing.T) {
 		return site.ProbeResult{}
 	}), 0, io.Discard)
 	var wg sync.WaitGroup
-	for i := range maxProbing {
+	for i := range inbox.MaxProbing {
 		wg.Go(func() { submitTo(h, acme(fmt.Sprint("a", i))) })
 	}
-	for range maxProbing {
+	for range inbox.MaxProbing {
 		<-entered
 	}
 	if w := submitTo(h, acme("later")); w.Code != 201 || !strings.Contains(w.Body.String(), `"probe_result":null`) {
@@ -259,19 +270,25 @@ func TestProbesAtOnce(t *testing.T) {
 // second one.
 func TestSentAgainWhileProbed(t *testing.T) {
 	t.Parallel()
-	s := &fakeStore{again: true, results: map[string]site.ProbeResult{}}
-	h := submitting(t, s, nothingFound, 0, io.Discard).(*handler)
-	end := make(chan struct{})
-	h.submitter.probes["1"] = end
-	answered := make(chan string)
-	go func() { answered <- submitTo(h, acme("a")).Body.String() }()
-	if err := s.StoreSubmissionProbe(t.Context(), "1",
-		site.ProbeResult{EndpointsFound: 7, Errors: []string{}}); err != nil {
-		t.Fatal(err)
-	}
-	close(end)
-	if got := <-answered; !strings.Contains(got, `"endpoints_found":7`) {
-		t.Errorf("the second is told %s", got)
+	s := &fakeStore{again: make(chan struct{})}
+	entered, release := make(chan struct{}), make(chan struct{})
+	h := submitting(t, s, probing(func(context.Context, string, []string) site.ProbeResult {
+		close(entered) // fails if a second probe begins
+		<-release
+		return site.ProbeResult{EndpointsFound: 7, Errors: []string{}}
+	}), 0, io.Discard)
+	answers := make(chan string, 2)
+	send := func() { answers <- submitTo(h, acme("a")).Body.String() }
+	go send()
+	<-entered
+	go send()
+	<-s.again
+	close(release)
+	for range 2 {
+		if got := <-answers; !strings.Contains(got, `"submission_id":"1"`) ||
+			!strings.Contains(got, `"endpoints_found":7`) {
+			t.Errorf("one of two equal submissions gets %s", got)
+		}
 	}
 }
 

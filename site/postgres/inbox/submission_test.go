@@ -1,4 +1,4 @@
-package postgres_test
+package inbox_test
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/inbox"
 )
 
 // received is a submission of a domain by a client.
@@ -25,7 +26,7 @@ func received(name, domain, client string) site.IncomingSubmission {
 			Description: "About " + name, WebsiteURL: "https://" + domain,
 			Category: "Data", Endpoints: []string{"/a", "POST /b"},
 		},
-		Domain: domain, Client: client, At: start, Probe: true,
+		Domain: domain, Client: client, At: noon, Probe: true,
 	}
 }
 
@@ -74,7 +75,7 @@ func TestReceiveSubmissionFlood(t *testing.T) {
 	if again, err := send(0); err != nil || again.ID != first.ID || !again.Repeated {
 		t.Errorf("the first sent again: %+v, %v", again, err)
 	}
-	if err := db.RejectSubmission(t.Context(), uuid.MustParse(first.ID), "ada", "no", start); err != nil {
+	if err := db.RejectSubmission(t.Context(), uuid.MustParse(first.ID), "ada", "no", noon); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := send(3); err != nil {
@@ -88,7 +89,7 @@ func TestReceiveSubmission(t *testing.T) {
 	ctx := t.Context()
 	if err := db.AddListings(ctx,
 		[]postgres.Listing{{Slug: "listed", Name: "Listed", BaseURL: "https://api.listed.example", Category: "Odd",
-			Source: "imported:file", CreatedAt: start,
+			Source: "imported:file", CreatedAt: noon,
 			Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestReceiveSubmission(t *testing.T) {
 		{"third of a domain", received("c", "acme.example", "3"), 2 * time.Second, "", "", true},
 		{"fourth of a domain", received("d", "acme.example", "3"), 3 * time.Second, "", "1h0m0s", false},
 	} {
-		c.r.At, c.r.Key = start.Add(c.at), c.key
+		c.r.At, c.r.Key = noon.Add(c.at), c.key
 		receipt, err := db.ReceiveSubmission(ctx, c.r)
 		if got := limit(t, err); got != c.want || receipt.Probe != c.probe {
 			t.Errorf("%s: refused by %q, want %q; probed %t, want %t", c.name, got, c.want, receipt.Probe, c.probe)
@@ -123,7 +124,7 @@ func TestReceiveSubmission(t *testing.T) {
 	// the eleventh of a client within an hour
 	for i := range site.SubmissionsPerHour {
 		r := received("x", fmt.Sprintf("d%d.example", i), "busy")
-		r.At = start.Add(time.Duration(i) * time.Minute)
+		r.At = noon.Add(time.Duration(i) * time.Minute)
 		if _, err := db.ReceiveSubmission(ctx, r); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestReceiveSubmission(t *testing.T) {
 		at   time.Duration
 		want string
 	}{{59 * time.Minute, "1m0s"}, {time.Hour, ""}} {
-		late.At = start.Add(c.at)
+		late.At = noon.Add(c.at)
 		if _, err := db.ReceiveSubmission(ctx, late); limit(t, err) != c.want {
 			t.Errorf("after %s: %v, want %q", c.at, err, c.want)
 		}
@@ -180,7 +181,7 @@ func TestSubmissionProbesWait(t *testing.T) {
 	var ids []string
 	receive := func(name string, probe bool, at time.Duration) site.Receipt {
 		r := received(name, "acme.example", name)
-		r.At, r.Probe = start.Add(at), probe
+		r.At, r.Probe = noon.Add(at), probe
 		receipt, err := db.ReceiveSubmission(ctx, r)
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +190,7 @@ func TestSubmissionProbesWait(t *testing.T) {
 		return receipt
 	}
 	take := func(at time.Duration) string {
-		q, err := db.TakeSubmissionProbe(ctx, start.Add(at))
+		q, err := db.TakeSubmissionProbe(ctx, noon.Add(at))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,10 +248,10 @@ func TestReview(t *testing.T) {
 	}
 	first, second, third, nameless := receive("Größe & Co", "a.example"), receive("Grosse Co", "b.example"),
 		receive("Grösse-Co", "c.example"), receive("名前", "d.example")
-	later := start.Add(time.Hour)
+	later := noon.Add(time.Hour)
 	approve := func(id uuid.UUID, want string) {
 		t.Helper()
-		if slug, err := db.ApproveSubmission(ctx, id, "ada", later); slug != want || err != nil {
+		if slug, err := db.ApproveSubmission(ctx, id, "ada", "", later); slug != want || err != nil {
 			t.Errorf("approved as %q, want %q, error %v", slug, want, err)
 		}
 	}
@@ -258,12 +259,12 @@ func TestReview(t *testing.T) {
 	if err := db.EraseService(ctx, "grosse-co", "anna", "", later); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := db.Submission(ctx, first); !errors.Is(err, postgres.ErrNotFound) {
+	if _, err := db.Submission(ctx, first); !errors.Is(err, site.ErrNotFound) {
 		t.Errorf("what its owner sent outlives a service that was erased: %v", err)
 	}
 	again := receive("Again", "a.example")
 	var removed *postgres.RemovedError
-	if _, err := db.ApproveSubmission(ctx, again, "ada", later); !errors.As(err, &removed) ||
+	if _, err := db.ApproveSubmission(ctx, again, "ada", "", later); !errors.As(err, &removed) ||
 		removed.Service.Actor != "anna" {
 		t.Errorf("a service that was removed is listed for a submission: %v", err)
 	}
@@ -272,25 +273,25 @@ func TestReview(t *testing.T) {
 	if err := db.RejectSubmission(ctx, third, "bob", "no terms", later.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	var decided *postgres.DecidedError
-	if _, err := db.ApproveSubmission(ctx, third, "ada", later); !errors.As(err, &decided) ||
+	var decided *inbox.DecidedError
+	if _, err := db.ApproveSubmission(ctx, third, "ada", "", later); !errors.As(err, &decided) ||
 		decided.Error() != "it was rejected on "+later.Add(time.Minute).UTC().Format("2006-01-02 15:04 UTC")+" by bob" {
 		t.Errorf("approved after it was rejected: %v", err)
 	}
 	if err := db.RejectSubmission(ctx, second, "bob", "late", later); !errors.As(err, &decided) || decided.By != "ada" {
 		t.Errorf("rejected after it was approved: %v", err)
 	}
-	if err := db.RejectSubmission(ctx, uuid.New(), "bob", "none", later); !errors.Is(err, postgres.ErrNotFound) {
+	if err := db.RejectSubmission(ctx, uuid.New(), "bob", "none", later); !errors.Is(err, site.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
 	due, err := db.TakeServices(ctx, later, time.Minute, 10)
 	if err != nil || len(due) != 2 || due[0].Source != "submitted" || len(due[0].Endpoints) != 2 {
 		t.Errorf("due after approval: %+v, %v", due, err)
 	}
-	got, trail, err := db.Submission(ctx, third)
-	if err != nil || got.State != "rejected" || *got.Reason != "no terms" || len(trail) != 1 ||
-		trail[0].Actor != "bob" || trail[0].Action != "reject" || trail[0].Detail != "no terms" {
-		t.Errorf("after its rejection: %+v, %+v, %v", got, trail, err)
+	got, err := db.Submission(ctx, third)
+	if err != nil || got.State != "rejected" || *got.Reason != "no terms" || len(got.Audit) != 1 ||
+		got.Audit[0].Actor != "bob" || got.Audit[0].Action != "reject" || got.Audit[0].Detail != "no terms" {
+		t.Errorf("after its rejection: %+v, %v", got, err)
 	}
 	if r, err := db.ReceiveSubmission(ctx, received("api", "c.example", "again")); err != nil || r.ID == "" {
 		t.Errorf("what was rejected may be sent again: %v", err)
@@ -314,11 +315,11 @@ func TestReviewInParallel(t *testing.T) {
 		wg.Go(func() {
 			var err error
 			if i%2 == 0 {
-				_, err = db.ApproveSubmission(t.Context(), uuid.MustParse(receipt.ID), "ada", start)
+				_, err = db.ApproveSubmission(t.Context(), uuid.MustParse(receipt.ID), "ada", "", noon)
 			} else {
-				err = db.RejectSubmission(t.Context(), uuid.MustParse(receipt.ID), "bob", "no", start)
+				err = db.RejectSubmission(t.Context(), uuid.MustParse(receipt.ID), "bob", "no", noon)
 			}
-			var before *postgres.DecidedError
+			var before *inbox.DecidedError
 			if err == nil {
 				decided.Add(1)
 			} else if !errors.As(err, &before) {
@@ -329,45 +330,5 @@ func TestReviewInParallel(t *testing.T) {
 	wg.Wait()
 	if decided.Load() != 1 {
 		t.Errorf("%d have decided", decided.Load())
-	}
-}
-
-func TestOwnershipToken(t *testing.T) {
-	t.Parallel()
-	db := open(t)
-	ctx := t.Context()
-	if _, _, err := db.OwnershipToken(ctx, "a"); !errors.Is(err, postgres.ErrNotFound) {
-		t.Errorf("of no service: %v", err)
-	}
-	if err := db.AddListings(ctx,
-		[]postgres.Listing{{Slug: "a", Name: "A", BaseURL: "https://a.example", Category: "AI", Source: "imported:file",
-			CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
-		t.Fatal(err)
-	}
-	first, base, err := db.OwnershipToken(ctx, "a")
-	if err != nil || base != "https://a.example" || len(first) < 30 {
-		t.Errorf("%q, %q, %v", first, base, err)
-	}
-	if again, _, err := db.OwnershipToken(ctx, "a"); again != first || err != nil {
-		t.Errorf("asked again it is %q, %v, was %q", again, err, first)
-	}
-	for _, at := range []time.Duration{time.Hour, time.Minute} { // told late, it takes nothing back
-		if err := db.Verify(ctx, "a", "ada", start.Add(at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	services, err := db.Services(ctx)
-	if err != nil || services[0].VerifiedAt == nil || !services[0].VerifiedAt.Equal(start.Add(time.Hour)) {
-		t.Errorf("verified at %v, %v", services[0].VerifiedAt, err)
-	}
-	err = db.Read(ctx, func(r *postgres.Reader) error {
-		facts, err := r.Facts(ctx, start, time.Minute)
-		if err == nil && !facts.Services[0].OwnerProved {
-			t.Error("the proof is not the owner's")
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

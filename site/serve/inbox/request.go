@@ -1,7 +1,6 @@
-package serve
+package inbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,49 +13,38 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/fields"
-	"tollbook/site/serve/client"
 )
 
-// post is a request that sends something to be stored.
-type post struct {
-	media  string // mediaJSON or mediaForm; "" for any other
-	key    string // value of Idempotency-Key; "" if absent
-	client string // the sender, as limits count it
-	body   []byte
-	form   url.Values // the body of a form
+// request is a request that sends a message.
+type request struct {
+	segment string // of its path: a slug
+	media   string // mediaJSON or mediaForm; "" for any other
+	key     string // value of Idempotency-Key; "" if absent
+	client  string // the sender, as limits count it
+	body    []byte
+	form    url.Values // the body of a form
 }
 
-// readPost reads a request within the limits of submissions. Its response is never cached. After an error, the rest of
-// the body is not read, so the connection ends. The post is never nil.
-func (h *handler) readPost(w *responseWriter, r *http.Request) (p *post, err error) {
-	w.Header()["Cache-Control"] = headerNoStore
-	p = &post{client: client.Name(client.Addr(r, h.trusted))}
-	if p.media, err = mediaType(r); err == nil {
-		p.key, err = idempotencyKey(r)
+// read reads a request within the limits of messages. After an error, the rest of the body is not read, so the
+// connection ends. The request is never nil.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, segment, client string) (q *request, err error) {
+	q = &request{segment: segment, client: client}
+	if q.media, err = mediaType(r); err == nil {
+		q.key, err = idempotencyKey(r)
 	}
 	if err == nil {
-		p.body, err = h.submitter.body(w, r)
+		q.body, err = h.body(w, r)
 	}
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		return p, err
+		return q, err
 	}
-	if p.media == mediaForm {
-		if p.form, err = url.ParseQuery(string(p.body)); err != nil {
+	if q.media == mediaForm {
+		if q.form, err = url.ParseQuery(string(q.body)); err != nil {
 			err = fields.NewReader("form", nil).BodyError("is not a valid form")
 		}
 	}
-	return p, err
-}
-
-// enter waits until one more request may be stored; leave lets the next one in.
-func (s *submitter) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.receiving <- struct{}{}:
-		return func() { <-s.receiving }, nil
-	case <-ctx.Done():
-		return nil, errCrowded
-	}
+	return q, err
 }
 
 const (
@@ -105,12 +93,12 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 // body reads the body of a request, if it is small enough and arrives in time.
-func (s *submitter) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > site.MaxSubmission {
 		return nil, errTooLarge
 	}
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(s.BodyTime)) // fails only without a real connection, in tests
+	_ = connection.SetReadDeadline(time.Now().Add(h.BodyTime)) // fails only without a real connection, in tests
 	body, err := io.ReadAll(io.LimitReader(r.Body, site.MaxSubmission+1))
 	if len(body) > site.MaxSubmission {
 		return nil, errTooLarge

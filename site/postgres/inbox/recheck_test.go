@@ -1,7 +1,6 @@
-package rechecks_test
+package inbox_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,18 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/postgrestest"
 )
-
-var template = postgrestest.New(func(ctx context.Context, dsn string) error {
-	db, err := postgres.Open(ctx, dsn)
-	if err == nil {
-		db.Close()
-	}
-	return err
-})
-
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // listing returns a service to be listed.
 func listing(slug string) postgres.Listing {
@@ -34,14 +22,10 @@ func listing(slug string) postgres.Listing {
 		Category: "Data", Source: "imported", CreatedAt: noon.Add(-time.Hour)}
 }
 
-// open returns a database with these services, all checked at noon and due at a quarter past.
-func open(t *testing.T, slugs ...string) *postgres.DB {
+// openChecked returns a database with these services, all checked at noon and due at a quarter past.
+func openChecked(t *testing.T, slugs ...string) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), template.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := open(t)
 	for _, slug := range slugs {
 		if err := db.AddListings(t.Context(), []postgres.Listing{listing(slug)}); err != nil {
 			t.Fatal(err)
@@ -88,10 +72,10 @@ func ask(t *testing.T, db *postgres.DB, slug, client string, after time.Duration
 	return "due " + result.NextCheckAt.Format("15:04:05")
 }
 
-// TestRequest checks which re-checks make a service due, and which are refused until when.
-func TestRequest(t *testing.T) {
+// TestRequestRecheck checks which re-checks make a service due, and which are refused until when.
+func TestRequestRecheck(t *testing.T) {
 	t.Parallel()
-	db := open(t, "a", "b", "fresh", "paused", "hidden", "retired")
+	db := openChecked(t, "a", "b", "fresh", "paused", "hidden", "retired")
 	err := db.ChangeListings(t.Context(), "ada", noon, func(l postgres.Listed) (c postgres.ListingChanges, _ error) {
 		for _, s := range l.Services {
 			if slices.Contains([]string{postgres.StatePaused, postgres.StateHidden, postgres.StateRetired}, s.Slug) {
@@ -137,11 +121,11 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestLease checks that a re-check takes no service away from a worker that visits it, whose result is stored, and
-// that a service that is due keeps its place among those that wait.
-func TestLease(t *testing.T) {
+// TestRecheckLease checks that a re-check takes no service away from a worker that visits it, whose result is stored,
+// and that a service that is due keeps its place among those that wait.
+func TestRecheckLease(t *testing.T) {
 	t.Parallel()
-	db := open(t, "a")
+	db := openChecked(t, "a")
 	quarter := noon.Add(15 * time.Minute)
 	if got := ask(t, db, "a", "1", 20*time.Minute); got != "due 12:20:00" {
 		t.Errorf("while it is due: %s", got)
@@ -172,14 +156,14 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestLimits checks the limits of a service in a day and of a client in an hour.
-func TestLimits(t *testing.T) {
+// TestRecheckLimits checks the limits of a service in a day and of a client in an hour.
+func TestRecheckLimits(t *testing.T) {
 	t.Parallel()
 	slugs := []string{"a"}
 	for i := range site.RechecksPerHour {
 		slugs = append(slugs, fmt.Sprint("s", i))
 	}
-	db := open(t, slugs...)
+	db := openChecked(t, slugs...)
 	for i := range site.RechecksPerDay {
 		if got := ask(t, db, "a", fmt.Sprint(i), time.Duration(i+1)*time.Hour); got[:4] != "due " {
 			t.Errorf("re-check %d of a day: %s", i, got)
@@ -201,10 +185,10 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAtOnce checks that of many requests for one service at one moment one is accepted.
-func TestAtOnce(t *testing.T) {
+// TestRechecksAtOnce checks that of many requests for one service at one moment one is accepted.
+func TestRechecksAtOnce(t *testing.T) {
 	t.Parallel()
-	db := open(t, "a")
+	db := openChecked(t, "a")
 	var accepted atomic.Int64
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -220,10 +204,10 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestMessages checks that a refusal says to people when to ask again.
-func TestMessages(t *testing.T) {
+// TestRecheckMessages checks that a refusal says to people when to ask again.
+func TestRecheckMessages(t *testing.T) {
 	t.Parallel()
-	db := open(t, "a")
+	db := openChecked(t, "a")
 	request := func(after time.Duration) string {
 		_, err := db.RequestRecheck(t.Context(), site.IncomingRecheck{Slug: "a", Client: "1", At: noon.Add(after)})
 		var over *site.SubmissionLimitError

@@ -1,0 +1,49 @@
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+func TestOwnershipToken(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx := t.Context()
+	if _, _, err := db.OwnershipToken(ctx, "a"); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("of no service: %v", err)
+	}
+	if err := db.AddListings(ctx,
+		[]postgres.Listing{{Slug: "a", Name: "A", BaseURL: "https://a.example", Category: "AI", Source: "imported:file",
+			CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	first, base, err := db.OwnershipToken(ctx, "a")
+	if err != nil || base != "https://a.example" || len(first) < 30 {
+		t.Errorf("%q, %q, %v", first, base, err)
+	}
+	if again, _, err := db.OwnershipToken(ctx, "a"); again != first || err != nil {
+		t.Errorf("asked again it is %q, %v, was %q", again, err, first)
+	}
+	for _, at := range []time.Duration{time.Hour, time.Minute} { // told late, it takes nothing back
+		if err := db.Verify(ctx, "a", "ada", start.Add(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	services, err := db.Services(ctx)
+	if err != nil || services[0].VerifiedAt == nil || !services[0].VerifiedAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("verified at %v, %v", services[0].VerifiedAt, err)
+	}
+	err = db.Read(ctx, func(r *postgres.Reader) error {
+		facts, err := r.Facts(ctx, start, time.Minute)
+		if err == nil && !facts.Services[0].OwnerProved {
+			t.Error("the proof is not the owner's")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
