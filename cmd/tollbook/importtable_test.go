@@ -45,8 +45,8 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"cmd/tollbook/usage", "crawl/pull", "crawl/source", "site/postgres/sources", "site/nearest"},
 	},
 	"crawl/pull": {
-		ours:    []string{"crawl/facts", "crawl/source", "site/postgres/sources"},
-		modules: []string{"golang.org/x/sync"},
+		ours:    []string{"crawl/facts", "crawl/source", "site/postgres", "site/postgres/sources"},
+		modules: []string{"github.com/prometheus/client_golang", "golang.org/x/sync"},
 	},
 	"site/postgres/moves": {ours: []string{"site/postgres/rows"}},
 	"site/postgres/sources": {ours: []string{"site", "site/postgres/moves", "site/postgres/rows"},
@@ -153,7 +153,6 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{
 			"cmd/tollbook/usage",
 			"crawl",
-			"crawl/chain",
 			"crawl/probe",
 			"output",
 			"render/results",
@@ -164,7 +163,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/serve",
 			"site/serve/connection",
 		},
-		modules: []string{"golang.org/x/sync"},
+		modules: []string{"github.com/prometheus/client_golang", "golang.org/x/sync"},
 	},
 	"cmd/tollbook/settings": {
 		ours: []string{
@@ -190,6 +189,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"output",
 			"output/objects",
 		},
+		modules: []string{"github.com/prometheus/client_golang"},
 	},
 	"cmd/tollbook/directory": {
 		ours: []string{"cmd/tollbook/redact", "cmd/tollbook/usage", "cmd/tollbook/version", "output", "site",
@@ -242,6 +242,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/invisible",
 			"site/postgres",
 		},
+		modules: []string{"github.com/prometheus/client_golang"},
 	},
 	"cmd/nodetest":            {ours: []string{"site/testgate"}},
 	"site":                    {ours: []string{"site/encode"}},
@@ -318,7 +319,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/postgres/ledger", "site/postgres/migration", "site/postgres/moves", "site/postgres/polls",
 			"site/postgres/rechecks",
 			"site/postgres/rows", "site/postgres/statement", "site/postgres/suggestions"},
-		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/riverqueue/river"},
+		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid", "github.com/prometheus/client_golang",
+			"github.com/riverqueue/river"},
 	},
 	"site/postgres/migration": {
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/jackc/tern/v2", "github.com/riverqueue/river"},
@@ -361,7 +363,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/submission",
 			"site/suggestion",
 		},
-		modules: []string{"github.com/klauspost/compress"},
+		modules: []string{"github.com/prometheus/client_golang", "github.com/klauspost/compress"},
 	},
 	"site/serve/client":        {},
 	"site/serve/inprocess":     {},
@@ -414,13 +416,15 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/address",
 			"site/x402/supported",
 		},
-		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"},
+		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2",
+			"github.com/prometheus/client_golang", "golang.org/x/text"},
 	},
 	"crawl/offer": {
 		ours:    []string{"site", "site/change", "site/postgres", "site/rail", "site/x402", "site/x402/address"},
 		modules: []string{"github.com/google/uuid"},
 	},
-	"crawl/chain":         {ours: []string{"site/x402", "site/x402/address"}},
+	"crawl/chain": {ours: []string{"site/x402", "site/x402/address"},
+		modules: []string{"github.com/prometheus/client_golang"}},
 	"crawl/chain/jsonrpc": {ours: []string{"crawl/chain"}},
 	"crawl/chain/evm": {
 		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger",
@@ -466,8 +470,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/probe": {ours: []string{"site/listing", "site/rail", "site/x402"},
 		modules: []string{"golang.org/x/net"}},
 	"crawl/schedule": {
-		ours:    []string{"site/postgres"},
-		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
+		ours: []string{"site/postgres"},
+		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/prometheus/client_golang",
+			"github.com/riverqueue/river"},
 	},
 	"crawl/sample/authority": {},
 	"crawl/sample/tool":      {},

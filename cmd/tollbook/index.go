@@ -128,7 +128,7 @@ func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdo
 	partsCtx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		_ = port.Serve(partsCtx, server.MetricsHandler(server.IndexMetrics(metrics)), logger)
+		_ = port.Serve(partsCtx, server.MetricsHandler(metrics), logger)
 	})
 	parts.Go(func() { db.KeepRunning(partsCtx, logger) })
 	defer func() {

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/notification"
@@ -178,11 +177,9 @@ func (o *submissionOptions) validate() error {
 // notifier returns what runs the operator's command, and the metrics of submissions. Without a command it is nil.
 func (o *submissionOptions) notifier(
 	db *postgres.DB, logger *slog.Logger,
-) (n *notification.Notifier, metrics server.MetricsWriter) {
+) (n *notification.Notifier, metrics prometheus.Collector) {
 	if len(o.Notify) > 0 {
 		n = notification.New(db, notification.Options{Command: o.Notify, Logger: logger})
 	}
-	return n, func(ctx context.Context, w io.Writer) error {
-		return notification.WriteMetrics(ctx, w, db, n, time.Now())
-	}
+	return n, notification.Figures(db, n, time.Now)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -122,7 +123,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
 		Connections: server.NewConnections(o.limits(trusted), logger),
 	}
-	var metrics []server.MetricsWriter
+	var metrics []prometheus.Collector
 	if o.Submissions {
 		stop, more, err := o.receiveSubmissions(ctx, &options)
 		if err != nil {
@@ -140,7 +141,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 // until stop is called. An end of the database is logged and ends nothing, because readers do not need it.
 func (o *serveOptions) receiveSubmissions(
 	ctx context.Context, to *serve.Options,
-) (stop func(), metrics server.MetricsWriter, err error) {
+) (stop func(), metrics prometheus.Collector, err error) {
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, nil, err

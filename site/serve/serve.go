@@ -140,7 +140,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		if fault := recover(); fault != nil {
 			h.handlePanic(w, r, fault)
 		}
-		h.metrics.forRoute(w.route).count(w.code, time.Since(began))
+		h.metrics.count(w.route, w.code, time.Since(began))
 	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
