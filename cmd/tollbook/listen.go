@@ -14,7 +14,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/postgres"
-	"tollbook/site/serve/connection"
+	"tollbook/site/serve"
 )
 
 // listenOptions say where to answer, and how many requests one client may send.
@@ -125,8 +125,8 @@ func (o *connectionOptions) validate() error {
 }
 
 // limits returns the limits of a server behind these proxies.
-func (o *connectionOptions) limits(trusted []netip.Prefix) connection.Limits {
-	return connection.Limits{
+func (o *connectionOptions) limits(trusted []netip.Prefix) serve.ConnectionLimits {
+	return serve.ConnectionLimits{
 		Connections: o.MaxConnections, PerClient: o.MaxClientConnections, Sending: int64(o.SendingMemory) << 20,
 		MinRate: int64(o.MinRate) << 10, Stall: o.SendTimeout, Trusted: trusted,
 	}

@@ -1,10 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"net/http"
 	"runtime/metrics"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,8 +30,9 @@ const (
 	routeNone     = "none"     // an unknown path or method
 )
 
-// codes are the status codes that are counted separately.
-var codes = [...]int{200, 201, 202, 204, 304, 400, 404, 405, 429, 500, 503}
+// codes are the labels of the status codes that are counted separately.
+var codes = map[int]string{200: "200", 201: "201", 202: "202", 204: "204", 304: "304", 400: "400", 404: "404",
+	405: "405", 429: "429", 500: "500", 503: "503"}
 
 // buckets are upper bounds of durations in seconds: a response from memory takes microseconds, one from disk
 // milliseconds.
@@ -82,11 +82,7 @@ func (m *Metrics) count(route string, code int, took time.Duration) {
 	if m == nil {
 		return
 	}
-	label := "other"
-	if slices.Contains(codes[:], code) {
-		label = strconv.Itoa(code)
-	}
-	m.requests.WithLabelValues(route, label).Inc()
+	m.requests.WithLabelValues(route, cmp.Or(codes[code], "other")).Inc()
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
@@ -164,7 +160,7 @@ func (c handlerMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(cacheLimitDesc, float64(limit))
 	clients := 0
 	if h.limiter != nil {
-		clients = h.limiter.Clients()
+		clients = h.limiter.clientCount()
 	}
 	gauge(clientsDesc, float64(clients))
 	if h.connections != nil {

@@ -14,7 +14,6 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/fields"
-	"tollbook/site/serve/client"
 )
 
 // post is a request that sends something to be stored.
@@ -30,7 +29,7 @@ type post struct {
 // the body is not read, so the connection ends. The post is never nil.
 func (h *handler) readPost(w *responseWriter, r *http.Request) (p *post, err error) {
 	w.Header()["Cache-Control"] = headerNoStore
-	p = &post{client: client.Name(client.Addr(r, h.trusted))}
+	p = &post{client: clientName(clientAddr(r, h.trusted))}
 	if p.media, err = mediaType(r); err == nil {
 		p.key, err = idempotencyKey(r)
 	}

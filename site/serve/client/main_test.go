@@ -1,9 +1,0 @@
-package client
-
-import (
-	"testing"
-
-	"tollbook/site/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
