@@ -26,7 +26,7 @@ func New(tokens []ledger.Token, free listing.FreeHosts) site.AssetTables {
 	slices.SortFunc(t.Networks, func(a, b site.KnownNetwork) int { return cmp.Compare(a.CAIP2, b.CAIP2) })
 	for _, f := range address.Forms() {
 		t.Addresses = append(t.Addresses, site.AddressForm{Namespace: f.Namespace, RecipientPattern: f.Recipient,
-			RecipientRule: textOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: textOrNull(f.AssetRule),
+			RecipientRule: site.TextOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: site.TextOrNull(f.AssetRule),
 			BurnAddresses: append([]string{}, f.Burn...), NormalForm: f.Normal})
 	}
 	return t
@@ -38,9 +38,9 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 	for _, a := range x402.Assets() {
 		list = append(list, site.KnownAsset{NetworkCAIP2: a.Network, TokenAddress: a.Address,
 			TokenAddressNorm: address.Normalize(a.Network, a.Address), AssetName: a.Symbol, Decimals: a.Decimals,
-			Issuer: textOrNull(a.Issuer), Peg: textOrNull(a.Peg),
+			Issuer: site.TextOrNull(a.Issuer), Peg: site.TextOrNull(a.Peg),
 			CountsAsUSD: judge.CountsAsUSD(a.Network, a.Address, nil),
-			EIP712Name:  textOrNull(a.Name), EIP712Version: textOrNull(a.Version), Permit2: a.Permit2})
+			EIP712Name:  site.TextOrNull(a.Name), EIP712Version: site.TextOrNull(a.Version), Permit2: a.Permit2})
 	}
 	for _, token := range tokens {
 		i := slices.IndexFunc(list, func(a site.KnownAsset) bool {
@@ -57,11 +57,4 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.TokenAddressNorm, b.TokenAddressNorm))
 	})
 	return list
-}
-
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -420,7 +420,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"crawl/chain": {ours: []string{"site/x402", "site/x402/address"},
 		modules: []string{"github.com/prometheus/client_golang"}},
-	"crawl/chain/jsonrpc": {ours: []string{"crawl/chain"}},
+	"crawl/chain/jsonrpc": {ours: []string{"crawl/probe", "crawl/chain"}},
 	"crawl/chain/evm": {
 		ours: []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger",
 			"site/x402/address"},
@@ -460,9 +460,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		"site/invisible",
 		"site/x402",
 	}, modules: []string{"golang.org/x/net"}},
-	"crawl/model":           {modules: []string{"github.com/sashabaranov/go-openai"}},
+	"crawl/model":           {ours: []string{"crawl/probe"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	"crawl/model/modeltest": {},
-	"crawl/probe": {ours: []string{"site/listing", "site/rail", "site/x402"},
+	"crawl/probe": {ours: []string{"site/invisible", "site/listing", "site/rail", "site/x402"},
 		modules: []string{"golang.org/x/net"}},
 	"crawl/schedule": {
 		ours: []string{"site/postgres"},
@@ -643,7 +643,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site/x402/address",
 		},
 	},
-	"build/judge/request": {ours: []string{"site"}},
+	"build/judge/request": {ours: []string{"site/invisible", "site"}},
 	"build/days":          {ours: []string{"site"}},
 	"build/tables": {
 		ours: []string{"build/judge", "site", "site/listing", "site/postgres/ledger", "site/x402", "site/x402/address"},

@@ -30,15 +30,15 @@ func Query(ctx context.Context, db *sql.DB, query string, limit int) (columns []
 		}
 		row := make([]*string, len(values))
 		for i, v := range values {
-			row[i] = textOrNull(v)
+			row[i] = driverText(v)
 		}
 		list = append(list, row)
 	}
 	return columns, list, rows.Err()
 }
 
-// textOrNull returns a value of the driver as a text, nil for NULL.
-func textOrNull(v any) *string {
+// driverText returns a value of the driver as a text, nil for NULL.
+func driverText(v any) *string {
 	var text string
 	switch v := v.(type) {
 	case nil:
