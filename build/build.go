@@ -82,7 +82,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	began := time.Now()
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
-		return Report{}, nameDamage(ctx, db, err)
+		return Report{}, withDamagedRows(ctx, db, err)
 	}
 	pages, err := render.NewPages(o.Site)
 	if err != nil {
@@ -104,7 +104,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		}
 	}
 	report.published, report.Took = nil, time.Since(began)
-	return report, nameDamage(ctx, db, err)
+	return report, withDamagedRows(ctx, db, err)
 }
 
 // markClean stores that a snapshot is the first one without the services removed before, and gives the folder the
@@ -127,8 +127,8 @@ func markClean(ctx context.Context, db *postgres.DB, folder *output.Folder, repo
 	return nil
 }
 
-// nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
-func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
+// withDamagedRows adds the rows to an error that no program can have written, such as one with an infinite time.
+func withDamagedRows(ctx context.Context, db *postgres.DB, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) ||
 		errors.Is(err, archive.ErrSigned) || !postgres.MayBeDamage(err) {
 		return err

@@ -208,7 +208,8 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	c, moved, err := folder.Rollback(ctx, id, key, o.ChangeKey, build.ListSnapshots)
+	c, moved, err := folder.Rollback(ctx, id,
+		output.RollbackOptions{Key: key, ChangeKey: o.ChangeKey, ListSnapshots: build.ListSnapshots})
 	if err != nil {
 		return explainRollback(err)
 	}

@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, submissions, jobs,
 // and the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, ledger, polls, rechecks, sources and suggestions do
-// not own. It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server
+// It owns the tables that its subpackages assessments, checks, consent, ledger, moves, polls, rechecks, sources,
+// statement and suggestions do not own. It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server
 // if no DATABASE_URL names one.
 package postgres
 
