@@ -99,7 +99,7 @@ EXIT STATUS
 }
 
 func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	l, err := o.listen()
 	if err != nil {
 		return err
@@ -151,6 +151,8 @@ func (o *serveOptions) receiveSubmissions(
 	if err != nil {
 		return nil, nil, err
 	}
+	logger = db.LogOutages(ctx, logger)
+	to.Logger = logger
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
 	to.Submit = server.SubmitOptions(db.DB, submissions, free)

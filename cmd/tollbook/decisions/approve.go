@@ -153,7 +153,7 @@ const (
 func verified(
 	ctx context.Context, list []postgres.ReviewedSubmission, checker tokenChecker,
 ) (shown []postgres.ReviewedSubmission, err error) {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	results := make([]error, len(list))
 	var g errgroup.Group
 	g.SetLimit(checksAtOnce)

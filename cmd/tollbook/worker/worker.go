@@ -55,7 +55,7 @@ type Worker struct {
 // New returns a worker.
 func New(ctx context.Context, db *database.DB, o Options) (*Worker, error) {
 	o.Logger = slog.New(schedule.Logs(o.Logger.Handler()))
-	o.Crawl.Logger = o.Logger
+	o.Crawl.Logger, o.Publish.Logger = o.Logger, o.Logger
 	w := &Worker{crawler: crawl.New(db.DB, o.Crawl, o.Probe)}
 	if err := w.addSteps(ctx, db, o); err != nil {
 		w.crawler.Close()
