@@ -9,6 +9,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +53,7 @@ type Options struct {
 
 	Key       ed25519.PrivateKey // signs the checkpoint; nil for none
 	ChangeKey bool               // as output.BuildOptions.ChangeKey
+	Logger    *slog.Logger       // logs each step; nil logs none
 }
 
 // Report says what a build wrote.
@@ -79,18 +81,19 @@ type Report struct {
 // fails or is killed before the snapshot is current, the last snapshot stays current. A crash after that records
 // nothing; the next build records its own snapshot.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
-	began := time.Now()
+	began, steps := time.Now(), output.NewSteps(o.Logger)
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
-		return Report{}, nameDamage(ctx, db, err)
+		return Report{}, withDamagedRows(ctx, db, err)
 	}
+	steps.Done(ctx, "logs sealed")
 	pages, err := render.NewPages(o.Site)
 	if err != nil {
 		return Report{}, fmt.Errorf("prepare pages: %w", err)
 	}
 	var report Report
 	for aside := new(setAside); ; {
-		report, err = attempt(ctx, db, folder, pages, aside, o)
+		report, err = attempt(ctx, db, folder, pages, aside, steps, o)
 		if !errors.Is(err, errSetAside) {
 			break
 		}
@@ -99,12 +102,15 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		err = markClean(ctx, db, folder, report)
 	}
 	if err == nil {
-		if _, err = db.Assessments.Record(ctx, o.Now, report.published); err != nil {
+		var changed int
+		if changed, err = db.Assessments.Record(ctx, o.Now, report.published); err != nil {
 			err = fmt.Errorf("snapshot %s is current, but the next build must do what failed: %w", report.Snapshot, err)
+		} else {
+			steps.Done(ctx, "assessments recorded", "services", len(report.published), "changed", changed)
 		}
 	}
 	report.published, report.Took = nil, time.Since(began)
-	return report, nameDamage(ctx, db, err)
+	return report, withDamagedRows(ctx, db, err)
 }
 
 // markClean stores that a snapshot is the first one without the services removed before, and gives the folder the
@@ -127,8 +133,8 @@ func markClean(ctx context.Context, db *postgres.DB, folder *output.Folder, repo
 	return nil
 }
 
-// nameDamage adds the rows to an error that no program can have written, such as one with an infinite time.
-func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
+// withDamagedRows adds the rows to an error that no program can have written, such as one with an infinite time.
+func withDamagedRows(ctx context.Context, db *postgres.DB, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, output.ErrBusy) || errors.Is(err, output.ErrSuccessor) ||
 		errors.Is(err, archive.ErrSigned) || !postgres.MayBeDamage(err) {
 		return err
@@ -147,10 +153,10 @@ func nameDamage(ctx context.Context, db *postgres.DB, err error) error {
 // attempt builds a snapshot once, without the facts of the services that are set aside. If it finds further ones, it
 // publishes nothing and returns errSetAside.
 func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages *render.Pages, aside *setAside,
-	o Options) (report Report, err error) {
+	steps *output.Steps, o Options) (report Report, err error) {
 	b, err := folder.Begin(ctx, output.BuildOptions{
 		Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key,
-		ChangeKey: o.ChangeKey,
+		ChangeKey: o.ChangeKey, Steps: steps,
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
@@ -158,7 +164,7 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 	defer b.Abort()
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		return guard(func() error {
-			report, err = writeTree(ctx, r, folder, b, pages, aside, o)
+			report, err = writeTree(ctx, r, folder, b, pages, aside, steps, o)
 			return err
 		})
 	})
@@ -178,7 +184,7 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 // directory does not fit into memory. Endpoints are read twice in the same transaction: for judgments that compare
 // services, and for each service's own files.
 func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
-	aside *setAside, o Options) (Report, error) {
+	aside *setAside, steps *output.Steps, o Options) (Report, error) {
 	facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 	if err != nil {
 		return Report{}, err
@@ -187,6 +193,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	steps.Done(ctx, "directory read", "services", len(facts.Services), "removed", len(removed))
 	if !o.Force {
 		if err := checkFacts(b, facts, removed); err != nil {
 			return Report{}, err
@@ -220,10 +227,12 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
+	steps.Done(ctx, "services surveyed", "services", len(facts.Services))
 	recipients, tokens := judged.RevenueQuery()
 	if err := readRevenue(ctx, r, facts, aside, o.Now, recipients, tokens); err != nil {
 		return Report{}, err
 	}
+	steps.Done(ctx, "revenue read", "recipients", len(recipients), "tokens", len(tokens))
 	if err := erasePacks(folder, b, removed); err != nil {
 		return Report{}, err
 	}
@@ -238,6 +247,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if report.Packs, report.Needed, err = writePacks(ctx, r, names, folder, b); err != nil {
 		return Report{}, err
 	}
+	steps.Done(ctx, "packs written", "packs", report.Packs)
 	judged.Prepare()
 	judged.Snapshot.Previous = previous
 	judged.Snapshot.Assets = data.NewAssetTables(facts.Tokens, o.FreeHosts)
@@ -281,6 +291,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	b.SetNotes(inputs.notes())
 	report.Copied, report.published = inputs.copiedServices(), w.published
+	steps.Done(ctx, "services judged and files written", "services", len(w.published), "copied", report.Copied)
 	return report, nil
 }
 

@@ -67,7 +67,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		e := got.Data
 		rows := readEvidence(t, e)
 		again := x402.Assess(rows)
-		if verdicts := rail.AssessAll(readOffers(e)); len(verdicts) > 0 && !slices.ContainsFunc(rows, hasTerms) {
+		if verdicts := rail.AssessAll(railOffers(e)); len(verdicts) > 0 && !slices.ContainsFunc(rows, hasTerms) {
 			again.Grade, again.GradeReason = rail.Best(verdicts).Grade, rail.Best(verdicts).Reason
 		}
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
@@ -195,8 +195,8 @@ func readEvidence(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 
 func hasTerms(r x402.Evidence) bool { return r.Captured.Envelope != nil }
 
-// readOffers reads the published answers of active endpoints for offers over other protocols than x402.
-func readOffers(e site.Evidence) (list []rail.Listed) {
+// railOffers reads the published answers of active endpoints for offers over other protocols than x402.
+func railOffers(e site.Evidence) (list []rail.Listed) {
 	for _, p := range e.Endpoints {
 		if a := p.Answer; p.IsActive && a != nil && a.Status != nil && *a.Status == 402 {
 			for _, o := range rail.Read(rail.Answer{Header: a.Headers, URL: p.URL, TLSVerified: a.TLSVerified,

@@ -126,11 +126,11 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	short := shortNetworks(d)
 	for i := range d.Endpoints {
 		c.Methods = append(c.Methods, d.Endpoints[i].Method)
-		addLowest(c.PricesUSD, d.Endpoints[i].X402Pricing(), short)
+		setLowest(c.PricesUSD, d.Endpoints[i].X402Pricing(), short)
 	}
 	others := map[string]string{}
 	for i := range d.Endpoints {
-		addLowest(others, d.Endpoints[i].Pricing, short)
+		setLowest(others, d.Endpoints[i].Pricing, short)
 	}
 	for network, usd := range others {
 		if _, ok := c.PricesUSD[network]; !ok { // no price over x402
@@ -191,9 +191,9 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	r.PriceUSD = &lowest
 	by := map[string]string{}
 	if pricing := e.X402Pricing(); len(pricing) > 0 {
-		addLowest(by, pricing, short)
+		setLowest(by, pricing, short)
 	} else {
-		addLowest(by, e.Pricing, short)
+		setLowest(by, e.Pricing, short)
 	}
 	for _, network := range e.Networks {
 		if by[network] != lowest { // another price, or none that counts
@@ -203,8 +203,8 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	return r
 }
 
-// addLowest adds the lowest counted price on each network.
-func addLowest(by map[string]string, pricing []site.PricingEntry, short map[string]string) {
+// setLowest sets the price of each network to the lowest counted one of pricing, unless it is lower already.
+func setLowest(by map[string]string, pricing []site.PricingEntry, short map[string]string) {
 	for i := range pricing {
 		p := &pricing[i]
 		usd, ok := p.CountedUSD()

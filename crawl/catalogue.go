@@ -200,8 +200,8 @@ func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Tim
 	slugs[l.Slug] = true
 	for _, e := range s.Endpoints {
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{
-			Method: e.Method, Path: e.Path, Description: textOrNull(e.Description, nil),
-			MimeType: textOrNull(e.MimeType, nil), Origin: e.Origin,
+			Method: e.Method, Path: e.Path, Description: ownText(e.Description, nil),
+			MimeType: ownText(e.MimeType, nil), Origin: e.Origin,
 		})
 	}
 	return l

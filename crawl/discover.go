@@ -67,8 +67,8 @@ func discover(
 		}
 		added[address{f.Method, path}], added[address{"", path}] = true, true
 		e := postgres.ListedEndpoint{
-			Method: f.Method, Path: f.Path, Description: textOrNull(f.Description, nil),
-			MimeType: textOrNull(f.MimeType, nil), Origin: f.Origin,
+			Method: f.Method, Path: f.Path, Description: ownText(f.Description, nil),
+			MimeType: ownText(f.MimeType, nil), Origin: f.Origin,
 		}
 		if f.Origin == facts.OriginCatalogue {
 			d.add = append(d.add, e)
@@ -155,10 +155,10 @@ func newAmendment(k postgres.Endpoint, f facts.Endpoint) (postgres.EndpointAmend
 		a.Method = f.Method
 	}
 	if k.Description == nil || k.IsUnproven() && a.Origin != "" {
-		a.Description = textOrNull(f.Description, nil)
+		a.Description = ownText(f.Description, nil)
 	}
 	if k.MimeType == nil || k.IsUnproven() && a.Origin != "" {
-		a.MimeType = textOrNull(f.MimeType, nil)
+		a.MimeType = ownText(f.MimeType, nil)
 	}
 	return a, a.Origin != "" || a.Method != "" || a.Description != nil || a.MimeType != nil
 }

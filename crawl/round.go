@@ -14,7 +14,7 @@ import (
 // finished ones are stored.
 func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	began := c.o.Now()
-	if err := c.db.FollowClock(ctx, began); err != nil {
+	if err := c.db.RestartLateDelays(ctx, began); err != nil {
 		return Report{}, err
 	}
 	due, err := c.db.CountDue(ctx, began)
@@ -116,14 +116,14 @@ func (c *Crawler) lease() time.Duration { return 2*c.o.Visit + time.Minute }
 // idlePause is the longest pause between two queries for services that are due.
 const idlePause = time.Second
 
-// followEvery is how often postgres.FollowClock runs even if no clock seems to have been set.
+// followEvery is how often postgres.RestartLateDelays runs even if no clock seems to have been set.
 const followEvery = time.Minute
 
 // dueWaiter waits for services to become due.
 type dueWaiter struct {
 	c        *Crawler
 	clocks   postgres.Clocks // as they were at the last wait
-	followed time.Time       // when FollowClock last ran
+	followed time.Time       // when RestartLateDelays last ran
 }
 
 // wait returns when a service may be due again.
@@ -132,7 +132,7 @@ func (w *dueWaiter) wait(ctx context.Context) error {
 	now := w.c.o.Now()
 	set := err == nil && w.clocks.Update(now, database)
 	if err == nil && (set || time.Since(w.followed) >= followEvery) {
-		err, w.followed = w.c.db.FollowClock(ctx, now), time.Now()
+		err, w.followed = w.c.db.RestartLateDelays(ctx, now), time.Now()
 		if err == nil {
 			return nil
 		}

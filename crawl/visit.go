@@ -337,8 +337,8 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	if r.Captured.Envelope == nil && a.endpoint.Fingerprint == nil {
 		return e
 	}
-	e.Description = textOrNull(envelope.Resource.Description, a.endpoint.Description)
-	e.MimeType = textOrNull(envelope.Resource.MimeType, a.endpoint.MimeType)
+	e.Description = ownText(envelope.Resource.Description, a.endpoint.Description)
+	e.MimeType = ownText(envelope.Resource.MimeType, a.endpoint.MimeType)
 	fingerprint := envelope.Fingerprint()
 	e.Fingerprint = &fingerprint
 	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint {
@@ -357,8 +357,8 @@ func newOffers(offers []rail.Offer) (list []postgres.Offer) {
 	return list
 }
 
-// textOrNull returns a service's text about itself, nil if it is empty or equal to the stored one.
-func textOrNull(text string, envelopes *string) *string {
+// ownText returns a service's text about itself, nil if it is empty or equal to the stored one.
+func ownText(text string, envelopes *string) *string {
 	text = clean(text, 500)
 	if text == "" || envelopes != nil && *envelopes == text {
 		return nil

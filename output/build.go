@@ -37,6 +37,7 @@ type BuildOptions struct {
 	Key ed25519.PrivateKey
 	// replace a checkpoint that is signed with another key than Key
 	ChangeKey bool
+	Steps     *Steps // logs the steps of Commit; nil logs none
 }
 
 // Build is a snapshot that is being built. It holds the folder's lock until Commit or Abort. Only Pack and Reuse may be
@@ -185,7 +186,10 @@ func (b *Build) Commit(ctx context.Context) (Result, error) {
 
 // publish does the steps of a publication in order. The build holds the lock.
 func (b *Build) publish(ctx context.Context) (Result, error) {
-	d, r := b.folder, Result{Packs: len(b.packs), Days: len(b.days)}
+	d, r, steps := b.folder, Result{Packs: len(b.packs), Days: len(b.days)}, b.opts.Steps
+	if steps == nil {
+		steps = NewSteps(nil)
+	}
 
 	if b.opts.Key != nil {
 		if err := b.Add(archive.KeyFile, archive.PublicKey(b.opts.Key)); err != nil {
@@ -207,6 +211,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := readBack(b.file.Name(), b.sum); err != nil {
 		return r, err
 	}
+	steps.Done(ctx, "zip written", "files", sum.Files, "bytes", sum.CompressedBytes)
 	// A crash here leaves the same.
 
 	b.orphan = id
@@ -237,6 +242,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := b.publishDays(); err != nil {
 		return r, err
 	}
+	steps.Done(ctx, "zip and packs visible", "packs", r.Packs, "days", r.Days)
 	if b.opts.Expand != ExpandNone {
 		if err := b.expand(ctx, id, &r); err != nil {
 			return r, err
@@ -247,6 +253,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		if err := b.moveCurrent(id); err != nil {
 			return r, err
 		}
+		steps.Done(ctx, "tree expanded", "written", r.Written, "linked", r.Linked)
 		// A crash here leaves current one snapshot newer than the checkpoint. Both snapshots are complete.
 	}
 
@@ -258,8 +265,12 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if b.previous.Snapshot == id {
 		return r, nil // already published under the same name with the same bytes
 	}
-	return r, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
+	err = d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
+	if err == nil {
+		steps.Done(ctx, "checkpoint written", "generation", r.Checkpoint.Generation)
+	}
+	return r, err
 }
 
 // next returns the checkpoint that names the snapshot id.

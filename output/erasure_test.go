@@ -97,7 +97,8 @@ func TestErasureDeletesSnapshots(t *testing.T) {
 			clean := commitErasure(t, d, since, t0.Add(time.Hour))
 
 			// Killed here, the folder still has the old zips.
-			if _, _, err := d.Rollback(t.Context(), ids[3], nil, false, readListed); !errors.Is(err, ErrErased) {
+			_, _, err := d.Rollback(t.Context(), ids[3], RollbackOptions{ListSnapshots: readListed})
+			if !errors.Is(err, ErrErased) {
 				t.Errorf("rollback to a snapshot with what was erased: %v", err)
 			}
 			if err := local.Refresh(); err != nil {

@@ -56,7 +56,7 @@ func TestNotes(t *testing.T) {
 		}},
 		{about: "the snapshot before is current again", change: func(d *Folder, ids []string) func(*testing.T) {
 			return func(t *testing.T) {
-				if _, _, err := d.Rollback(t.Context(), ids[0], nil, false, nil); err != nil {
+				if _, _, err := d.Rollback(t.Context(), ids[0], RollbackOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}

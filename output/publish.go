@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"tollbook/output/archive"
@@ -65,6 +66,7 @@ type PublishOptions struct {
 	Header   func(name string) objects.Header // content type and cache policy of an expanded object
 	Full     bool                             // write every expanded object, without regard to the store's list
 	Progress func(Progress)                   // called from several goroutines; nil for none
+	Logger   *slog.Logger                     // logs each step; nil logs none
 }
 
 // Published describes what a publication did.
@@ -113,7 +115,7 @@ type target struct {
 // Publish publishes the current snapshot of a folder to the store. A crash is possible after every step.
 func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err error) {
 	defer func() { err = p.wrap(err) }()
-	before := p.store.Traffic()
+	before, steps := p.store.Traffic(), NewSteps(p.o.Logger)
 	local, err := from.Checkpoint()
 	if err != nil {
 		return r, err
@@ -140,6 +142,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err := p.checkKey(t); err != nil {
 		return r, err
 	}
+	steps.Done(ctx, "place locked and read", "generation", t.checkpoint.Generation)
 	var tree *archive.Zip
 	// The zip is sent while it is checked. It becomes visible when checked is closed.
 	checked := make(chan struct{})
@@ -168,16 +171,23 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	// invisible parts of a zip. The next run finds and keeps them, or removes the parts if they are another zip's;
 	// Prune removes what no run needs.
 
+	steps.Done(ctx, "snapshot checked and sent", "bytes", zip.Size(), "packs", r.Packs, "days", r.Days)
+
 	r.Checkpoint, r.Moved, err = p.commit(ctx, held, t, local)
 	if err != nil {
 		return r, err
 	}
+	steps.Done(ctx, "pointer written", "generation", r.Checkpoint.Generation)
 	// A crash here leaves the new snapshot published, with expanded objects of the previous one, each complete. The
 	// next run continues with them.
 
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
 	if err == nil {
+		steps.Done(ctx, "objects expanded", "written", r.Written, "deleted", r.Deleted, "unchanged", r.Unchanged)
 		r.Erased, err = p.deleteErased(ctx, local.Snapshot)
+	}
+	if err == nil && r.Erased > 0 {
+		steps.Done(ctx, "erased snapshots deleted", "snapshots", r.Erased)
 	}
 	// A crash between two deletions leaves the rest of the snapshots that contain what was erased. No pointer names
 	// them; the next Publish or Prune deletes them.

@@ -14,15 +14,23 @@ import (
 	"tollbook/output/objects"
 )
 
+// RollbackOptions say which snapshots a rollback may make current, and with which key.
+type RollbackOptions struct {
+	Key       ed25519.PrivateKey // signs the checkpoint; nil for none
+	ChangeKey bool               // allows a checkpoint that is signed with another key, or with none
+	// ListSnapshots returns the IDs that a snapshot lists for readers. Nil stands for all IDs.
+	ListSnapshots func(archive.Tree) ([]string, error)
+}
+
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
 // replaced snapshot as the previous one. The next build follows it. It returns an error that wraps archive.ErrSigned if
-// the current checkpoint is signed with another key than this one, unless changeKey.
+// the current checkpoint is signed with another key than this one, unless ChangeKey.
 //
 // The folder does not say what was erased. So once something was, Rollback refuses a snapshot that is older than the
-// current one unless listed, which returns the IDs that a snapshot lists for readers, returns it for the current one. A
-// nil listed returns every ID.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey, changeKey bool,
-	listed func(archive.Tree) ([]string, error)) (c archive.Checkpoint, moved bool, err error) {
+// current one unless ListSnapshots returns it for the current one.
+func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
+	c archive.Checkpoint, moved bool, err error,
+) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
@@ -50,8 +58,8 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if err != nil {
 		return c, false, err
 	}
-	if !changeKey {
-		if err := before.CheckSuccessorKey(key); err != nil {
+	if !o.ChangeKey {
+		if err := before.CheckSuccessorKey(o.Key); err != nil {
 			return c, false, err
 		}
 	}
@@ -59,8 +67,8 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if err != nil {
 		return c, false, err
 	}
-	if before.Erased > 0 && id < before.Snapshot && listed != nil {
-		if err := d.checkListed(before.Snapshot, id, listed); err != nil {
+	if before.Erased > 0 && id < before.Snapshot && o.ListSnapshots != nil {
+		if err := d.checkListed(before.Snapshot, id, o.ListSnapshots); err != nil {
 			return c, false, err
 		}
 	}
@@ -89,7 +97,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 		Digest: digest,
 		Erased: before.Erased, // a rollback restores no pack
 	}
-	c = c.Sign(key)
+	c = c.Sign(o.Key)
 	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }

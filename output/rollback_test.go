@@ -18,7 +18,7 @@ func TestFolderRollback(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(tempDir(t), "public")
 	d := openFolder(t, root)
-	if _, _, err := d.Rollback(t.Context(), "20261120T234501Z-3f2a9c", nil, false, nil); !errors.Is(err, ErrEmpty) {
+	if _, _, err := d.Rollback(t.Context(), "20261120T234501Z-3f2a9c", RollbackOptions{}); !errors.Is(err, ErrEmpty) {
 		t.Fatalf("before the first: %v, want %v", err, ErrEmpty)
 	}
 	if _, err := os.Stat(root); err == nil {
@@ -28,14 +28,14 @@ func TestFolderRollback(t *testing.T) {
 	second := mustPublish(t, d, t0.Add(time.Minute), tree(2)).Checkpoint
 	s := openSource(t, root)
 	for _, id := range []string{"20261120T234501Z-3f2a9c", "../checkpoint", ""} {
-		if _, _, err := d.Rollback(t.Context(), id, nil, false, nil); !errors.Is(err, ErrNotRetained) {
+		if _, _, err := d.Rollback(t.Context(), id, RollbackOptions{}); !errors.Is(err, ErrNotRetained) {
 			t.Errorf("rollback to %q: %v, want %v", id, err, ErrNotRetained)
 		}
 	}
 	if err := d.removeTree(first.Snapshot); err != nil { // as Prune does later
 		t.Fatal(err)
 	}
-	back, moved, err := d.Rollback(t.Context(), first.Snapshot, nil, false, nil)
+	back, moved, err := d.Rollback(t.Context(), first.Snapshot, RollbackOptions{})
 	if err != nil || !moved {
 		t.Fatalf("%v, %v", moved, err)
 	}
@@ -60,7 +60,7 @@ func TestFolderRollback(t *testing.T) {
 		t.Errorf("readers get %s", got)
 	}
 	snap.Release()
-	again, moved, err := d.Rollback(t.Context(), first.Snapshot, nil, false, nil)
+	again, moved, err := d.Rollback(t.Context(), first.Snapshot, RollbackOptions{})
 	if err != nil || moved || again.Generation != 3 {
 		t.Errorf("again: %+v, %v, %v", again, moved, err)
 	}
@@ -79,7 +79,7 @@ func TestFolderRollback(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Rollback(t.Context(), second.Snapshot, nil, false, nil); !errors.Is(err, archive.ErrDamaged) {
+	if _, _, err := d.Rollback(t.Context(), second.Snapshot, RollbackOptions{}); !errors.Is(err, archive.ErrDamaged) {
 		t.Errorf("a damaged snapshot: %v, want %v", err, archive.ErrDamaged)
 	}
 }
@@ -104,7 +104,7 @@ func TestFolderRollbackOfZips(t *testing.T) {
 		}
 		ids = append(ids, r.Checkpoint.Snapshot)
 	}
-	if _, _, err := d.Rollback(t.Context(), ids[0], nil, false, nil); err != nil {
+	if _, _, err := d.Rollback(t.Context(), ids[0], RollbackOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip",
@@ -137,7 +137,7 @@ func TestFolderRollbackFaults(t *testing.T) {
 	}
 	var operations atomic.Int64
 	f := make(t, func(int, string, string) (bool, error) { operations.Add(1); return true, nil })
-	if _, _, err := f.d.Rollback(t.Context(), f.first, nil, false, nil); err != nil {
+	if _, _, err := f.d.Rollback(t.Context(), f.first, RollbackOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if operations.Load() < 15 {
@@ -155,7 +155,7 @@ func TestFolderRollbackFaults(t *testing.T) {
 					what = op + " " + filepath.Base(path)
 					return done, fmt.Errorf("%s %s: %w", op, path, errFault)
 				})
-				_, _, err := f.d.Rollback(t.Context(), f.first, nil, false, nil)
+				_, _, err := f.d.Rollback(t.Context(), f.first, RollbackOptions{})
 				if err != nil && !errors.Is(err, errFault) || err == nil && what[:5] != "link " {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -166,7 +166,7 @@ func TestFolderRollbackFaults(t *testing.T) {
 				if c, err := plain.Checkpoint(); err != nil || c.Snapshot != f.first && c.Snapshot != f.second {
 					t.Errorf("after %s: %+v, %v", what, c, err)
 				}
-				if _, _, err := plain.Rollback(t.Context(), f.first, nil, false, nil); err != nil {
+				if _, _, err := plain.Rollback(t.Context(), f.first, RollbackOptions{}); err != nil {
 					t.Errorf("after %s, again: %v", what, err)
 				}
 				if c, err := plain.Checkpoint(); err != nil || c.Snapshot != f.first || c.Generation != 3 ||

@@ -116,14 +116,15 @@ func TestSignedFolderStaysSigned(t *testing.T) {
 		if err := build(BuildOptions{Key: key}); !errors.Is(err, archive.ErrSigned) {
 			t.Errorf("a build with %s: %v, want %v", about, err, archive.ErrSigned)
 		}
-		if _, _, err := d.Rollback(t.Context(), first.Snapshot, key, false, nil); !errors.Is(err, archive.ErrSigned) {
+		_, _, err := d.Rollback(t.Context(), first.Snapshot, RollbackOptions{Key: key})
+		if !errors.Is(err, archive.ErrSigned) {
 			t.Errorf("a rollback with %s: %v, want %v", about, err, archive.ErrSigned)
 		}
 	}
 	if now, err := d.Checkpoint(); err != nil || !cmp.Equal(before, now) {
 		t.Errorf("the checkpoint is now %+v, %v", now, err)
 	}
-	if _, _, err := d.Rollback(t.Context(), first.Snapshot, ours, false, nil); err != nil {
+	if _, _, err := d.Rollback(t.Context(), first.Snapshot, RollbackOptions{Key: ours}); err != nil {
 		t.Error(err)
 	}
 	if err := build(BuildOptions{Key: other, ChangeKey: true}); err != nil {
@@ -132,7 +133,7 @@ func TestSignedFolderStaysSigned(t *testing.T) {
 	if now, err := d.Checkpoint(); err != nil || now.VerifySignature(publicOf(other)) != nil {
 		t.Errorf("after a change of the key: %+v, %v", now, err)
 	}
-	if _, _, err := d.Rollback(t.Context(), first.Snapshot, nil, true, nil); err != nil {
+	if _, _, err := d.Rollback(t.Context(), first.Snapshot, RollbackOptions{ChangeKey: true}); err != nil {
 		t.Error(err)
 	}
 	if err := build(BuildOptions{}); err != nil {

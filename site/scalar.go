@@ -18,6 +18,14 @@ type Time struct{ time.Time }
 // NewTime converts t to UTC and truncates it to milliseconds.
 func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
+// TextOrNull returns nil for an empty text.
+func TextOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // TimeOrNull returns nil for the zero time.
 func TimeOrNull(t time.Time) *Time {
 	if t.IsZero() {

@@ -23,7 +23,7 @@ func NewAssetTables(tokens []ledger.Token, free listing.FreeHosts) site.AssetTab
 	slices.SortFunc(t.Networks, func(a, b site.KnownNetwork) int { return cmp.Compare(a.CAIP2, b.CAIP2) })
 	for _, f := range address.Forms() {
 		t.Addresses = append(t.Addresses, site.AddressForm{Namespace: f.Namespace, RecipientPattern: f.Recipient,
-			RecipientRule: stringOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: stringOrNull(f.AssetRule),
+			RecipientRule: site.TextOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: site.TextOrNull(f.AssetRule),
 			BurnAddresses: append([]string{}, f.Burn...), NormalForm: f.Normal})
 	}
 	return t
@@ -35,9 +35,9 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 	for _, a := range x402.Assets() {
 		list = append(list, site.KnownAsset{NetworkCAIP2: a.Network, TokenAddress: a.Address,
 			TokenAddressNorm: address.Normalize(a.Network, a.Address), AssetName: a.Symbol, Decimals: a.Decimals,
-			Issuer: stringOrNull(a.Issuer), Peg: stringOrNull(a.Peg),
+			Issuer: site.TextOrNull(a.Issuer), Peg: site.TextOrNull(a.Peg),
 			CountsAsUSD: judge.CountsAsUSD(a.Network, a.Address, nil),
-			EIP712Name:  stringOrNull(a.Name), EIP712Version: stringOrNull(a.Version), Permit2: a.Permit2})
+			EIP712Name:  site.TextOrNull(a.Name), EIP712Version: site.TextOrNull(a.Version), Permit2: a.Permit2})
 	}
 	for _, token := range tokens {
 		i := slices.IndexFunc(list, func(a site.KnownAsset) bool {
@@ -54,11 +54,4 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.TokenAddressNorm, b.TokenAddressNorm))
 	})
 	return list
-}
-
-func stringOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -31,15 +31,15 @@ func QuerySQLite(ctx context.Context, db *sql.DB, query string, limit int) (colu
 		}
 		row := make([]*string, len(values))
 		for i, v := range values {
-			row[i] = sqliteText(v)
+			row[i] = driverText(v)
 		}
 		list = append(list, row)
 	}
 	return columns, list, rows.Err()
 }
 
-// sqliteText returns a value of the driver as a text, nil for NULL.
-func sqliteText(v any) *string {
+// driverText returns a value of the driver as a text, nil for NULL.
+func driverText(v any) *string {
 	var text string
 	switch v := v.(type) {
 	case nil:

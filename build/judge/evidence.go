@@ -159,12 +159,13 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 	}
 	out.HeadFree, out.HeadAskedAt = e.HeadFree, timeOrNull(e.HeadAt)
 	if out.HeadStatus = e.HeadStatus; e.HeadURL != nil {
-		out.HeadURL = textOrNull(*e.HeadURL)
+		out.HeadURL = invisible.ReplaceOrNull(*e.HeadURL)
 	}
 	if p := e.DeclaredPrice; p != nil {
 		out.DeclaredPrice = &site.EvidencePrice{
-			Mode: textOrNull(p.Mode), Currency: textOrNull(p.Currency), Amount: textOrNull(p.Amount),
-			Min: textOrNull(p.Min), Max: textOrNull(p.Max),
+			Mode: invisible.ReplaceOrNull(p.Mode), Currency: invisible.ReplaceOrNull(p.Currency),
+			Amount: invisible.ReplaceOrNull(p.Amount),
+			Min:    invisible.ReplaceOrNull(p.Min), Max: invisible.ReplaceOrNull(p.Max),
 		}
 	}
 	if v := capture.Captured.Envelope; v != nil {
@@ -175,10 +176,11 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 	switch a := e.Conclusive; {
 	case a != nil:
 		out.Answer, out.Terms = storedAnswer(a), terms
-		out.Class, out.Reason = textOrNull(a.Exchange.Class), textOrNull(a.Exchange.Reason)
+		out.Class, out.Reason = invisible.ReplaceOrNull(a.Exchange.Class), invisible.ReplaceOrNull(a.Exchange.Reason)
 	case terms != nil && e.Verdict != nil && (*e.Verdict == "paid" || *e.Verdict == "broken"):
 		out.Answer = terms
-		out.Class, out.Reason = textOrNull(e.Envelope.Exchange.Class), textOrNull(e.Envelope.Exchange.Reason)
+		out.Class = invisible.ReplaceOrNull(e.Envelope.Exchange.Class)
+		out.Reason = invisible.ReplaceOrNull(e.Envelope.Exchange.Reason)
 	default:
 		out.Terms = terms // the newest response is from before responses were stored
 	}
@@ -330,13 +332,4 @@ func trimPartialRune(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-// textOrNull returns a stranger's text for publication, nil if it is empty.
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	s = invisible.Replace(s)
-	return &s
 }

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // riskTitles has a few words for each code of a risk flag. The methodology defines the same codes in the same words.
@@ -68,7 +69,7 @@ func flagUnpayable(pay payability) *site.RiskFlag {
 	}
 	more := ""
 	if n := len(pay.unpayable) - 1; n > 0 {
-		more = "; and " + plural(n, "more row", "more rows")
+		more = "; and " + display.PlainPlural(int64(n), "more row", "more rows")
 	}
 	return newFlag(site.RiskDanger, "unpayable_recipient", "%s%s", pay.unpayable[0], more)
 }

@@ -39,7 +39,8 @@ type serviceInput struct {
 	Settlements     site.Settlements
 }
 
-// input collects what the ith service is judged by. Its facts must be complete.
+// input collects what the ith service is judged by. Its facts must be complete. It drops the terms that nobody can pay
+// from these facts, so that no later judgment reads them.
 func (d *Directory) input(i int) *serviceInput {
 	f := &d.facts.Services[i]
 	dropUnpayable(f)

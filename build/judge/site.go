@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"strings"
 	"time"
 
 	"tollbook/site"
@@ -44,7 +43,7 @@ func addSiteEvidence(f *postgres.ServiceFacts, e *site.Evidence) {
 	if f.Site != nil {
 		for _, a := range f.Site.Answers {
 			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
-				ContentType: textOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason}
+				ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason}
 			if a.Status != 0 {
 				answer.Status = &a.Status
 			}
@@ -74,7 +73,7 @@ func flagYoung(f *postgres.ServiceFacts, d site.DomainFacts) *site.RiskFlag {
 		return nil
 	}
 	return newFlag(site.RiskWarning, "young_domain", "%s was registered %s ago, on %s", f.Domain.Domain,
-		plural(*d.AgeDays, "day", "days"), dayOf(*d.CreatedDate))
+		display.PlainPlural(int64(*d.AgeDays), "day", "days"), dayOf(*d.CreatedDate))
 }
 
 // flagFreeHost flags a host on the list of free hosts. A name below a public suffix of another owner is a hint.
@@ -87,11 +86,6 @@ func flagFreeHost(f *postgres.ServiceFacts, d site.DomainFacts) *site.RiskFlag {
 			*f.Domain.Suffix)
 	}
 	return nil
-}
-
-// plural returns a count with its noun.
-func plural(n int, one, many string) string {
-	return strings.ReplaceAll(display.Plural(int64(n), one, many), display.NBSP, " ")
 }
 
 // dayOf returns the UTC day of an instant as pages show it.

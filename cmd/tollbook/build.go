@@ -97,7 +97,7 @@ EXIT STATUS
 }
 
 func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
-	builder, err := o.newBuilder()
+	builder, err := o.newBuilder(cli.NewLogger(ctx, slog.LevelWarn))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		return err
 	}
 	folder.SetRetention(o.retention())
-	opening := o.Database(cli.NewLogger(slog.LevelInfo))
+	opening := o.Database(cli.NewLogger(ctx, slog.LevelInfo))
 	opening.Adopt = o.Force
 	db, err := database.Open(ctx, opening)
 	if err != nil {
@@ -123,7 +123,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 }
 
 // newBuilder reads the files that every build needs.
-func (o *buildOptions) newBuilder() (*publication.Builder, error) {
+func (o *buildOptions) newBuilder(logger *slog.Logger) (*publication.Builder, error) {
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, err
@@ -134,6 +134,6 @@ func (o *buildOptions) newBuilder() (*publication.Builder, error) {
 	}
 	return publication.NewBuilder(publication.BuildOptions{
 		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
-		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey,
+		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey, Logger: logger,
 	})
 }

@@ -100,7 +100,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
 	if err != nil {
 		return err

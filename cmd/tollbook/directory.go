@@ -19,6 +19,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/pull"
+	"tollbook/crawl/schedule"
 	"tollbook/output"
 	"tollbook/output/objects"
 )
@@ -148,7 +149,7 @@ func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
 		DataOptions: o.DataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
 		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
 	}
-	if to.Builder, err = b.newBuilder(); err != nil {
+	if to.Builder, err = b.newBuilder(slog.New(schedule.Logs(to.Logger.Handler()))); err != nil {
 		return err
 	}
 	key, err := o.signingKey()

@@ -97,7 +97,7 @@ EXIT STATUS
 }
 
 func runDoctor(ctx context.Context, o doctorOptions, c *settings.Configuration, stdout io.Writer) error {
-	components, err := o.components(c)
+	components, err := o.components(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func runDoctor(ctx context.Context, o doctorOptions, c *settings.Configuration, 
 }
 
 // components returns what the configuration names.
-func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, error) {
+func (o *doctorOptions) components(ctx context.Context, c *settings.Configuration) (doctor.Options, error) {
 	key, err := o.signingKey()
 	if err != nil {
 		return doctor.Options{}, usage.Error{Err: err}
@@ -144,7 +144,7 @@ func (o *doctorOptions) components(c *settings.Configuration) (doctor.Options, e
 		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
 		BaseURL: baseURL, Key: key,
 		Retention: o.retention(), RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
-		Logger: cli.NewLogger(slog.LevelInfo),
+		Logger: cli.NewLogger(ctx, slog.LevelInfo),
 	}, nil
 }
 

@@ -103,7 +103,7 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	if err := cmp.Or(checkHostGap(o.HostGap), o.contactOptions.validate()); err != nil {
 		return err
 	}
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
 	if err != nil {
 		return err

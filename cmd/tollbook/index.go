@@ -104,7 +104,7 @@ early; 2 for an error in the command line or the configuration.`,
 }
 
 func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	port, err := server.OpenMetrics("--metrics", o.Metrics)
 	if err != nil {
 		return err
@@ -115,6 +115,7 @@ func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdo
 		return err
 	}
 	defer db.Close()
+	logger = db.LogOutages(ctx, logger)
 	chains, err := networks.Store(ctx, db.DB, list, logger)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdo
 	partsCtx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		_ = port.Serve(partsCtx, server.MetricsHandler(server.IndexMetrics(metrics)), logger)
+		_ = port.Serve(partsCtx, server.MetricsHandler(metrics), logger)
 	})
 	parts.Go(func() { db.KeepRunning(partsCtx, logger) })
 	defer func() {

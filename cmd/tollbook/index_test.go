@@ -266,11 +266,11 @@ func TestIndexGoesOn(t *testing.T) {
 	figures := p.await(t, "Metrics on ")
 	a := until(t, figures, "settlements", func(a answer) bool {
 		return strings.Contains(a.body, `tollbook_index_settlements_total{network="eip155:8453"} 55`) &&
-			strings.Contains(a.body, `tollbook_index_errors_total{network="`+chaintest.SolanaID)
+			strings.Contains(a.body, `tollbook_index_errors_total{kind="server",network="`+chaintest.SolanaID)
 	})
 	for _, want := range []string{`tollbook_index_lag_blocks{network="eip155:8453"} 0`,
 		`tollbook_index_head_block{network="eip155:8453"} 55`, `tollbook_index_calls_total{network="eip155:8453"} `,
-		`tollbook_index_errors_total{network="` + chaintest.SolanaID + `",kind="server"} `,
+		`tollbook_index_errors_total{kind="server",network="` + chaintest.SolanaID + `"} `,
 		"# TYPE tollbook_index_lag_seconds gauge"} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("the figures lack %s:\n%s", want, a.body)

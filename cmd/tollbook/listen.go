@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/notification"
@@ -15,7 +14,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site/postgres"
-	"tollbook/site/serve/connection"
+	"tollbook/site/serve"
 )
 
 // listenOptions say where to answer, and how many requests one client may send.
@@ -126,8 +125,8 @@ func (o *connectionOptions) validate() error {
 }
 
 // limits returns the limits of a server behind these proxies.
-func (o *connectionOptions) limits(trusted []netip.Prefix) connection.Limits {
-	return connection.Limits{
+func (o *connectionOptions) limits(trusted []netip.Prefix) serve.ConnectionLimits {
+	return serve.ConnectionLimits{
 		Connections: o.MaxConnections, PerClient: o.MaxClientConnections, Sending: int64(o.SendingMemory) << 20,
 		MinRate: int64(o.MinRate) << 10, Stall: o.SendTimeout, Trusted: trusted,
 	}
@@ -178,11 +177,9 @@ func (o *submissionOptions) validate() error {
 // notifier returns what runs the operator's command, and the metrics of submissions. Without a command it is nil.
 func (o *submissionOptions) notifier(
 	db *postgres.DB, logger *slog.Logger,
-) (n *notification.Notifier, metrics server.MetricsWriter) {
+) (n *notification.Notifier, metrics prometheus.Collector) {
 	if len(o.Notify) > 0 {
 		n = notification.New(db, notification.Options{Command: o.Notify, Logger: logger})
 	}
-	return n, func(ctx context.Context, w io.Writer) error {
-		return notification.WriteMetrics(ctx, w, db, n, time.Now())
-	}
+	return n, notification.Figures(db, n, time.Now)
 }

@@ -99,7 +99,7 @@ invalid, 2 for an error in the command line.`,
 
 // runMCP answers until ctx ends or, without --http, until stdin ends. Then only the client's messages go to stdout.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	trusted, err := o.trusted()
 	if err != nil {
 		return err

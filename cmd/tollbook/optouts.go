@@ -74,7 +74,7 @@ func runServicesOptOuts(ctx context.Context, o optOutsOptions, stdout io.Writer)
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(slog.LevelWarn)
+	logger := cli.NewLogger(ctx, slog.LevelWarn)
 	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
 	if err != nil {
 		return err

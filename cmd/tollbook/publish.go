@@ -208,7 +208,8 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if err != nil {
 		return err
 	}
-	c, moved, err := folder.Rollback(ctx, id, key, o.ChangeKey, build.ListSnapshots)
+	c, moved, err := folder.Rollback(ctx, id,
+		output.RollbackOptions{Key: key, ChangeKey: o.ChangeKey, ListSnapshots: build.ListSnapshots})
 	if err != nil {
 		return explainRollback(err)
 	}
@@ -254,7 +255,7 @@ func (o *targetOptions) withPublisher(
 	if err != nil {
 		return err
 	}
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(ctx, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (o *targetOptions) withPublisher(
 	defer bar.Finish()
 	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
 		To: o.To, Key: key, ChangeKey: o.ChangeKey, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full,
-		Progress: bar.Set,
+		Progress: bar.Set, Logger: cli.NewLogger(ctx, slog.LevelWarn),
 	})
 	if err != nil {
 		return err

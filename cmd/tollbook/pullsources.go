@@ -74,7 +74,7 @@ func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(slog.LevelWarn)
+	logger := cli.NewLogger(ctx, slog.LevelWarn)
 	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func TestRecheckContract(t *testing.T) {
 		t.Error("a re-check led to two visits")
 	}
 	metric := until(t, metrics, "metrics", func(a answer) bool { return a.status == 200 })
-	want := "\n" + `tollbook_http_requests_total{route="recheck",code="202"} 1` + "\n"
+	want := "\n" + `tollbook_http_requests_total{code="202",route="recheck"} 1` + "\n"
 	if !strings.Contains(metric.body, want) {
 		t.Errorf("no %s in\n%s", want, metric.body)
 	}

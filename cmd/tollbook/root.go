@@ -43,6 +43,7 @@ func explain(ctx context.Context, err error) string {
 
 func newRootCommand() *cobra.Command {
 	c := &settings.Configuration{} // read before a command runs
+	var log cli.LogOptions         // the same
 	cmd := cli.NewGroup(&cobra.Command{
 		Use:   "tollbook",
 		Short: "Run a directory of network services that charge per request over HTTP 402",
@@ -78,6 +79,7 @@ EXIT STATUS
 		decisions.NewExport(), decisions.NewImport(), migration.New(), newConfigCommand(c), newCompletionCommand())
 	addReaderCommands(cmd)
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
+	log.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() || strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
 			return nil // it only prints its help or completions
@@ -85,7 +87,14 @@ EXIT STATUS
 		if err := settings.CheckVariables(os.Environ()); err != nil {
 			return err
 		}
-		return c.Configure(cmd, os.Getenv, cmd.ErrOrStderr())
+		if err := c.Configure(cmd, os.Getenv, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		if err := log.Validate(); err != nil {
+			return err
+		}
+		cmd.SetContext(cli.WithLog(cmd.Context(), log))
+		return nil
 	}
 	settings.AddOldFlags(cmd)
 	completion.Register(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -98,7 +99,7 @@ EXIT STATUS
 }
 
 func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	l, err := o.listen()
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
 		Connections: server.NewConnections(o.limits(trusted), logger),
 	}
-	var metrics []server.MetricsWriter
+	var metrics []prometheus.Collector
 	if o.Submissions {
 		stop, more, err := o.receiveSubmissions(ctx, &options)
 		if err != nil {
@@ -140,7 +141,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 // until stop is called. An end of the database is logged and ends nothing, because readers do not need it.
 func (o *serveOptions) receiveSubmissions(
 	ctx context.Context, to *serve.Options,
-) (stop func(), metrics server.MetricsWriter, err error) {
+) (stop func(), metrics prometheus.Collector, err error) {
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, nil, err
@@ -150,6 +151,8 @@ func (o *serveOptions) receiveSubmissions(
 	if err != nil {
 		return nil, nil, err
 	}
+	logger = db.LogOutages(ctx, logger)
+	to.Logger = logger
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
 	to.Submit = server.SubmitOptions(db.DB, submissions, free)

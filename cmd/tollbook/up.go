@@ -113,7 +113,7 @@ EXIT STATUS
 
 func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []pull.Source,
 	stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	l, err := o.listen() // first, because a used port must stop up before it starts anything
 	if err != nil {
 		return err
@@ -134,6 +134,7 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []
 		return err
 	}
 	defer db.Close()
+	logger = db.LogOutages(ctx, logger)
 	if o.ServicesFile != "" {
 		if err := services.ApplyFile(ctx, db, o.ServicesFile, o.ServicesPrune, logger); err != nil {
 			return err

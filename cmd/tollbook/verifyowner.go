@@ -73,7 +73,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	if err != nil {
 		return err
 	}
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(slog.LevelInfo))
+	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(ctx, slog.LevelInfo))
 	if err != nil {
 		return err
 	}

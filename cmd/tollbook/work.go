@@ -92,7 +92,7 @@ EXIT STATUS
 
 func runWork(ctx context.Context, o workOptions, list []networks.Network, sources []pull.Source,
 	stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	port, err := server.OpenMetrics("--serve-metrics", o.Metrics)
 	if err != nil {
 		return err
@@ -103,6 +103,7 @@ func runWork(ctx context.Context, o workOptions, list []networks.Network, source
 		return err
 	}
 	defer db.Close()
+	logger = db.LogOutages(ctx, logger)
 	w, err := o.newWorker(ctx, db, list, workerOptions{builds: o.Build, sources: sources, drain: o.Drain,
 		logger: logger})
 	if err != nil {

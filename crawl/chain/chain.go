@@ -1,5 +1,5 @@
 // Package chain contains what the readers of all chains share: the accounts that settle payments, the options, reports
-// and metrics of readers. Its subpackages evm and solana read the chains; jsonrpc calls their nodes.
+// and metrics of readers. Its subpackages evm, solana, stellar and xrpl read the chains; jsonrpc calls their nodes.
 //
 // A settlement is recognised by its sender, or by a mark in the payment where payers send their payments themselves.
 // So the results are as good as the list of settlers. Shipped is the list that is part of Tollbook, collected from

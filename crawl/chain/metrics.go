@@ -1,17 +1,13 @@
 package chain
 
 import (
-	"bufio"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts what readers do, by network, and writes it in the text format of Prometheus. Several readers may share
-// it.
+// Metrics counts what readers do, by network. It is a prometheus.Collector. Several readers may share it.
 type Metrics struct {
 	mu       sync.Mutex
 	networks map[string]*NetworkMetrics
@@ -62,46 +58,64 @@ func (m *Metrics) Sums(network string) (calls, errors int64) {
 	return calls, errors
 }
 
-// Write writes all metrics, ordered by network and kind. A network whose head scan has committed nothing has no lag in
-// seconds, because unknown is not zero.
-func (m *Metrics) Write(w io.Writer, now time.Time) error {
+// networkValue is a metric of a network.
+type networkValue struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*NetworkMetrics) int64
+}
+
+func newNetworkValue(
+	name, help string, kind prometheus.ValueType, value func(*NetworkMetrics) int64,
+) networkValue {
+	return networkValue{prometheus.NewDesc(name, help, []string{"network"}, nil), kind, value}
+}
+
+var (
+	networkValues = []networkValue{
+		newNetworkValue("tollbook_index_head_block", "Newest confirmed block of the chain.", prometheus.GaugeValue,
+			func(n *NetworkMetrics) int64 { return n.Head }),
+		newNetworkValue("tollbook_index_lag_blocks", "Blocks to go, fills included.", prometheus.GaugeValue,
+			func(n *NetworkMetrics) int64 { return n.Behind }),
+		newNetworkValue("tollbook_index_calls_total", "Requests to nodes.", prometheus.CounterValue,
+			func(n *NetworkMetrics) int64 { return n.calls }),
+		newNetworkValue("tollbook_index_settlements_total", "Settlements found that were new.",
+			prometheus.CounterValue, func(n *NetworkMetrics) int64 { return n.Settlements }),
+		newNetworkValue("tollbook_index_rollbacks_total", "Reorganisations rolled back.", prometheus.CounterValue,
+			func(n *NetworkMetrics) int64 { return n.RollBacks }),
+		newNetworkValue("tollbook_index_rolled_back_settlements_total",
+			"Settlements that reorganisations took back.", prometheus.CounterValue,
+			func(n *NetworkMetrics) int64 { return n.RolledBack }),
+	}
+	lagDesc = prometheus.NewDesc("tollbook_index_lag_seconds",
+		"Age of the newest block that the head scan has committed.", []string{"network"}, nil)
+	errorsDesc = prometheus.NewDesc("tollbook_index_errors_total", "Requests to nodes that failed, by kind.",
+		[]string{"network", "kind"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, v := range networkValues {
+		ch <- v.desc
+	}
+	ch <- lagDesc
+	ch <- errorsDesc
+}
+
+// Collect implements prometheus.Collector. A network whose head scan has committed nothing has no lag in seconds,
+// because unknown is not zero.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := bufio.NewWriter(w)
-	ids := slices.Sorted(maps.Keys(m.networks))
-	family := func(name, kind, help string, value func(*NetworkMetrics) (float64, bool)) {
-		fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-		for _, id := range ids {
-			if v, ok := value(m.networks[id]); ok {
-				fmt.Fprintf(b, "%s{network=%q} %g\n", name, id, v)
-			}
+	for id, n := range m.networks {
+		for _, v := range networkValues {
+			ch <- prometheus.MustNewConstMetric(v.desc, v.kind, float64(v.value(n)), id)
+		}
+		if !n.BlockTime.IsZero() {
+			ch <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, time.Since(n.BlockTime).Seconds(), id)
+		}
+		for kind, count := range n.errors {
+			ch <- prometheus.MustNewConstMetric(errorsDesc, prometheus.CounterValue, float64(count), id, kind)
 		}
 	}
-	count := func(get func(*NetworkMetrics) int64) func(*NetworkMetrics) (float64, bool) {
-		return func(n *NetworkMetrics) (float64, bool) { return float64(get(n)), true }
-	}
-	family("tollbook_index_head_block", "gauge", "Newest confirmed block of the chain.",
-		count(func(n *NetworkMetrics) int64 { return n.Head }))
-	family("tollbook_index_lag_blocks", "gauge", "Blocks to go, fills included.",
-		count(func(n *NetworkMetrics) int64 { return n.Behind }))
-	family("tollbook_index_lag_seconds", "gauge", "Age of the newest block that the head scan has committed.",
-		func(n *NetworkMetrics) (float64, bool) {
-			return now.Sub(n.BlockTime).Seconds(), !n.BlockTime.IsZero()
-		})
-	family("tollbook_index_calls_total", "counter", "Requests to nodes.",
-		count(func(n *NetworkMetrics) int64 { return n.calls }))
-	family("tollbook_index_settlements_total", "counter", "Settlements found that were new.",
-		count(func(n *NetworkMetrics) int64 { return n.Settlements }))
-	family("tollbook_index_rollbacks_total", "counter", "Reorganisations rolled back.",
-		count(func(n *NetworkMetrics) int64 { return n.RollBacks }))
-	family("tollbook_index_rolled_back_settlements_total", "counter", "Settlements that reorganisations took back.",
-		count(func(n *NetworkMetrics) int64 { return n.RolledBack }))
-	const errs = "tollbook_index_errors_total"
-	fmt.Fprintf(b, "# HELP %s Requests to nodes that failed, by kind.\n# TYPE %s counter\n", errs, errs)
-	for _, id := range ids {
-		for _, kind := range slices.Sorted(maps.Keys(m.networks[id].errors)) {
-			fmt.Fprintf(b, "%s{network=%q,kind=%q} %d\n", errs, id, kind, m.networks[id].errors[kind])
-		}
-	}
-	return b.Flush()
 }

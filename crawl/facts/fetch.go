@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -235,7 +234,8 @@ func (f *Fetcher) send(
 		return document{}, "", fmt.Errorf("get %s: %w", u, err)
 	}
 	defer resp.Body.Close()
-	doc = document{status: resp.StatusCode, retryAfter: retryAfter(resp.Header.Get("Retry-After"), f.o.Now())}
+	doc = document{status: resp.StatusCode}
+	doc.retryAfter, _ = probe.RetryAfter(resp.Header, f.o.Now())
 	doc.validators = Validators{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
 	doc.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch resp.StatusCode {
@@ -253,15 +253,4 @@ func (f *Fetcher) send(
 		doc.body, doc.truncated = doc.body[:r.limit], true
 	}
 	return doc, "", nil
-}
-
-// retryAfter parses Retry-After, in seconds or as a date. It returns 0 for none, at most a day.
-func retryAfter(value string, now time.Time) time.Duration {
-	if s, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(s, 0), 86400)) * time.Second
-	}
-	if t, err := http.ParseTime(value); err == nil {
-		return min(max(t.Sub(now), 0), 24*time.Hour)
-	}
-	return 0
 }

@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tollbook/crawl/probe"
+
 	"github.com/sashabaranov/go-openai"
 )
 
@@ -198,23 +200,9 @@ func (c *Client) newFault(err error, header http.Header, strict, timedOut bool) 
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
 		f.Fatal = true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		f.Wait = retryAfter(header.Get("Retry-After"), time.Now())
+		f.Wait, _ = probe.RetryAfter(header, time.Now())
 	}
 	return f
-}
-
-// retryLimit is the longest wait that an endpoint may ask for.
-const retryLimit = 24 * time.Hour
-
-// retryAfter parses the header, seconds or a date. It returns zero for any other text.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil {
-		return time.Duration(max(0, min(seconds, int(retryLimit/time.Second)))) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(0, min(at.Sub(now), retryLimit))
-	}
-	return 0
 }
 
 // bounded is a transport that limits bodies of answers to maxBody, decompressed.

@@ -204,17 +204,3 @@ func TestAskEnds(t *testing.T) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
 }
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "0": 0, "-5": 0, "60": time.Minute, "999999999": 24 * time.Hour, "99999999999999999999": 0,
-		"Fri, 20 Nov 2026 12:01:00 GMT": time.Minute, "Fri, 20 Nov 2020 12:01:00 GMT": 0,
-		"Fri, 20 Nov 2099 12:01:00 GMT": 24 * time.Hour,
-	} {
-		if got := retryAfter(header, now); got != want {
-			t.Errorf("Retry-After %q is %s, want %s", header, got, want)
-		}
-	}
-}

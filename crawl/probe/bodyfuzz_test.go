@@ -37,8 +37,8 @@ func FuzzBody(f *testing.F) {
 			return
 		}
 		defer resp.Body.Close()
-		if wait := retryAfter(resp.Header, now); wait != nil && (*wait < 0 || *wait > maxRetryAfter) {
-			t.Errorf("%q asks to wait %s", resp.Header, *wait)
+		if wait, _ := RetryAfter(resp.Header, now); wait < 0 || wait > maxRetryAfter {
+			t.Errorf("%q asks to wait %s", resp.Header, wait)
 		}
 		body, truncated, err := readBody(resp)
 		if len(body) > x402.MaxBody || truncated && err == nil && len(body) != x402.MaxBody {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/site/invisible"
+
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 )
@@ -382,7 +384,7 @@ func withArticle(kind string) string {
 // clip shortens a stranger's text for use in a sentence.
 func clip(s string) string {
 	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "…"
+		return invisible.Clip(s, 80) + "…"
 	}
 	return s
 }

@@ -190,7 +190,9 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 		result = p.runPlan(ctx, newPlan(t, u)).result()
 	}
 	result.StartedAt = started
-	result.RetryAfter = retryAfter(result.Answer.Header, p.now())
+	if wait, ok := RetryAfter(result.Answer.Header, p.now()); ok {
+		result.RetryAfter = &wait
+	}
 	return result
 }
 

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"tollbook/site/rail"
 	"tollbook/site/x402"
@@ -124,7 +122,7 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 		return Inconclusive, ClassRateLimited, answered
 	case s >= 400 && s < 500:
 		return Failed, ClassClientError, answered
-	case s == 503 && retryAfter(a.Header, time.Time{}) != nil:
+	case s == 503 && asksToRetry(a.Header):
 		return Inconclusive, ClassUnavailable, answered + " and says when to come back"
 	case s >= 500 && s < 600:
 		return Failed, ClassServerError, answered
@@ -171,22 +169,4 @@ func isChallenge(a x402.Answer) bool {
 		}
 	}
 	return false
-}
-
-// maxRetryAfter is the longest wait that a service may ask for. Without it a hostile service could end its checks.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter returns the wait that Retry-After asks for, in seconds or as a date, between zero and maxRetryAfter. It
-// returns nil without a valid header.
-func retryAfter(h http.Header, now time.Time) *time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	var wait time.Duration
-	if secs, err := strconv.ParseUint(v, 10, 63); err == nil {
-		wait = time.Duration(min(secs, uint64(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(v); err == nil {
-		wait = min(max(at.Sub(now), 0), maxRetryAfter)
-	} else {
-		return nil
-	}
-	return &wait
 }

@@ -197,8 +197,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := time.Duration(-1)
-		if d := retryAfter(http.Header{"Retry-After": {tt.value}}, now); d != nil {
-			got = *d
+		if wait, ok := RetryAfter(http.Header{"Retry-After": {tt.value}}, now); ok {
+			got = wait
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.value, diff)

@@ -38,8 +38,8 @@ type chain struct {
 	step    time.Duration // between two blocks; an hour has a whole number of blocks
 }
 
-// Networks with a chain, and the time between two blocks. Base continues after the start; the others only have a past.
-// their past.
+// steps are the networks with a chain, and the time between two blocks of each. Base continues after the start of the
+// demo; the others only have a past.
 var steps = map[string]time.Duration{
 	Network:        2 * time.Second,
 	"eip155:137":   2 * time.Second,

@@ -159,8 +159,8 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, off
 			Asset: address.Spell(r.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
 			Price:  p.Amount,
 			Scheme: p.Scheme, Network: r.NetworkCAIP2,
-			Endpoint: e.key(), MimeType: textOrNull(a.envelope.Resource.MimeType),
-			Resource:  textOrNull(a.envelope.Resource.URL),
+			Endpoint: e.key(), MimeType: site.TextOrNull(a.envelope.Resource.MimeType),
+			Resource:  site.TextOrNull(a.envelope.Resource.URL),
 			AssetName: r.AssetName, X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
 		a.ways.recipients = append(a.ways.recipients,
@@ -170,19 +170,12 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, off
 	a.ways = a.ways.with(ways{entries, recipients})
 }
 
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 func priceOf(id uuid.UUID, since time.Time, position int, r x402.Requirement, version int) postgres.Price {
 	caip2 := r.NetworkCAIP2
 	return postgres.Price{
 		EndpointID: id, Since: since, Position: position, Scheme: r.Scheme, Network: r.Network, NetworkCAIP2: &caip2,
 		Asset: r.Asset, PayTo: r.PayTo, Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
-		Extra: textOrNull(string(r.StableExtra())), X402Version: version,
+		Extra: site.TextOrNull(string(r.StableExtra())), X402Version: version,
 	}
 }
 

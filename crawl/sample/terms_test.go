@@ -274,11 +274,11 @@ func TestChangeRecords(t *testing.T) {
 	s := bySlug("inkwell-vision")
 	entry := moved.New[0]
 	wantEntry := site.SnapshotEntry{
-		Asset: s.endpoints[0].rails[0].asset.Address, Extra: textOrNull(`{"name":"USD Coin","version":"2"}`),
+		Asset: s.endpoints[0].rails[0].asset.Address, Extra: site.TextOrNull(`{"name":"USD Coin","version":"2"}`),
 		PayTo: site.Abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact",
 		Network:  "eip155:8453",
-		Endpoint: "POST /describe", MimeType: textOrNull("application/json"),
-		Resource:  textOrNull("https://inkwell-vision.sample.test/describe"),
+		Endpoint: "POST /describe", MimeType: site.TextOrNull("application/json"),
+		Resource:  site.TextOrNull("https://inkwell-vision.sample.test/describe"),
 		AssetName: "USDC", X402Version: 2, MaxTimeoutSeconds: &s.endpoints[0].timeout,
 	}
 	if diff := cmp.Diff(wantEntry, entry); diff != "" {

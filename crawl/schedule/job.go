@@ -78,7 +78,7 @@ func (w *Worker) feed(ctx context.Context) error {
 	if n, err := w.db.RescueJobs(ctx, relockGrace); err != nil {
 		return err
 	} else if n > 0 {
-		w.o.Metrics.countRescued(n)
+		w.o.Metrics.rescues.Add(float64(n))
 		w.o.Logger.WarnContext(ctx, "a worker is gone; its jobs are given to others", "jobs", n)
 	}
 	now := w.o.Now()

@@ -1,119 +1,100 @@
 package schedule
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"tollbook/site/postgres"
 )
 
-// Metrics counts the jobs of a process by kind. It writes these counts, and the state of the queues of all processes,
-// in the text format of Prometheus.
+// Metrics counts the jobs of a process by kind. It is a prometheus.Collector.
 type Metrics struct {
-	mu      sync.Mutex
-	kinds   map[string]*kindMetrics
-	rescues int64
-}
-
-type kindMetrics struct {
-	countDone, countFailed int64
-	seconds                float64 // of successful jobs
+	done, failed, seconds *prometheus.CounterVec // seconds: of successful jobs
+	rescues               prometheus.Counter
 }
 
 // NewMetrics returns metrics that count from zero.
-func NewMetrics() *Metrics { return &Metrics{kinds: map[string]*kindMetrics{}} }
-
-func (m *Metrics) update(kind string, f func(*kindMetrics)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k := m.kinds[kind]
-	if k == nil {
-		k = &kindMetrics{}
-		m.kinds[kind] = k
+func NewMetrics() *Metrics {
+	byKind := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
 	}
-	f(k)
+	return &Metrics{
+		done: byKind("tollbook_jobs_done_total", "Jobs that this process has done, by kind."),
+		failed: byKind("tollbook_jobs_failed_total",
+			"Jobs of this process that failed, by kind; they are tried again."),
+		seconds: byKind("tollbook_job_seconds_total",
+			"Time that this process took for the jobs that it has done, by kind."),
+		rescues: prometheus.NewCounter(prometheus.CounterOpts{Name: "tollbook_jobs_rescued_total",
+			Help: "Jobs of dead workers that this process, when it led, gave to others."}),
+	}
 }
 
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range []prometheus.Collector{m.done, m.failed, m.seconds, m.rescues} {
+		c.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range []prometheus.Collector{m.done, m.failed, m.seconds, m.rescues} {
+		c.Collect(ch)
+	}
+}
+
+// countDone counts a successful job. Each kind that ever ran has all three counts, so that alerts can divide them.
 func (m *Metrics) countDone(kind string, took time.Duration) {
-	m.update(kind, func(k *kindMetrics) { k.countDone++; k.seconds += took.Seconds() })
+	m.done.WithLabelValues(kind).Inc()
+	m.failed.WithLabelValues(kind)
+	m.seconds.WithLabelValues(kind).Add(took.Seconds())
 }
 
-func (m *Metrics) countFailed(kind string) { m.update(kind, func(k *kindMetrics) { k.countFailed++ }) }
-
-func (m *Metrics) countRescued(n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rescues += n
+func (m *Metrics) countFailed(kind string) {
+	m.done.WithLabelValues(kind)
+	m.failed.WithLabelValues(kind).Inc()
+	m.seconds.WithLabelValues(kind)
 }
 
-// Write writes all metrics in order. It omits metrics of the database if the database does not answer, because unknown
-// is not zero.
-func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now time.Time) error {
-	b := bufio.NewWriter(w)
-	m.writeOwn(b)
-	head := func(name, kind, help string) { fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
-	if queues, err := db.JobFigures(ctx); err == nil {
-		for _, name := range []string{queueVisits, queueFacts, queueSteps, queueFeed} {
-			if !slices.ContainsFunc(queues, func(q postgres.JobFigures) bool { return q.Queue == name }) {
-				queues = append(queues, postgres.JobFigures{Queue: name})
+var (
+	jobsDesc = prometheus.NewDesc("tollbook_jobs",
+		"Jobs that are not finished, of all processes, by queue and state.", []string{"queue", "state"}, nil)
+	oldestDesc = prometheus.NewDesc("tollbook_jobs_oldest_due_seconds",
+		"How long the job that waits longest has been due, by queue.", []string{"queue"}, nil)
+	overdueDesc = prometheus.NewDesc("tollbook_visit_overdue_seconds",
+		"How long the service that waits longest for its visit has been due.", nil, nil)
+	stepDesc = prometheus.NewDesc("tollbook_step_last_success_timestamp_seconds",
+		"When a step last succeeded, in seconds since 1970.", []string{"step"}, nil)
+)
+
+// Figures returns the metrics of the queues, visits and steps of all processes, as a prometheus.Collector.
+func Figures(db *postgres.DB) postgres.Figures {
+	return func(ctx context.Context, ch chan<- prometheus.Metric) {
+		if queues, err := db.JobFigures(ctx); err == nil {
+			for _, name := range []string{queueVisits, queueFacts, queueSteps, queueFeed} {
+				if !slices.ContainsFunc(queues, func(q postgres.JobFigures) bool { return q.Queue == name }) {
+					queues = append(queues, postgres.JobFigures{Queue: name})
+				}
+			}
+			for _, q := range queues {
+				postgres.Gauge(ch, jobsDesc, float64(q.Waiting), q.Queue, "waiting")
+				postgres.Gauge(ch, jobsDesc, float64(q.Running), q.Queue, "running")
+				postgres.Gauge(ch, jobsDesc, float64(q.Retrying), q.Queue, "retrying")
+				postgres.Gauge(ch, oldestDesc, q.OldestDue.Seconds(), q.Queue)
 			}
 		}
-		slices.SortFunc(queues, func(a, b postgres.JobFigures) int { return strings.Compare(a.Queue, b.Queue) })
-		const depth, oldest = "tollbook_jobs", "tollbook_jobs_oldest_due_seconds"
-		head(depth, "gauge", "Jobs that are not finished, of all processes, by queue and state.")
-		for _, q := range queues {
-			fmt.Fprintf(b, "%s{queue=%q,state=\"waiting\"} %d\n%s{queue=%q,state=\"running\"} "+
-				"%d\n%s{queue=%q,state=\"retrying\"} %d\n",
-				depth, q.Queue, q.Waiting, depth, q.Queue, q.Running, depth, q.Queue, q.Retrying)
+		if next, _, err := db.NextDue(ctx); err == nil && next != nil {
+			postgres.Gauge(ch, overdueDesc, max(time.Since(*next), 0).Seconds())
 		}
-		head(oldest, "gauge", "How long the job that waits longest has been due, by queue.")
-		for _, q := range queues {
-			fmt.Fprintf(b, "%s{queue=%q} %g\n", oldest, q.Queue, q.OldestDue.Seconds())
-		}
-	}
-	if next, _, err := db.NextDue(ctx); err == nil && next != nil {
-		const overdue = "tollbook_visit_overdue_seconds"
-		head(overdue, "gauge", "How long the service that waits longest for its visit has been due.")
-		fmt.Fprintf(b, "%s %g\n", overdue, max(now.Sub(*next), 0).Seconds())
-	}
-	if steps, err := db.Steps(ctx); err == nil {
-		const ended = "tollbook_step_last_success_timestamp_seconds"
-		head(ended, "gauge", "When a step last succeeded, in seconds since 1970.")
-		for _, s := range steps {
-			if s.EndedAt != nil {
-				fmt.Fprintf(b, "%s{step=%q} %d\n", ended, s.Name, s.EndedAt.Unix())
+		if steps, err := db.Steps(ctx); err == nil {
+			for _, s := range steps {
+				if s.EndedAt != nil {
+					postgres.Gauge(ch, stepDesc, float64(s.EndedAt.Unix()), s.Name)
+				}
 			}
 		}
 	}
-	return b.Flush()
-}
-
-// writeOwn writes the counts of this process.
-func (m *Metrics) writeOwn(w io.Writer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	kinds := slices.Sorted(maps.Keys(m.kinds))
-	family := func(name, kind, help string, value func(*kindMetrics) float64) {
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-		for _, k := range kinds {
-			fmt.Fprintf(w, "%s{kind=%q} %g\n", name, k, value(m.kinds[k]))
-		}
-	}
-	family("tollbook_jobs_done_total", "counter", "Jobs that this process has done, by kind.",
-		func(k *kindMetrics) float64 { return float64(k.countDone) })
-	family("tollbook_jobs_failed_total", "counter", "Jobs of this process that failed, by kind; they are tried again.",
-		func(k *kindMetrics) float64 { return float64(k.countFailed) })
-	family("tollbook_job_seconds_total", "counter",
-		"Time that this process took for the jobs that it has done, by kind.",
-		func(k *kindMetrics) float64 { return k.seconds })
-	const countRescued = "tollbook_jobs_rescued_total"
-	fmt.Fprintf(w, "# HELP %s Jobs of dead workers that this process, when it led, gave to others.\n# TYPE %s "+
-		"counter\n%s %d\n", countRescued, countRescued, countRescued, m.rescues)
 }

@@ -167,7 +167,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { presence.Release() }()
-	if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offerSteps(ctx)); err != nil {
+	if err := errors.Join(w.db.RestartLateDelays(ctx, w.o.Now()), w.offerSteps(ctx)); err != nil {
 		return err
 	}
 	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -177,7 +177,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer again.Stop()
 	defer check.Stop()
 	follow := func() {
-		if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offerSteps(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(w.db.RestartLateDelays(ctx, w.o.Now()), w.offerSteps(ctx)); err != nil && ctx.Err() == nil {
 			w.o.Logger.Warn("register the steps of this process; trying again", "error", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"tollbook/site/leaktest"
 	"tollbook/site/postgres"
@@ -148,16 +153,16 @@ func TestSteps(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
 	}
-	var figures bytes.Buffer
-	if err := metrics.Write(t.Context(), &figures, f.DB, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(metrics, Figures(f.DB))
+	figures := httptest.NewRecorder()
+	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(figures, httptest.NewRequest(http.MethodGet, "/", nil))
 	for _, want := range []string{
 		"tollbook_jobs_failed_total{kind=\"index\"} 1\n", "tollbook_jobs{queue=\"visits\",state=\"waiting\"} 0\n",
 		"tollbook_step_last_success_timestamp_seconds{step=\"build\"} ", "tollbook_jobs_rescued_total 0\n",
 	} {
-		if !strings.Contains(figures.String(), want) {
-			t.Errorf("the metrics lack %q:\n%s", want, &figures)
+		if !strings.Contains(figures.Body.String(), want) {
+			t.Errorf("the metrics lack %q:\n%s", want, figures.Body)
 		}
 	}
 }
@@ -221,9 +226,9 @@ func TestPartOfAStep(t *testing.T) {
 		{Name: "part", Every: time.Hour, Limit: 50 * time.Millisecond, Resumes: true, Do: wait},
 	}
 	f.start(t, Options{Steps: steps, Metrics: metrics})
-	counts := func(kind string) (done, failed int64) {
-		metrics.update(kind, func(k *kindMetrics) { done, failed = k.countDone, k.countFailed })
-		return done, failed
+	counts := func(kind string) (done, failed float64) {
+		return testutil.ToFloat64(metrics.done.WithLabelValues(kind)),
+			testutil.ToFloat64(metrics.failed.WithLabelValues(kind))
 	}
 	deadline := time.After(patience)
 	for {
@@ -235,7 +240,7 @@ func TestPartOfAStep(t *testing.T) {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-deadline:
-			t.Fatalf("part is done %d times, all has failed %d times", partDone, allFailed)
+			t.Fatalf("part is done %v times, all has failed %v times", partDone, allFailed)
 		}
 	}
 	if _, failed := counts("part"); failed > 0 {

@@ -103,6 +103,11 @@ func Plural(n int64, one, many string) string {
 	return Number(n) + NBSP + many
 }
 
+// PlainPlural is Plural for a text that is no HTML: with a plain space.
+func PlainPlural(n int64, one, many string) string {
+	return strings.ReplaceAll(Plural(n, one, many), NBSP, " ")
+}
+
 // Share returns a share, from 0 to 1, as a percentage, or "" for nil.
 func Share(share *float64) string {
 	if share == nil {

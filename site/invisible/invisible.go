@@ -51,6 +51,18 @@ func replace(s string, by rune) string {
 	}, s)
 }
 
+// Clip returns the first bytes of a text, at most size, whole characters only.
+func Clip(s string, size int) string { return strings.ToValidUTF8(s[:min(len(s), size)], "") }
+
+// ReplaceOrNull is Replace for a text that is published as null if it is empty.
+func ReplaceOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	s = Replace(s)
+	return &s
+}
+
 // EscapeJSON returns JSON of the same value with \uXXXX in place of each invisible character. It may change the memory
 // of b. Encoders escape controls of ASCII already; outside of strings they are white space.
 func EscapeJSON(b []byte) []byte { return EscapeEnd(b, 0) }

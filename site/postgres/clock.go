@@ -15,12 +15,12 @@ const (
 	jobTolerance   = 10 * time.Minute
 )
 
-// FollowClock shortens delays after a clock was set back. A delay that started at a time that is now in the future
-// starts again now. Otherwise it changes nothing. Services and steps follow the program's clock, hosts and jobs the
+// RestartLateDelays shortens delays, once, after a clock was set back. A delay that started at a time that is now in the
+// future starts again now. Otherwise it changes nothing. Services and steps follow the program's clock, hosts and jobs the
 // database's.
 //
 // The lease of a service that is being visited changes. That visit is dropped, and the service is visited again.
-func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
+func (db *DB) RestartLateDelays(ctx context.Context, now time.Time) error {
 	b := &pgx.Batch{}
 	b.Queue(`
 		WITH late AS (
@@ -62,7 +62,7 @@ type Clocks struct {
 }
 
 // Update stores the current times of both clocks, and reports whether one of them was set since the last call. Then
-// FollowClock must run.
+// RestartLateDelays must run.
 func (c *Clocks) Update(own, database time.Time) bool {
 	before := *c
 	*c = Clocks{time.Now(), own.Round(0), database.Round(0)}

@@ -97,8 +97,8 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	}
 }
 
-// TestFollowClock checks that delays by a clock that was an hour ahead start again now, and that other due times stay.
-func TestFollowClock(t *testing.T) {
+// TestRestartLateDelays checks that delays by a clock that was an hour ahead start again now, and that other due times stay.
+func TestRestartLateDelays(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
 	ctx := t.Context()
@@ -141,7 +141,7 @@ func TestFollowClock(t *testing.T) {
 		m(sql)
 	}
 	for range 2 {
-		if err := db.FollowClock(ctx, start); err != nil {
+		if err := db.RestartLateDelays(ctx, start); err != nil {
 			t.Fatal(err)
 		}
 	}

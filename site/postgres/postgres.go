@@ -1,7 +1,7 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, jobs, and
 // the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its rooms assessments, checks, consent, inbox, ledger, polls and sources do not own. It must
+// It owns the tables that its subpackages assessments, checks, consent, inbox, ledger, polls and sources do not own. It must
 // never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
 // DATABASE_URL names one.
 package postgres

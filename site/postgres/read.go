@@ -207,11 +207,6 @@ func (r *Reader) AssessedDays(ctx context.Context, before time.Time) ([]time.Tim
 	return assessments.ReadDays(ctx, r.tx, before)
 }
 
-// AssessmentsOf reads what builds published last on a UTC day, by id of the service.
-func (r *Reader) AssessmentsOf(ctx context.Context, day time.Time) ([]assessments.Assessment, error) {
-	return assessments.ReadDay(ctx, r.tx, day)
-}
-
 // readProofs reads which services an owner verified. Any other service was verified by the operator.
 func (r *Reader) readProofs(ctx context.Context, services []ServiceFacts) error {
 	ids, err := rows.Column[int64](ctx, r.tx, `

@@ -142,5 +142,5 @@ func digits(text string) string {
 
 // clip returns at most maxText bytes of s as printable text.
 func clip(s string) string {
-	return invisible.Replace(strings.ToValidUTF8(s[:min(len(s), maxText)], ""))
+	return invisible.Replace(invisible.Clip(s, maxText))
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"tollbook/site"
-	"tollbook/site/serve/connection"
 )
 
 const statusPrefix = "HTTP/1.1 "
@@ -39,7 +38,7 @@ func jsonError(p []byte) ([]byte, bool) {
 }
 
 // refusal is the response to a connection that is over the limit of its client, before any request was read.
-var refusal = newRawError(errorOf(connection.ErrConnections), "Retry-After: 1\r\n")
+var refusal = newRawError(errorOf(errConnections), "Retry-After: 1\r\n")
 
 // newRawError returns an error response that closes the connection. more are header fields with their line ends.
 func newRawError(e site.Error, more string) []byte {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"tollbook/site"
-	"tollbook/site/serve/connection"
 )
 
 // listenAndServe serves a handler until the test ends and returns its address.
@@ -23,7 +22,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 }
 
 // listenWithin is listenAndServe within the limits of a limiter.
-func listenWithin(t *testing.T, h http.Handler, limiter *connection.Limiter) string {
+func listenWithin(t *testing.T, h http.Handler, limiter *ConnectionLimiter) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -150,7 +149,7 @@ func TestRefusal(t *testing.T) {
 	addr := listenWithin(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(entered)
 		<-release
-	}), connection.NewLimiter(connection.Limits{PerClient: 1}))
+	}), NewConnectionLimiter(ConnectionLimits{PerClient: 1}))
 	defer close(release)
 	first, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
-	"tollbook/site/serve/client"
 )
 
 // checkpointPath is the path of the pointer to the current snapshot. Zips are served at the paths that they have in the
@@ -47,7 +48,7 @@ func (h *handler) download(w *responseWriter, r *http.Request, serve func(*respo
 	switch {
 	case errors.Is(err, site.ErrNotFound):
 		h.get(w, r)
-	case errors.Is(err, client.ErrRateLimited):
+	case errors.Is(err, errRateLimited):
 		h.metrics.countLimited()
 		w.Header().Set("Retry-After", "5")
 		h.fail(w, r, err)
@@ -139,7 +140,7 @@ func (h *handler) sendTable(w *responseWriter, r *http.Request) error {
 // limited calls send when the client may download, and lets the download take as long as it needs. An error that wraps
 // fs.ErrNotExist becomes site.ErrNotFound.
 func (h *handler) limited(w *responseWriter, r *http.Request, send func() error) error {
-	leave, err := h.gate.Enter(r.Context(), client.NewID(client.Addr(r, h.trusted)))
+	leave, err := h.gate.enter(r.Context(), newClientID(clientAddr(r, h.trusted)))
 	if err != nil {
 		w.route = routeDownload
 		return err
@@ -195,7 +196,7 @@ type transfer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	from    *downloadReader
-	pace    *client.Pace
+	pace    *rate.Limiter
 	began   time.Time
 	sent    int64
 	refused bool // the range is outside the file; nothing was written
@@ -221,7 +222,7 @@ func (t *transfer) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	start := time.Now()
-	if err := t.pace.Wait(t.from.ctx, len(p)); err != nil {
+	if err := t.pace.WaitN(t.from.ctx, len(p)); err != nil {
 		return 0, err
 	}
 	now := time.Now()

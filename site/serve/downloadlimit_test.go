@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"tollbook/site/serve/client"
 )
 
 // TestDownloadsOfOneClientAreLimited checks that a client whose download is refused gets an error, and can still send
@@ -20,20 +18,20 @@ func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	get(h, "/v1/services") // opens the snapshot
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	under := make(chan struct{}, client.MaxDownloads)
+	under := make(chan struct{}, maxDownloads)
 	f.get = func(ctx context.Context) {
 		under <- struct{}{}
 		<-ctx.Done()
 	}
 	var wg sync.WaitGroup
-	for range client.MaxDownloads {
+	for range maxDownloads {
 		wg.Go(func() {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/"+name, nil))
 		})
 	}
 	<-under
 	of := h.(*handler).gate
-	for of.Downloads() < client.MaxDownloads {
+	for of.downloads() < maxDownloads {
 		time.Sleep(time.Millisecond)
 	}
 	got := get(h, "/"+name)

@@ -13,8 +13,6 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/routes"
-	"tollbook/site/serve/client"
-	"tollbook/site/serve/connection"
 	"tollbook/site/serve/inbox"
 )
 
@@ -54,16 +52,16 @@ func errorOf(err error) site.Error {
 	case errors.Is(err, output.ErrNotRetained):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
 			Message: "this snapshot is not available; omit the parameter snapshot to read the newest one"}
-	case errors.Is(err, client.ErrRateLimited):
+	case errors.Is(err, errRateLimited):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
 			Message: "too many requests from this client; wait for the number of seconds in Retry-After"}
-	case errors.Is(err, client.ErrDownloads):
+	case errors.Is(err, errDownloads):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many downloads are in progress; try again later"}
-	case errors.Is(err, connection.ErrConnections):
+	case errors.Is(err, errConnections):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
 			Message: "too many connections from this client; close some, or wait a second"}
-	case errors.Is(err, connection.ErrSending):
+	case errors.Is(err, errSending):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "too many responses are being sent; try again later"}
 	case errors.Is(err, errRange):
@@ -145,7 +143,7 @@ func (h *handler) setRetryAfter(header http.Header, err error) {
 	var over *site.SubmissionLimitError
 	if errors.As(err, &over) {
 		h.metrics.countLimited()
-		header.Set("Retry-After", strconv.FormatInt(client.CeilSeconds(over.RetryAfter), 10))
+		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(over.RetryAfter), 10))
 	}
 }
 

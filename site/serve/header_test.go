@@ -82,16 +82,17 @@ func send(t *testing.T, c net.Conn, text string) {
 }
 
 // answer reads one complete response.
-func answer(t *testing.T, in *bufio.Reader, code int) {
+func answer(t *testing.T, in *bufio.Reader, code int) (body string) {
 	t.Helper()
 	response, err := http.ReadResponse(in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(response.Body)
+	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != code {
-		t.Fatalf("%d, %v, want %d: %.80s", response.StatusCode, err, code, body)
+		t.Fatalf("%d, %v, want %d: %.80s", response.StatusCode, err, code, data)
 	}
+	return string(data)
 }
 
 // silent checks that nothing is sent for a while.

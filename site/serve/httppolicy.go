@@ -7,7 +7,6 @@ import (
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
-	"tollbook/site/serve/client"
 )
 
 // HTTPPolicy contains the headers and errors of responses, for programs in other languages that serve the same files.
@@ -41,7 +40,7 @@ func NewHTTPPolicy() HTTPPolicy {
 			"method":         errorOf(errMethod),
 			"no_submissions": errorOf(errNoSubmissions),
 			"range":          errorOf(errRange),
-			"rate_limited":   errorOf(client.ErrRateLimited),
+			"rate_limited":   errorOf(errRateLimited),
 			"internal":       errorOf(http.ErrAbortHandler), // stands for any internal error
 			"empty":          errorOf(output.ErrEmpty),
 			"unreachable":    errorOf(archive.ErrUnreachable),

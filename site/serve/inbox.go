@@ -6,7 +6,6 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/invisible"
-	"tollbook/site/serve/client"
 	"tollbook/site/serve/inbox"
 )
 
@@ -40,7 +39,7 @@ func (h *handler) nextBuild() *site.Time {
 func (h *handler) call(w *responseWriter, r *http.Request, name, segment string) {
 	w.route = name
 	w.Header()["Cache-Control"] = headerNoStore
-	a := h.inbox.Handle(w, r, name, segment, client.Name(client.Addr(r, h.trusted)))
+	a := h.inbox.Handle(w, r, name, segment, clientName(clientAddr(r, h.trusted)))
 	switch {
 	case a.Form != nil && h.sendForm(w, r, a):
 	case a.Err != nil:

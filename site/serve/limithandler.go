@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-
-	"tollbook/site/serve/client"
 )
 
 // Limit returns a handler that applies the API's rate limit to another handler. A client without requests left gets a
@@ -17,7 +15,7 @@ func Limit(next http.Handler, o Options) http.Handler {
 	}
 	h := &handler{
 		logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
-		limiter: client.NewLimiter(o.RateLimit, o.Now()), trusted: o.Trusted,
+		limiter: newRateLimiter(o.RateLimit, o.Now()), trusted: o.Trusted,
 	}
 	if h.limiter == nil {
 		return next

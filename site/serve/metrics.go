@@ -1,32 +1,25 @@
 package serve
 
 import (
-	"bufio"
-	"fmt"
-	"io"
-	"math"
+	"cmp"
 	"net/http"
 	"runtime/metrics"
-	"slices"
-	"strconv"
-	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"tollbook/site"
-	"tollbook/site/routes"
 )
 
-// Metrics counts the responses of a handler and exports them in the text format of Prometheus. As an http.Handler it
-// serves /metrics, /healthz and /readyz, on an address that is not public.
-//
-// The format is written by hand because the client library (client_golang 1.25.0) would add eight modules, 3.8 MB of
-// binary and ten CPU-seconds to a first build. A nil *Metrics counts nothing.
+// Metrics counts the responses of a handler and exports them to Prometheus. As an http.Handler it serves /metrics,
+// /healthz and /readyz, on an address that is not public. A nil *Metrics counts nothing.
 type Metrics struct {
-	handler *handler
-	routes  map[string]*routeMetrics // by label; not modified after NewMetrics
-	labels  []string
-	limited atomic.Int64
-	started time.Time
+	handler   *handler
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	limited   prometheus.Counter
+	page      http.Handler
 }
 
 // Labels of responses that belong to no route.
@@ -37,77 +30,66 @@ const (
 	routeNone     = "none"     // an unknown path or method
 )
 
-// routeMetrics contains the counters of one route.
-type routeMetrics struct {
-	codes   [len(codes) + 1]atomic.Int64   // by code; the last counts all other codes
-	buckets [len(buckets) + 1]atomic.Int64 // durations up to each bound; the last counts all longer ones
-	nanos   atomic.Int64                   // sum of all durations
-}
-
-// codes are the status codes that are counted separately.
-var codes = [...]int{200, 201, 202, 204, 304, 400, 404, 405, 429, 500, 503}
+// codes are the labels of the status codes that are counted separately.
+var codes = map[int]string{200: "200", 201: "201", 202: "202", 204: "204", 304: "304", 400: "400", 404: "404",
+	405: "405", 429: "429", 500: "500", 503: "503"}
 
 // buckets are upper bounds of durations in seconds: a response from memory takes microseconds, one from disk
 // milliseconds.
-var buckets = [...]float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+var buckets = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
-var bounds = func() (of [len(buckets)]time.Duration) {
-	for i, b := range buckets {
-		of[i] = time.Duration(math.Round(b * float64(time.Second)))
+// NewMetrics returns metrics for one handler, with those of other collectors. Pass them in the handler's Options.
+func NewMetrics(more ...prometheus.Collector) *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tollbook_http_requests_total",
+			Help: "Requests by route and status code."}, []string{"route", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "tollbook_http_request_duration_seconds",
+			Help: "Time from the request header to the end of the response.", Buckets: buckets}, []string{"route"}),
+		limited: prometheus.NewCounter(prometheus.CounterOpts{Name: "tollbook_rate_limited_total",
+			Help: "Requests refused because of the client's rate limit."}),
 	}
-	return of
-}()
-
-// NewMetrics returns metrics for one handler. Pass them in its Options.
-func NewMetrics() *Metrics {
-	m := &Metrics{routes: map[string]*routeMetrics{}, started: time.Now()}
-	for _, r := range routes.All {
-		m.labels = append(m.labels, r.Name)
-	}
-	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone)
-	for _, c := range routes.Calls {
-		m.labels = append(m.labels, c.Name)
-	}
-	slices.Sort(m.labels)
-	for _, label := range m.labels {
-		m.routes[label] = &routeMetrics{}
-	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(m.requests, m.durations, m.limited, handlerMetrics{m})
+	registerProcess(r)
+	r.MustRegister(more...)
+	m.page = promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	return m
 }
 
-// forRoute returns the counters of a route.
-func (m *Metrics) forRoute(route string) *routeMetrics {
-	if m == nil {
-		return nil
+// registerProcess registers the metrics of this process, under the names that collectors of Prometheus use.
+func registerProcess(r *prometheus.Registry) {
+	started := float64(time.Now().UnixMilli()) / 1000
+	runtimeValue := func(name string) float64 {
+		sample := []metrics.Sample{{Name: name}}
+		metrics.Read(sample)
+		return float64(sample[0].Value.Uint64())
 	}
-	if r := m.routes[route]; r != nil {
-		return r
+	gauge := func(name, help string, value func() float64) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
-	return m.routes[routeNone]
+	gauge("process_start_time_seconds", "When the process started, in seconds since 1970.",
+		func() float64 { return started })
+	gauge("go_goroutines", "Number of goroutines.",
+		func() float64 { return runtimeValue("/sched/goroutines:goroutines") })
+	gauge("go_memstats_heap_alloc_bytes", "Bytes of heap objects.",
+		func() float64 { return runtimeValue("/memory/classes/heap/objects:bytes") })
+	gauge("go_memstats_sys_bytes", "Bytes obtained from the system by the Go runtime.",
+		func() float64 { return runtimeValue("/memory/classes/total:bytes") })
 }
 
 // count counts one response.
-func (r *routeMetrics) count(code int, took time.Duration) {
-	if r == nil {
+func (m *Metrics) count(route string, code int, took time.Duration) {
+	if m == nil {
 		return
 	}
-	i := slices.Index(codes[:], code)
-	if i < 0 {
-		i = len(codes)
-	}
-	r.codes[i].Add(1)
-	b := 0 // most durations are in the first bucket
-	for b < len(bounds) && took > bounds[b] {
-		b++
-	}
-	r.buckets[b].Add(1)
-	r.nanos.Add(int64(took))
+	m.requests.WithLabelValues(route, cmp.Or(codes[code], "other")).Inc()
+	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
 // countLimited counts a request that was refused because of a rate limit.
 func (m *Metrics) countLimited() {
 	if m != nil {
-		m.limited.Add(1)
+		m.limited.Inc()
 	}
 }
 
@@ -124,134 +106,83 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.sendHealth(w, r)
 	case r.URL.Path == "/metrics":
 		header["Cache-Control"] = headerNoStore
-		header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		if r.Method == http.MethodHead {
-			return
-		}
-		b := bufio.NewWriter(w)
-		m.write(b, h.now())
-		_ = b.Flush() // an error means that the client is gone
+		m.page.ServeHTTP(w, r)
 	default:
 		h.fail(w, r, site.ErrNotFound)
 	}
 }
 
-// write writes all metrics.
-func (m *Metrics) write(w io.Writer, now time.Time) {
-	m.writeRequests(w)
-	m.writeDurations(w)
-	m.writeSnapshot(w, now)
-	used, limit := m.handler.cache.usage()
-	writeValue(w, "tollbook_cache_bytes", "gauge", "Bytes of responses and rows in the cache.",
-		float64(used))
-	writeValue(w, "tollbook_cache_limit_bytes", "gauge", "Maximum size of the cache in bytes.", float64(limit))
+// Metrics of the state of a handler.
+var (
+	cacheBytesDesc = newDesc("tollbook_cache_bytes", "Bytes of responses and rows in the cache.")
+	cacheLimitDesc = newDesc("tollbook_cache_limit_bytes", "Maximum size of the cache in bytes.")
+	clientsDesc    = newDesc("tollbook_rate_limit_clients", "Clients whose requests are currently counted.")
+	openDesc       = newDesc("tollbook_connections", "Open connections.")
+	sendingDesc    = newDesc("tollbook_sending_bytes", "Memory of the responses that are being sent, in bytes.")
+	closedDesc     = newDesc("tollbook_connections_closed_total",
+		"Connections that were refused or closed because of a limit, by reason.", "reason")
+	newestDesc = newDesc("tollbook_snapshot_newest",
+		"1 if the newest snapshot is served, 0 if it can't be opened or there is none.")
+	infoDesc  = newDesc("tollbook_snapshot_info", "Id of the snapshot that is served.", "snapshot")
+	builtDesc = newDesc("tollbook_snapshot_built_timestamp_seconds",
+		"When the facts of the snapshot were read, in seconds since 1970.")
+	ageDesc      = newDesc("tollbook_snapshot_age_seconds", "Age of the snapshot in seconds.")
+	setAsideDesc = newDesc("tollbook_services_set_aside",
+		"Services with damaged records: the snapshot repeats their files from an earlier one.")
+)
+
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// handlerMetrics is a prometheus.Collector of the cache, limits, connections and snapshot of a handler.
+type handlerMetrics struct{ of *Metrics }
+
+// Describe implements prometheus.Collector.
+func (c handlerMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{cacheBytesDesc, cacheLimitDesc, clientsDesc, openDesc, sendingDesc, closedDesc,
+		newestDesc, infoDesc, builtDesc, ageDesc, setAsideDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c handlerMetrics) Collect(ch chan<- prometheus.Metric) {
+	h := c.of.handler
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		send(d, prometheus.GaugeValue, value, labels...)
+	}
+	used, limit := h.cache.usage()
+	gauge(cacheBytesDesc, float64(used))
+	gauge(cacheLimitDesc, float64(limit))
 	clients := 0
-	if l := m.handler.limiter; l != nil {
-		clients = l.Clients()
+	if h.limiter != nil {
+		clients = h.limiter.clientCount()
 	}
-	m.writeConnections(w)
-	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because of the client's rate limit.",
-		float64(m.limited.Load()))
-	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are currently counted.",
-		float64(clients))
-	writeValue(w, "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.",
-		float64(m.started.UnixMilli())/1000)
-	samples := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/total:bytes"}}
-	metrics.Read(samples)
-	writeValue(w, "go_goroutines", "gauge", "Number of goroutines.", float64(samples[0].Value.Uint64()))
-	writeValue(w, "go_memstats_heap_alloc_bytes", "gauge", "Bytes of heap objects.", float64(samples[1].Value.Uint64()))
-	writeValue(w, "go_memstats_sys_bytes", "gauge", "Bytes obtained from the system by the Go runtime.",
-		float64(samples[2].Value.Uint64()))
-}
-
-func (m *Metrics) writeRequests(w io.Writer) {
-	const name = "tollbook_http_requests_total"
-	writeHead(w, name, "counter", "Requests by route and status code.")
-	for _, label := range m.labels {
-		for i := range m.routes[label].codes {
-			n := m.routes[label].codes[i].Load()
-			if n == 0 {
-				continue
-			}
-			code := "other"
-			if i < len(codes) {
-				code = strconv.Itoa(codes[i])
-			}
-			fmt.Fprintf(w, "%s{route=%q,code=%q} %d\n", name, label, code, n)
+	gauge(clientsDesc, float64(clients))
+	if h.connections != nil {
+		u := h.connections.Usage()
+		gauge(openDesc, float64(u.Open))
+		gauge(sendingDesc, float64(u.Sending))
+		for _, closed := range u.Closed {
+			send(closedDesc, prometheus.CounterValue, float64(closed.Count), closed.Reason)
 		}
 	}
-}
-
-func (m *Metrics) writeDurations(w io.Writer) {
-	const name = "tollbook_http_request_duration_seconds"
-	writeHead(w, name, "histogram", "Time from the request header to the end of the response.")
-	for _, label := range m.labels {
-		r := m.routes[label]
-		counts, total := [len(buckets) + 1]int64{}, int64(0)
-		for i := range counts {
-			total += r.buckets[i].Load()
-			counts[i] = total
-		}
-		if total == 0 {
-			continue
-		}
-		for i, bound := range buckets {
-			fmt.Fprintf(w, "%s_bucket{route=%q,le=%q} %d\n", name, label, number(bound), counts[i])
-		}
-		fmt.Fprintf(w, "%s_bucket{route=%q,le=\"+Inf\"} %d\n", name, label, total)
-		fmt.Fprintf(w, "%s_sum{route=%q} %s\n", name, label, number(time.Duration(r.nanos.Load()).Seconds()))
-		fmt.Fprintf(w, "%s_count{route=%q} %d\n", name, label, total)
-	}
-}
-
-// writeConnections writes the metrics of the connections that are limited.
-func (m *Metrics) writeConnections(w io.Writer) {
-	all := m.handler.connections
-	if all == nil {
+	state, err := h.ready()
+	if err != nil {
+		gauge(newestDesc, 0)
 		return
 	}
-	u := all.Usage()
-	writeValue(w, "tollbook_connections", "gauge", "Open connections.", float64(u.Open))
-	writeValue(w, "tollbook_sending_bytes", "gauge", "Memory of the responses that are being sent, in bytes.",
-		float64(u.Sending))
-	const name = "tollbook_connections_closed_total"
-	writeHead(w, name, "counter", "Connections that were refused or closed because of a limit, by reason.")
-	for _, c := range u.Closed {
-		fmt.Fprintf(w, "%s{reason=%q} %d\n", name, c.Reason, c.Count)
-	}
-}
-
-// writeSnapshot writes the metrics of the current snapshot, or only that there is none.
-func (m *Metrics) writeSnapshot(w io.Writer, now time.Time) {
-	state, err := m.handler.ready()
 	newest := 1.0
-	if err != nil || state.Warning != "" {
+	if state.Warning != "" {
 		newest = 0
 	}
-	writeValue(w, "tollbook_snapshot_newest", "gauge",
-		"1 if the newest snapshot is served, 0 if it can't be opened or there is none.", newest)
-	if err != nil {
-		return
-	}
-	writeHead(w, "tollbook_snapshot_info", "gauge", "Id of the snapshot that is served.")
-	fmt.Fprintf(w, "tollbook_snapshot_info{snapshot=%q} 1\n", state.Snapshot)
-	writeValue(w, "tollbook_snapshot_built_timestamp_seconds", "gauge",
-		"When the facts of the snapshot were read, in seconds since 1970.", float64(state.BuiltAt.UnixMilli())/1000)
-	writeValue(w, "tollbook_snapshot_age_seconds", "gauge", "Age of the snapshot in seconds.",
-		now.Sub(state.BuiltAt.Time).Seconds())
-	writeValue(w, "tollbook_services_set_aside", "gauge",
-		"Services with damaged records: the snapshot repeats their files from an earlier one.",
-		float64(len(state.SetAside)))
+	gauge(newestDesc, newest)
+	gauge(infoDesc, 1, state.Snapshot)
+	gauge(builtDesc, float64(state.BuiltAt.UnixMilli())/1000)
+	gauge(ageDesc, h.now().Sub(state.BuiltAt.Time).Seconds())
+	gauge(setAsideDesc, float64(len(state.SetAside)))
 }
-
-func writeHead(w io.Writer, name, kind, help string) {
-	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
-func writeValue(w io.Writer, name, kind, help string, value float64) {
-	writeHead(w, name, kind, help)
-	fmt.Fprintf(w, "%s %s\n", name, number(value))
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -20,7 +20,6 @@ import (
 	"tollbook/site/encode"
 	"tollbook/site/invisible"
 	"tollbook/site/routes"
-	"tollbook/site/serve/connection"
 )
 
 const (
@@ -39,7 +38,7 @@ type body struct {
 	plainTag, gzipTag   []string // ETags of both forms
 	plainSize, gzipSize []string // Content-Length of both forms, for a body in memory
 
-	memory connection.Body
+	memory sharedBody
 
 	counting sync.Once // protects total and totalErr
 	total    int       // number of rows of the list that this is a page of
@@ -56,7 +55,7 @@ func (b *body) setTags(sum archive.Sum) *body {
 
 // setSizes sets the lengths of a body, and what it takes of memory.
 func (b *body) setSizes() {
-	b.memory.Size = int64(b.size())
+	b.memory.size = int64(b.size())
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
 }
 
@@ -304,11 +303,11 @@ func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b 
 // connection closes short of its Content-Length, so that no client takes the response for complete.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
 	if r.Method != http.MethodHead {
-		held, err := connection.Hold(r, &b.memory, b.sendMemory(gzipped))
+		held, err := holdMemory(r, &b.memory, b.sendMemory(gzipped))
 		if err != nil {
 			return err
 		}
-		defer held.Release()
+		defer held.release()
 	}
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)

@@ -3,6 +3,8 @@ package serve
 import (
 	"testing"
 	"time"
+
+	"tollbook/output"
 )
 
 // TestModifiedSinceAfterRollback checks that a client with a response of a newer snapshot gets the older one after a
@@ -31,7 +33,7 @@ func TestModifiedSinceAfterRollback(t *testing.T) {
 			if old.Get("X-Snapshot") == replaced.Get("X-Snapshot") {
 				t.Fatal("there is no second snapshot")
 			}
-			if _, _, err := d.Rollback(t.Context(), old.Get("X-Snapshot"), nil, false, nil); err != nil {
+			if _, _, err := d.Rollback(t.Context(), old.Get("X-Snapshot"), output.RollbackOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := source.Refresh(); err != nil {

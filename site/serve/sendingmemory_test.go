@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"tollbook/site/serve/connection"
 )
 
 // TestSendingMemory checks that a response that waits for memory gets it from one that is not read.
@@ -21,7 +19,7 @@ func TestSendingMemory(t *testing.T) {
 		world.files[name] = []byte(name + large)
 	}
 	h := handlerOf(t, publish(t, world.files), t.Output())
-	limiter := connection.NewLimiter(connection.Limits{Sending: 2 * unpackMemory, Stall: time.Minute})
+	limiter := NewConnectionLimiter(ConnectionLimits{Sending: 2 * unpackMemory, Stall: time.Minute})
 	addr := listenWithin(t, h, limiter)
 	for _, name := range []string{"a.txt", "b.txt"} { // with their bodies, they need more than there is
 		c, err := net.Dial("tcp", addr)
@@ -35,7 +33,7 @@ func TestSendingMemory(t *testing.T) {
 	if diff := cmp.Diff("c.txt"+large, got); err != nil || diff != "" {
 		t.Errorf("c.txt: %v (-want +got):\n%.200s", err, diff)
 	}
-	isStalled := func(c connection.Closed) bool { return c.Reason == "memory" && c.Count > 0 }
+	isStalled := func(c ClosedConnections) bool { return c.Reason == "memory" && c.Count > 0 }
 	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(limiter.Usage().Closed, isStalled); {
 		if time.Now().After(deadline) {
 			t.Fatalf("no stalled response was closed: %+v", limiter.Usage())

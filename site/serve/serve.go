@@ -24,12 +24,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
-	"tollbook/site/serve/client"
-	"tollbook/site/serve/connection"
 	"tollbook/site/serve/inbox"
 )
 
@@ -60,7 +61,7 @@ type Options struct {
 
 	FillSearch FillSearch // fills the search page for readers without script; nil sends the page as it is
 
-	Connections *connection.Limiter // of the connections that Serve accepts for this handler; the metrics count them
+	Connections *ConnectionLimiter // of the connections that Serve accepts for this handler; the metrics count them
 
 	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
 }
@@ -71,15 +72,15 @@ type handler struct {
 	logger  *slog.Logger
 	now     func() time.Time
 	cache   *cache
-	limiter *client.Limiter // nil if there is no limit
-	gate    *client.Gate    // for downloads
-	pace    *client.Pace    // for downloads; nil if there is no limit
-	making  chan struct{}   // slots of requests that make their response
+	limiter *rateLimiter        // nil if there is no limit
+	gate    *downloadGate       // for downloads
+	pace    *rate.Limiter       // for downloads
+	making  *semaphore.Weighted // slots of requests that make their response
 	trusted []netip.Prefix
 	metrics *Metrics
 	notice  func() string // nil for none
 
-	connections *connection.Limiter
+	connections *ConnectionLimiter
 	inbox       *inbox.Handler // nil if submissions are not accepted
 	fillSearch  FillSearch     // nil if the search page is sent as it is
 
@@ -97,8 +98,8 @@ func NewHandler(o Options) http.Handler {
 	}
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
-		limiter: client.NewLimiter(o.RateLimit, o.Now()), gate: client.NewGate(), pace: client.NewPace(o.DownloadRate),
-		making:  make(chan struct{}, maxMaking),
+		limiter: newRateLimiter(o.RateLimit, o.Now()), gate: newDownloadGate(), pace: newDownloadPace(o.DownloadRate),
+		making:  semaphore.NewWeighted(maxMaking),
 		trusted: o.Trusted, metrics: o.Metrics,
 		notice: o.Notice, connections: o.Connections, fillSearch: o.FillSearch,
 	}
@@ -141,7 +142,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		if fault := recover(); fault != nil {
 			h.handlePanic(w, r, fault)
 		}
-		h.metrics.forRoute(w.route).count(w.code, time.Since(began))
+		h.metrics.count(w.route, w.code, time.Since(began))
 	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
@@ -194,14 +195,14 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 // admit counts a request of a client and sets the RateLimit headers. If no request is left it sends a 429 and returns
 // false.
 func (h *handler) admit(w *responseWriter, r *http.Request) bool {
-	left, ends, ok := h.limiter.Take(client.NewID(client.Addr(r, h.trusted)), h.now())
+	left, ends, ok := h.limiter.take(newClientID(clientAddr(r, h.trusted)), h.now())
 	header := w.Header()
-	header["Ratelimit-Policy"] = h.limiter.Policy
-	header["Ratelimit"] = []string{client.RateLimit(left, ends)}
+	header["Ratelimit-Policy"] = h.limiter.policy
+	header["Ratelimit"] = []string{rateLimitHeader(left, ends)}
 	if !ok {
 		h.metrics.countLimited()
-		header.Set("Retry-After", strconv.FormatInt(client.CeilSeconds(ends), 10))
-		h.fail(w, r, client.ErrRateLimited)
+		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(ends), 10))
+		h.fail(w, r, errRateLimited)
 	}
 	return ok
 }

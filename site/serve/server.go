@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"tollbook/site/serve/connection"
 )
 
 // Limits for slow and hostile clients.
@@ -24,17 +22,17 @@ const (
 // Serve serves a listener within limits, until ctx ends. Then it waits for running responses. It closes the listener. A
 // nil limiter means no limits.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger,
-	limiter *connection.Limiter) error {
+	limiter *ConnectionLimiter) error {
 	return serveWithin(ctx, l, h, logger, limiter, headerTimeout)
 }
 
 // serveWithin is Serve with a timeout for the header of a request.
 func serveWithin(
-	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, limiter *connection.Limiter,
+	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, limiter *ConnectionLimiter,
 	headerTimeout time.Duration,
 ) error {
 	if limiter == nil {
-		limiter = connection.NewLimiter(connection.Limits{})
+		limiter = NewConnectionLimiter(ConnectionLimits{})
 	}
 	server := &http.Server{
 		Handler:           h,
@@ -47,7 +45,7 @@ func serveWithin(
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
-	limited := limiter.Attach(server, l, ctx.Done(), connection.Answers{Refusal: refusal, Replace: jsonError})
+	limited := limiter.attach(server, l, ctx.Done())
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(limited) }()
 	select {

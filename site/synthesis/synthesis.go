@@ -85,7 +85,7 @@ func InputOf(f *postgres.ServiceFacts, captured func(*postgres.EndpointFacts) x4
 		row := Endpoint{Method: plain(e.Method, maxShort), Path: plain(e.Path, maxAddress),
 			Description: plain(text(e.Description), maxOffer), MimeType: plain(text(e.MimeType), maxShort)}
 		if e.Envelope != nil {
-			row.Offer = offerOf(captured(e))
+			row.Offer = newOffer(captured(e))
 		}
 		if size += len(encode(row)); len(in.Endpoints) == maxEndpoints || size > maxBytes {
 			in.LeftOut = len(f.Endpoints) - i
@@ -103,8 +103,8 @@ func Capture(e *postgres.EndpointFacts) x402.Captured {
 		URL: v.URL})
 }
 
-// offerOf returns the offer in a response, or nil if the response says nothing but the price.
-func offerOf(c x402.Captured) *Offer {
+// newOffer returns the offer in a response, or nil if the response says nothing but the price.
+func newOffer(c x402.Captured) *Offer {
 	if c.Envelope == nil {
 		return nil
 	}

@@ -44,7 +44,7 @@ var (
 func Checks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
 	for i, c := range checks {
-		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
+		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: invisible.ReplaceOrNull(c.Reason)}
 		if c.Pass {
 			continue
 		}
@@ -62,7 +62,7 @@ func Warnings(warnings []x402.Warning) []site.EvidenceWarning {
 	out := make([]site.EvidenceWarning, len(warnings))
 	for i, w := range warnings {
 		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code],
-			Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
+			Endpoint: invisible.ReplaceOrNull(w.Endpoint), Row: w.Row, Detail: invisible.ReplaceOrNull(w.Detail)}
 	}
 	return out
 }
@@ -72,15 +72,7 @@ func Defects(defects []x402.Defect) []site.EvidenceDefect {
 	out := make([]site.EvidenceDefect, len(defects))
 	for i, d := range defects {
 		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row,
-			Detail: textOrNull(d.Detail)}
+			Detail: invisible.ReplaceOrNull(d.Detail)}
 	}
 	return out
-}
-
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	s = invisible.Replace(s)
-	return &s
 }

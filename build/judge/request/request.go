@@ -11,9 +11,9 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strings"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 )
 
 // Limits of what is kept.
@@ -216,7 +216,7 @@ func (r *reader) add(f site.RequestField) {
 func describe(raw json.RawMessage) (f site.RequestField) {
 	var schema object
 	_ = json.Unmarshal(raw, &schema)
-	f.Description = clip(schema.text("description"), maxText)
+	f.Description = invisible.Clip(schema.text("description"), maxText)
 	types := []string{schema.text("type")}
 	for _, raw := range schema.list("type") {
 		var name string
@@ -281,12 +281,4 @@ func scalar(raw json.RawMessage) string {
 		}
 	}
 	return ""
-}
-
-// clip returns the first bytes of a text, whole characters only.
-func clip(s string, size int) string {
-	if len(s) > size {
-		s = s[:size]
-	}
-	return strings.ToValidUTF8(s, "")
 }

@@ -89,7 +89,7 @@ func OpenReal(ctx context.Context, options database.Options) (*database.DB, erro
 
 // WithDatabase opens the database for the time of do.
 func WithDatabase(ctx context.Context, o DataOptions, do func(*database.DB) error) error {
-	db, err := OpenDatabase(ctx, o, NewLogger(slog.LevelInfo))
+	db, err := OpenDatabase(ctx, o, NewLogger(ctx, slog.LevelInfo))
 	if err != nil {
 		return err
 	}

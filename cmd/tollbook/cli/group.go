@@ -3,14 +3,10 @@
 package cli
 
 import (
-	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/usage"
 )
 
@@ -60,23 +56,4 @@ func OptionalArgument(name string) cobra.PositionalArgs {
 		}
 		return Arguments(name)(cmd, args)
 	}
-}
-
-// NewLogger returns a logger to stderr that prints no secret. Results go to stdout.
-func NewLogger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: redactAttr}))
-}
-
-func redactAttr(_ []string, a slog.Attr) slog.Attr {
-	switch v := a.Value.Any().(type) {
-	case string:
-		a.Value = slog.StringValue(redact.Text(v))
-	case error:
-		a.Value = slog.StringValue(redact.Text(v.Error()))
-	case fmt.Stringer:
-		if a.Value.Kind() == slog.KindAny {
-			a.Value = slog.StringValue(redact.Text(v.String()))
-		}
-	}
-	return a
 }

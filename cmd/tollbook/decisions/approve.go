@@ -153,7 +153,7 @@ const (
 func verified(
 	ctx context.Context, list []inbox.Submission, checker tokenChecker,
 ) (shown []inbox.Submission, err error) {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	results := make([]error, len(list))
 	var g errgroup.Group
 	g.SetLimit(checksAtOnce)

@@ -28,7 +28,6 @@ import (
 	"tollbook/site/listing"
 	"tollbook/site/postgres/load"
 	"tollbook/site/serve"
-	"tollbook/site/serve/connection"
 )
 
 // Intervals and limits, which are seconds where those of a real directory are minutes.
@@ -45,9 +44,9 @@ const (
 type Options struct {
 	Database   database.Options // of the demo's own data folder
 	Appearance appearance.Options
-	Interval   time.Duration     // between two visits to a service
-	RateLimit  int               // requests a minute of one client; 0 is any number
-	Limits     connection.Limits // of the connections
+	Interval   time.Duration          // between two visits to a service
+	RateLimit  int                    // requests a minute of one client; 0 is any number
+	Limits     serve.ConnectionLimits // of the connections
 	Stdout     io.Writer
 
 	Now       func() time.Time // clock of the sample services; nil for time.Now

@@ -47,7 +47,7 @@ EXIT STATUS
 }
 
 func run(ctx context.Context, o cli.DataOptions, planOnly, asJSON bool, stdout io.Writer) error {
-	logger := cli.NewLogger(slog.LevelInfo)
+	logger := cli.NewLogger(ctx, slog.LevelInfo)
 	plan, err := database.Plan(ctx, o.Database(logger))
 	if err != nil {
 		return err

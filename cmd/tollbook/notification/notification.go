@@ -7,13 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"os/exec"
-	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"tollbook/cmd/tollbook/usage"
 	"tollbook/site"
@@ -175,37 +174,40 @@ func encode(n *inbox.Notification) ([]byte, error) {
 	return append(invisible.EscapeJSON(data), '\n'), nil
 }
 
-// WriteMetrics writes the metrics of submissions, notifications and suggestions. It omits those of the database if
-// the database does not answer, because unknown is not zero. A nil Notifier has no notifications.
-func WriteMetrics(ctx context.Context, w io.Writer, db *postgres.DB, n *Notifier, now time.Time) error {
-	head := func(name, kind, help string) { fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
-	if n != nil {
-		const runs = "tollbook_submission_notifications_total"
-		head(runs, "counter", "Runs of the command of submissions.notify by this process, by result.")
-		fmt.Fprintf(w, "%s{result=\"done\"} %d\n%s{result=\"failed\"} %d\n", runs, n.done.Load(), runs,
-			n.failed.Load())
+var (
+	runsDesc = prometheus.NewDesc("tollbook_submission_notifications_total",
+		"Runs of the command of submissions.notify by this process, by result.", []string{"result"}, nil)
+	submissionsDesc = prometheus.NewDesc("tollbook_submissions",
+		"Submissions received, by state; pending ones wait for review.", []string{"state"}, nil)
+	oldestDesc = prometheus.NewDesc("tollbook_submissions_oldest_waiting_seconds",
+		"How long the submission that waits longest has waited for review; 0 if none waits.", nil, nil)
+	suggestionsDesc = prometheus.NewDesc("tollbook_suggestions",
+		"Suggestions received, by state; open ones wait for a person to read them.", []string{"state"}, nil)
+)
+
+// Figures returns the metrics of submissions, suggestions and the notifications of n, as a prometheus.Collector. A nil
+// Notifier has no notifications.
+func Figures(db *postgres.DB, n *Notifier, now func() time.Time) postgres.Figures {
+	return func(ctx context.Context, ch chan<- prometheus.Metric) {
+		if n != nil {
+			for result, runs := range map[string]*atomic.Int64{"done": &n.done, "failed": &n.failed} {
+				ch <- prometheus.MustNewConstMetric(runsDesc, prometheus.CounterValue, float64(runs.Load()), result)
+			}
+		}
+		f, err := db.Figures(ctx)
+		if err != nil {
+			return
+		}
+		for state, count := range f.Submissions {
+			postgres.Gauge(ch, submissionsDesc, float64(count), state)
+		}
+		age := 0.0
+		if f.Oldest != nil {
+			age = max(now().Sub(*f.Oldest), 0).Seconds()
+		}
+		postgres.Gauge(ch, oldestDesc, age)
+		for state, count := range f.Suggestions {
+			postgres.Gauge(ch, suggestionsDesc, float64(count), state)
+		}
 	}
-	f, err := db.Figures(ctx)
-	if err != nil {
-		return nil
-	}
-	const all, oldest = "tollbook_submissions", "tollbook_submissions_oldest_waiting_seconds"
-	head(all, "gauge", "Submissions received, by state; pending ones wait for review.")
-	for _, state := range slices.Sorted(maps.Keys(f.Submissions)) {
-		fmt.Fprintf(w, "%s{state=%q} %d\n", all, state, f.Submissions[state])
-	}
-	age := 0.0
-	if f.Oldest != nil {
-		age = max(now.Sub(*f.Oldest), 0).Seconds()
-	}
-	head(oldest, "gauge", "How long the submission that waits longest has waited for review; 0 if none waits.")
-	if _, err := fmt.Fprintf(w, "%s %g\n", oldest, age); err != nil {
-		return err
-	}
-	const suggestions = "tollbook_suggestions"
-	head(suggestions, "gauge", "Suggestions received, by state; open ones wait for a person to read them.")
-	for _, state := range slices.Sorted(maps.Keys(f.Suggestions)) {
-		fmt.Fprintf(w, "%s{state=%q} %d\n", suggestions, state, f.Suggestions[state])
-	}
-	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tollbook/cmd/tollbook/notification"
 	"tollbook/cmd/tollbook/settings"
@@ -314,16 +318,16 @@ func TestFailures(t *testing.T) {
 		strings.Contains(line, "\x1b") || len(line) > 1500 {
 		t.Errorf("log: %s", line)
 	}
-	var b strings.Builder
-	if err := notification.WriteMetrics(t.Context(), &b, d.db, n, d.now()); err != nil {
-		t.Fatal(err)
-	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(notification.Figures(d.db, n, d.now))
+	figures := httptest.NewRecorder()
+	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(figures, httptest.NewRequest(http.MethodGet, "/", nil))
 	for _, want := range []string{
 		`tollbook_submission_notifications_total{result="failed"} 8`, `tollbook_submissions{state="pending"} 1`,
 		`tollbook_submissions{state="approved"} 0`, "tollbook_submissions_oldest_waiting_seconds 7380\n",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %s in\n%s", want, b.String())
+		if !strings.Contains(figures.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, figures.Body)
 		}
 	}
 	// When it succeeds, the next failure starts again at a minute.

@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"time"
@@ -30,6 +31,7 @@ type BuildOptions struct {
 	BaseURL    string             // where readers find the directory
 	Key        ed25519.PrivateKey // signs checkpoints; nil for none
 	ChangeKey  bool               // replace a checkpoint that is signed with another key
+	Logger     *slog.Logger       // logs each step; nil logs none
 	FreeHosts  listing.FreeHosts
 	Expand     output.Expand
 	Gzip       bool          // write name.gz beside each expanded file
@@ -70,7 +72,7 @@ func (b *Builder) Build(
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
 		Now: now, Every: b.options.Every, LogDelay: LogDelay, Expand: b.options.Expand, Packed: b.options.Gzip,
 		Key: b.options.Key, Progress: progress, FreeHosts: b.options.FreeHosts, Site: s, Program: version.ProgramSum(),
-		Force: b.options.Force, ChangeKey: b.options.ChangeKey,
+		Force: b.options.Force, ChangeKey: b.options.ChangeKey, Logger: b.options.Logger,
 	})
 	if errors.Is(err, output.ErrSuccessor) {
 		return report, fmt.Errorf("%w; set DATABASE_URL and --data as the service that runs this directory has them; to "+
@@ -82,7 +84,12 @@ func (b *Builder) Build(
 	if err != nil {
 		return report, err
 	}
+	steps := output.NewSteps(b.options.Logger)
 	pruned, err := Prune(folder, now, report.Needed)
+	if err == nil {
+		steps.Done(ctx, "folder pruned", "snapshots", pruned.Snapshots, "packs", pruned.Packs, "days", pruned.Days,
+			"erased", pruned.Erased)
+	}
 	report.Erased = pruned.Erased
 	return report, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -41,6 +42,7 @@ type PublishOptions struct {
 	Force     bool               // skip the comparison with the published snapshot
 	Full      bool               // write every object again
 	Progress  func(output.Progress)
+	Logger    *slog.Logger // logs each step; nil logs none
 }
 
 // NewPublisher returns a publisher to a place. It uses the time of this call as the present.
@@ -73,6 +75,7 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 		Listed:   build.ListSnapshots,
 		Erasures: build.NewErasures(removals, ""),
 		Progress: o.Progress,
+		Logger:   o.Logger,
 	}), nil
 }
 

@@ -5,12 +5,12 @@ import (
 	"math"
 	"syscall"
 
-	"tollbook/site/serve/connection"
+	"tollbook/site/serve"
 )
 
 // NewConnections returns the limiter of a server's connections. It allows fewer, with a warning, if the process may
 // not open as many files: a quarter of its files is left for everything else.
-func NewConnections(l connection.Limits, logger *slog.Logger) *connection.Limiter {
+func NewConnections(l serve.ConnectionLimits, logger *slog.Logger) *serve.ConnectionLimiter {
 	most := maxOpenFiles() / 4 * 3
 	if l.Connections > most {
 		logger.Warn("the limit of open files allows fewer connections than serve.max_connections; raise it with "+
@@ -19,7 +19,7 @@ func NewConnections(l connection.Limits, logger *slog.Logger) *connection.Limite
 	if l.Connections == 0 || l.Connections > most {
 		l.Connections = most
 	}
-	return connection.NewLimiter(l)
+	return serve.NewConnectionLimiter(l)
 }
 
 // maxOpenFiles returns how many files the process may open at the same time. The Go runtime raises the soft limit to

@@ -7,9 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
-	"tollbook/crawl/chain"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"tollbook/site/serve"
 )
 
@@ -52,21 +53,15 @@ func (p *MetricsPort) Serve(ctx context.Context, h http.Handler, logger *slog.Lo
 	return serve.Serve(ctx, p.listener, h, logger, nil)
 }
 
-// MetricsWriter writes metrics in the text format of Prometheus.
-type MetricsWriter func(ctx context.Context, w io.Writer) error
-
-// IndexMetrics returns a writer of the metrics of indexers.
-func IndexMetrics(m *chain.Metrics) MetricsWriter {
-	return func(_ context.Context, w io.Writer) error { return m.Write(w, time.Now()) }
-}
-
 // MetricsHandler returns a handler of /metrics and /healthz, for a process that has no readers.
-func MetricsHandler(writers ...MetricsWriter) http.Handler {
+func MetricsHandler(collectors ...prometheus.Collector) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors...)
+	metrics := promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		writeAll(w, r, writers)
+		metrics.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -74,20 +69,4 @@ func MetricsHandler(writers ...MetricsWriter) http.Handler {
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
 	return mux
-}
-
-// appendMetrics returns a handler that writes metrics after those that h writes at /metrics.
-func appendMetrics(h http.Handler, writers []MetricsWriter) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		if r.Method == http.MethodGet && r.URL.Path == "/metrics" {
-			writeAll(w, r, writers)
-		}
-	})
-}
-
-func writeAll(w io.Writer, r *http.Request, writers []MetricsWriter) {
-	for _, write := range writers {
-		_ = write(r.Context(), w) // the client has left; there is nobody to report an error to
-	}
 }

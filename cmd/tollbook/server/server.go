@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/cmd/tollbook/usage"
@@ -52,14 +53,14 @@ func URL(a net.Addr) string {
 // refreshInterval is the longest age of the pointer to the current snapshot when a request comes after a pause.
 const refreshInterval = time.Second
 
-// Run answers readers on l, and the operator on port, until ctx ends or one of them fails. It writes more at /metrics
-// beside the metrics of serving.
+// Run answers readers on l, and the operator on port, until ctx ends or one of them fails. At /metrics it
+// exports more beside the metrics of serving.
 //
 // It follows the publication while nobody reads, too. Otherwise the first reader after a pause would get an old
 // snapshot, and that snapshot's file could not be deleted.
 func Run(
 	ctx context.Context, l net.Listener, port *MetricsPort, source *output.Source, o serve.Options,
-	more ...MetricsWriter,
+	more ...prometheus.Collector,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,9 +69,9 @@ func Run(
 		Follow(ctx, source)
 		return nil
 	})
-	o.Source, o.Metrics, o.FillSearch = source, serve.NewMetrics(), results.Fill
+	o.Source, o.Metrics, o.FillSearch = source, serve.NewMetrics(more...), results.Fill
 	h := serve.NewHandler(o)
-	g.Go(func() error { return port.Serve(ctx, appendMetrics(o.Metrics, more), o.Logger) })
+	g.Go(func() error { return port.Serve(ctx, o.Metrics, o.Logger) })
 	g.Go(func() error {
 		defer cancel() // also if it ends without an error
 		return serve.Serve(ctx, l, h, o.Logger, o.Connections)

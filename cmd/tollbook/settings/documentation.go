@@ -18,6 +18,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"submissions", "The operator's command on new submissions and suggestions: serve, up"},
 	{"publish", "A place beside `<data>/public`, what both keep: build, publish, rollback, prune, up, work, doctor"},
 	{"schedule", "How often each task runs: up, work"},
+	{"log", "Log lines on stderr: all commands"},
 	{"synthesis", "A language model that summarises services: crawl, up, work"},
 }
 

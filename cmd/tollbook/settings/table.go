@@ -141,6 +141,11 @@ var Table = []Setting{
 		Meaning: "`time` from one question to a facilitator, what it settles, to the next; 0 asks none"},
 	{Key: "schedule.retention", Default: time.Hour, Meaning: "`time` from one deletion of old data to the next"},
 
+	{Key: "log.level", Default: "",
+		Meaning: "`level` from which lines are logged to stderr: debug, info, warn or error; by default info, and warn " +
+			"for the steps of single commands"},
+	{Key: "log.format", Default: "text", Meaning: "`form` of these lines: text or json"},
+
 	{Key: "synthesis.base_url", Default: "",
 		Meaning: "`URL` of an OpenAI-compatible API (https://…/v1) that summarises services; none by default"},
 	{Key: "synthesis.model", Default: "", Meaning: "`name` of the model; its key is read from OPENAI_API_KEY"},

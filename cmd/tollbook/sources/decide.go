@@ -47,7 +47,7 @@ EXIT STATUS
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, name := cmd.Context(), args[0]
 		return cli.WithDatabase(ctx, o.DataOptions, func(db *database.DB) error {
-			list, err := configured(ctx, db, c)
+			list, err := storeSources(ctx, db, c)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ EXIT STATUS
 
 func runAccept(ctx context.Context, db *database.DB, c *settings.Configuration, name, actor string, asJSON bool,
 	w io.Writer) error {
-	list, err := configured(ctx, db, c)
+	list, err := storeSources(ctx, db, c)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ EXIT STATUS
 }
 
 func readEntries(ctx context.Context, db *database.DB, c *settings.Configuration) ([]entry, error) {
-	list, err := configured(ctx, db, c)
+	list, err := storeSources(ctx, db, c)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ var errFailed = errors.New("a source could not be read; nothing that it listed w
 // Run pulls a source, or with "" all enabled ones, and prints the results.
 func Run(ctx context.Context, db *database.DB, c *settings.Configuration, v pull.Visitor, name string,
 	o pull.Options, asJSON bool, w io.Writer) error {
-	list, err := configured(ctx, db, c)
+	list, err := storeSources(ctx, db, c)
 	if err != nil {
 		return err
 	}

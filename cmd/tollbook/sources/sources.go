@@ -32,8 +32,8 @@ configuration file.` + cli.GroupStatus,
 	}, newListCommand(c), newDecideCommand(c, true), newDecideCommand(c, false), newAcceptCommand(c), pullCommand)
 }
 
-// configured returns the configured sources, after storing them.
-func configured(ctx context.Context, db *database.DB, c *settings.Configuration) ([]pull.Source, error) {
+// storeSources stores the configured sources in the database, and returns them.
+func storeSources(ctx context.Context, db *database.DB, c *settings.Configuration) ([]pull.Source, error) {
 	list, err := sourcelist.Read(c.Sources)
 	if err != nil {
 		return nil, err

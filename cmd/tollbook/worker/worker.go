@@ -5,14 +5,14 @@ package worker
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/publication"
-	"tollbook/cmd/tollbook/server"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/crawl/probe"
@@ -45,8 +45,8 @@ type Schedule struct {
 
 // Worker does what is due until its context ends.
 type Worker struct {
-	// Metrics writes the metrics of the worker.
-	Metrics []server.MetricsWriter
+	// Metrics collect the metrics of the worker.
+	Metrics []prometheus.Collector
 
 	crawler *crawl.Crawler
 	worker  *schedule.Worker
@@ -55,7 +55,7 @@ type Worker struct {
 // New returns a worker.
 func New(ctx context.Context, db *database.DB, o Options) (*Worker, error) {
 	o.Logger = slog.New(schedule.Logs(o.Logger.Handler()))
-	o.Crawl.Logger = o.Logger
+	o.Crawl.Logger, o.Publish.Logger = o.Logger, o.Logger
 	w := &Worker{crawler: crawl.New(db.DB, o.Crawl, o.Probe)}
 	if err := w.addSteps(ctx, db, o); err != nil {
 		w.crawler.Close()
@@ -84,9 +84,7 @@ func (w *Worker) addSteps(ctx context.Context, db *database.DB, o Options) error
 		SiteVisitLimit: crawl.SiteVisitLimit, DomainQueryLimit: crawl.DomainQueryLimit, Drain: o.Drain,
 		Logger: o.Logger, Metrics: metrics,
 	})
-	w.Metrics = append(w.Metrics, func(ctx context.Context, out io.Writer) error {
-		return metrics.Write(ctx, out, db.DB, time.Now())
-	}, db.WritePollMetrics)
+	w.Metrics = append(w.Metrics, metrics, schedule.Figures(db.DB), crawl.PollFigures(db.DB))
 	return err
 }
 
@@ -116,7 +114,7 @@ const (
 // directorySteps returns the steps that any worker can do.
 func (w *Worker) directorySteps(db *database.DB, o Options) []schedule.Step {
 	puller := pull.New(db.Sources, w.crawler, pull.Options{Sources: o.Sources, Logger: o.Logger})
-	w.Metrics = append(w.Metrics, puller.WriteMetrics)
+	w.Metrics = append(w.Metrics, puller.Figures())
 	steps := []schedule.Step{{
 		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Resumes: true,
 		Do: func(ctx context.Context) error {
@@ -181,7 +179,7 @@ func (w *Worker) indexSteps(ctx context.Context, db *database.DB, o Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	w.Metrics = append(w.Metrics, server.IndexMetrics(metrics))
+	w.Metrics = append(w.Metrics, metrics)
 	var steps []schedule.Step
 	for _, id := range indexer.Networks() {
 		steps = append(steps, schedule.Step{

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tollbook/crawl/probe"
 )
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -104,7 +106,7 @@ func (n *Node) readDocument(resp *http.Response, body []byte) ([]byte, error) {
 	}
 	return nil, &Fault{kindOfStatus(resp.StatusCode), n.host,
 		strings.TrimSpace(fmt.Sprintf("%s %.200s", resp.Status, problem.Title)),
-		retryAfter(resp.Header.Get("Retry-After"))}
+		retryAfter(resp)}
 }
 
 // encode encodes calls, numbered from 1. Several become a batch; one is sent alone, since some nodes accept no batches.
@@ -153,7 +155,7 @@ func (n *Node) transportFault(err error) *Fault {
 
 // readBody reads a body, whose only answer may lack its id. An error in the body counts more than the status.
 func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte, noID bool) error {
-	wait := retryAfter(resp.Header.Get("Retry-After"))
+	wait := retryAfter(resp)
 	refused, err := readAnswers(body, results, noID)
 	switch {
 	case refused != nil:
@@ -171,13 +173,10 @@ func (n *Node) readBody(resp *http.Response, body []byte, results []*[]byte, noI
 	return nil
 }
 
-// retryAfter parses the header's seconds. It ignores a date, since clocks differ.
-func retryAfter(header string) time.Duration {
-	seconds, err := strconv.Atoi(strings.TrimSpace(header))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxWait)
+// retryAfter returns the wait that a response asks for, at most maxWait.
+func retryAfter(resp *http.Response) time.Duration {
+	wait, _ := probe.RetryAfter(resp.Header, time.Now())
+	return min(wait, maxWait)
 }
 
 // readAnswers sets the results of calls 1 to len(results), which a body may have in any order, or returns an error.

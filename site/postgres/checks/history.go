@@ -23,7 +23,7 @@ type History struct {
 }
 
 // AddHistories stores histories of services. The logs start at the oldest check. The days of the checks have partitions
-// (MakeDays).
+// (CreateDayPartitions).
 func AddHistories(ctx context.Context, tx pgx.Tx, histories []History) error {
 	var checks []*Check
 	for _, h := range histories {

@@ -114,8 +114,8 @@ func (r *LogReader) ReadFormerRecipients(ctx context.Context, now time.Time,
 	return former, nil
 }
 
-// readOffers reads all sets of offers of endpoints, by endpoint and since, one row for each offer.
-func (r *LogReader) readOffers(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID][]priceRow, error) {
+// readPriceRows reads all sets of offers of endpoints, by endpoint and since, one row for each offer.
+func (r *LogReader) readPriceRows(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID][]priceRow, error) {
 	sets, texts := map[uuid.UUID][]priceRow{}, rows.Intern{}
 	var s OfferSet
 	err := r.each(ctx, `

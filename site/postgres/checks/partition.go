@@ -16,9 +16,9 @@ type partitions struct {
 	seen map[time.Time]bool
 }
 
-// MakeDays creates the missing partitions of the days of checks. It runs in transactions of its own, which lock nothing
+// CreateDayPartitions creates the missing partitions of the days of checks. It runs in transactions of its own, which lock nothing
 // else, so that it cannot cause a deadlock.
-func (st *Store) MakeDays(ctx context.Context, checks []*Check) error {
+func (st *Store) CreateDayPartitions(ctx context.Context, checks []*Check) error {
 	st.days.mu.Lock()
 	defer st.days.mu.Unlock()
 	for _, c := range checks {

@@ -70,7 +70,7 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	if err != nil {
 		return fmt.Errorf("read series of prices: %w", err)
 	}
-	offers, err := r.readOffers(ctx, ids)
+	offers, err := r.readPriceRows(ctx, ids)
 	if err != nil {
 		return err
 	}

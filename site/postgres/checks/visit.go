@@ -61,7 +61,7 @@ func (st *Store) RecordVisits(ctx context.Context, visits []Visit) error {
 	for i := range visits {
 		list[i] = &visits[i]
 	}
-	err := st.MakeDays(ctx, checksOf(list))
+	err := st.CreateDayPartitions(ctx, checksOf(list))
 	if err == nil {
 		err = errNotNew
 		if s := statesOf(list); s.oneLease {

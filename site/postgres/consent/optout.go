@@ -128,7 +128,7 @@ func (p *Permissions) PostponeOptOut(ctx context.Context, host string, next time
 // returns the slugs of those that it hid. An opt-out that is stored already keeps its Since.
 func (p *Permissions) RecordOptOut(ctx context.Context, o OptOut, next time.Time) (hidden []string, err error) {
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		if err := lockHost(ctx, tx, o.Host); err != nil {
+		if err := lockServicesOf(ctx, tx, o.Host); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
@@ -153,8 +153,8 @@ func (p *Permissions) RecordOptOut(ctx context.Context, o OptOut, next time.Time
 	return hidden, nil
 }
 
-// lockHost locks the services of a host until the transaction ends, in the order of package postgres.
-func lockHost(ctx context.Context, tx pgx.Tx, host string) error {
+// lockServicesOf locks the services of a host until the transaction ends, in the order of package postgres.
+func lockServicesOf(ctx context.Context, tx pgx.Tx, host string) error {
 	_, err := tx.Exec(ctx, `
 		SELECT FROM service_states WHERE service_id IN (SELECT id FROM services WHERE `+atHost+`)
 		ORDER BY service_id FOR NO KEY UPDATE`, host)
@@ -178,7 +178,7 @@ func hide(ctx context.Context, tx pgx.Tx, o OptOut) ([]string, error) {
 // they had before, and those that are listed are due at once. It returns the slugs of these services.
 func (p *Permissions) EndOptOut(ctx context.Context, host string, now time.Time) (shown []string, err error) {
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		if err := lockHost(ctx, tx, host); err != nil {
+		if err := lockServicesOf(ctx, tx, host); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM opt_outs WHERE host = $1`, host); err != nil {

@@ -122,7 +122,7 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 			}
 			queueFacilitator(batch, f)
 			for _, s := range gone {
-				queueRemoval(batch, f, s)
+				queueSettlerChange(batch, f, s)
 			}
 			report.SettlersAdded += countNew(came, old.Settlers)
 			report.SettlersRemoved += countNew(gone, f.Settlers)
@@ -138,9 +138,9 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 	return report, nil
 }
 
-// queueRemoval removes an account from a facilitator, and with it the scans for it. If only the deprecation or the
-// acceptance changed, the account and its scans stay.
-func queueRemoval(b *pgx.Batch, f Facilitator, old Settler) {
+// queueSettlerChange removes an account that a facilitator no longer has, and with it the scans for it. If only the
+// deprecation or the acceptance of the account changed, it updates these, and the scans stay.
+func queueSettlerChange(b *pgx.Batch, f Facilitator, old Settler) {
 	for _, s := range f.Settlers {
 		deprecated, accepted := s.Deprecated, s.Accepted
 		if s.Deprecated, s.Accepted = old.Deprecated, old.Accepted; sameSettler(s, old) {

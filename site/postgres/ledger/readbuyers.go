@@ -80,8 +80,8 @@ const forever = 1<<31 - 1
 
 func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 
-// readBuyers reads the facts of services, and of payees with a single payer.
-func (t *revenueReader) readBuyers(ctx context.Context) error {
+// sumBuyers sums the days and amounts of payers, for services and for payees with a single payer.
+func (t *revenueReader) sumBuyers(ctx context.Context) error {
 	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{},
 		partial: map[servicePayer]*purchases{},
 		days:    map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}

@@ -33,8 +33,8 @@ func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Re
 	}{
 		{"find tokens in facilitator_tokens", func(ctx context.Context) error { return t.numberTokens(ctx, tokens) }},
 		{"find recipients in accounts", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
-		{"sum payee_totals and payee_days", t.readPayees},
-		{"sum payer_days and amount_days", t.readBuyers},
+		{"sum payee_totals and payee_days", t.sumBuyers},
+		{"sum payer_days and amount_days", t.readPayees},
 		{"sum token_days", t.readWhole},
 	} {
 		if err := part.read(ctx); err != nil {

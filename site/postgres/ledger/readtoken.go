@@ -62,7 +62,7 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	if err := r.readLast(ctx, at, today); err != nil {
 		return nil, fmt.Errorf("read the last settlements of settlers: %w", err)
 	}
-	if err := r.readBuyers(ctx, place, today); err != nil {
+	if err := r.countPayers(ctx, place, today); err != nil {
 		return nil, fmt.Errorf("count payers: %w", err)
 	}
 	for _, part := range []struct {
@@ -176,9 +176,9 @@ func (r *Reader) readSums(ctx context.Context, place tokenIndex, add func(*Token
 	return err
 }
 
-// readBuyers counts the distinct payers of each token. The payers of a window are those whose last day is in it, which
+// countPayers counts the distinct payers of each token. The payers of a window are those whose last day is in it, which
 // an index finds.
-func (r *Reader) readBuyers(ctx context.Context, place tokenIndex, today time.Time) error {
+func (r *Reader) countPayers(ctx context.Context, place tokenIndex, today time.Time) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT t.token_id, p.week, p.month, t.payers FROM token_totals t, LATERAL (
 			SELECT count(*) FILTER (WHERE p.last_day >= $1) AS week, count(*) AS month FROM token_payers p

@@ -43,7 +43,7 @@ func Sample(ctx context.Context, db *postgres.DB, source string, listings []post
 			all = append(all, &h.Checks[i])
 		}
 	}
-	err := db.MakeDays(ctx, all)
+	err := db.CreateDayPartitions(ctx, all)
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return addSample(ctx, tx, source, listings, histories) })
 	}

@@ -1,4 +1,4 @@
-package client
+package serve
 
 import (
 	"encoding/binary"
@@ -13,23 +13,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
-
 // TestLimiter compares the limiter with a plain list of a client's requests.
 func TestLimiter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
-		l := NewLimiter(limit, now)
+		l := newRateLimiter(limit, now)
 		at := now
 		type naive struct {
 			start time.Time
 			count int
 		}
-		clients := map[ID]*naive{}
+		clients := map[clientID]*naive{}
 		for range rapid.IntRange(1, 100).Draw(t, "requests") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "ms")) * time.Millisecond)
-			c := ID(rapid.IntRange(0, 3).Draw(t, "client"))
+			c := clientID(rapid.IntRange(0, 3).Draw(t, "client"))
 			n := clients[c]
 			if n == nil || at.Sub(n.start) >= time.Minute {
 				n = &naive{start: at}
@@ -39,7 +37,7 @@ func TestLimiter(t *testing.T) {
 			if want {
 				n.count++
 			}
-			left, ends, ok := l.Take(c, at)
+			left, ends, ok := l.take(c, at)
 			if ok != want || left != limit-n.count || ends != time.Minute-at.Sub(n.start) {
 				t.Fatalf("client %d: %v, %d left for %v, want %v, %d for %v", c, ok, left, ends, want, limit-n.count,
 					time.Minute-at.Sub(n.start))
@@ -52,14 +50,14 @@ func TestLimiter(t *testing.T) {
 // newest are still counted. After the minute all capacity is free again.
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
-	l := NewLimiter(2, now)
+	l := newRateLimiter(2, now)
 	const many = 1_000_000
 	for i := range many {
-		if _, _, ok := l.Take(ID(i), now); !ok {
+		if _, _, ok := l.take(clientID(i), now); !ok {
 			t.Fatalf("the first request of client %d is refused", i)
 		}
 	}
-	if n := l.Clients(); n > maxClients || n < maxClients*9/10 {
+	if n := l.clientCount(); n > maxClients || n < maxClients*9/10 {
 		t.Errorf("%d clients are counted, want at most %d", n, maxClients)
 	}
 	for i := range l.shards {
@@ -68,15 +66,15 @@ func TestLimiterIsBounded(t *testing.T) {
 		}
 	}
 	for i := many - 1000; i < many; i++ {
-		_, _, first := l.Take(ID(i), now)
-		if left, _, second := l.Take(ID(i), now); !first || second || left != 0 {
+		_, _, first := l.take(clientID(i), now)
+		if left, _, second := l.take(clientID(i), now); !first || second || left != 0 {
 			t.Errorf("client %d of a full table: %v, %v", i, first, second)
 		}
 	}
 	for i := range 100_000 { // some in every shard
-		l.Take(ID(i), now.Add(limitWindow))
+		l.take(clientID(i), now.Add(limitWindow))
 	}
-	if n := l.Clients(); n != 100_000 {
+	if n := l.clientCount(); n != 100_000 {
 		t.Errorf("%d clients are counted a minute later, want those who came since", n)
 	}
 	t.Logf("figures: the rate limit was asked by %d addresses within a minute and kept no more than %d of them", many,
@@ -89,10 +87,10 @@ func TestLimiterMemory(t *testing.T) { // not parallel: the memory of other test
 	for _, test := range []struct{ clients, most int }{{100_000, 16 << 20}, {1_000_000, 32 << 20}} {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		l := NewLimiter(200, now)
+		l := newRateLimiter(200, now)
 		peak := uint64(0)
 		for i := range test.clients {
-			l.Take(ID(i), now.Add(time.Duration(i)*time.Microsecond))
+			l.take(clientID(i), now.Add(time.Duration(i)*time.Microsecond))
 			if i%10_000 == 0 || i == test.clients-1 {
 				runtime.ReadMemStats(&after)
 				peak = max(peak, after.HeapAlloc)
@@ -103,7 +101,7 @@ func TestLimiterMemory(t *testing.T) { // not parallel: the memory of other test
 		used, most := int(after.HeapAlloc)-int(before.HeapAlloc), int(peak)-int(before.HeapAlloc)
 		t.Logf(
 			"%d clients, %d of them counted: %.1f MB, %d bytes each; %.1f MB at most, with what is not collected yet",
-			test.clients, l.Clients(), float64(used)/1e6, used/l.Clients(), float64(most)/1e6)
+			test.clients, l.clientCount(), float64(used)/1e6, used/l.clientCount(), float64(most)/1e6)
 		if used > test.most {
 			t.Errorf("%d clients take %d bytes, want %d at most", test.clients, used, test.most)
 		}
@@ -113,13 +111,13 @@ func TestLimiterMemory(t *testing.T) { // not parallel: the memory of other test
 
 func TestLimiterIsExactUnderLoad(t *testing.T) {
 	t.Parallel()
-	l := NewLimiter(100, now)
+	l := newRateLimiter(100, now)
 	var passed [3]atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for i := range 300 {
-				if _, _, ok := l.Take(ID(i%3), now); ok {
+				if _, _, ok := l.take(clientID(i%3), now); ok {
 					passed[i%3].Add(1)
 				}
 			}
@@ -142,10 +140,10 @@ func TestClientOf(t *testing.T) {
 		{"2001:db8:1:3::1"},
 		{"::1"},
 	}
-	seen := map[ID]int{}
+	seen := map[clientID]int{}
 	for i, addrs := range same {
 		for _, a := range addrs {
-			c := NewID(netip.MustParseAddr(a))
+			c := newClientID(netip.MustParseAddr(a))
 			if before, ok := seen[c]; ok && before != i {
 				t.Errorf("%s is counted with %s", a, same[before][0])
 			}
@@ -160,12 +158,12 @@ func TestClientOf(t *testing.T) {
 func BenchmarkLimiter(b *testing.B) {
 	for _, clients := range []int{1, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(clients, " clients"), func(b *testing.B) {
-			l := NewLimiter(200, now)
+			l := newRateLimiter(200, now)
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
 				c := binary.BigEndian.Uint64([]byte{0, 0, 0, 0, byte(i >> 24), byte(i >> 16), byte(i >> 8), byte(i)})
-				l.Take(ID(c%uint64(clients)), now.Add(time.Duration(i)*time.Microsecond))
+				l.take(clientID(c%uint64(clients)), now.Add(time.Duration(i)*time.Microsecond))
 				i++
 			}
 		})

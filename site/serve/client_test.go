@@ -1,4 +1,4 @@
-package client
+package serve
 
 import (
 	"net/http"
@@ -56,7 +56,7 @@ func TestClientAddr(t *testing.T) {
 		for _, v := range test.forwarded {
 			r.Header.Add("Forwarded", v)
 		}
-		if got := Addr(r, proxies); got.String() != test.want {
+		if got := clientAddr(r, proxies); got.String() != test.want {
 			t.Errorf("%s: %s, want %s", test.about, got, test.want)
 		}
 	}
@@ -70,10 +70,10 @@ func FuzzClientAddr(f *testing.F) {
 	f.Fuzz(func(t *testing.T, listed, forwarded string) {
 		r := &http.Request{RemoteAddr: "10.0.0.1:80",
 			Header: http.Header{"X-Forwarded-For": {listed}, "Forwarded": {forwarded}}}
-		if got := Addr(r, nil); got.String() != "10.0.0.1" {
+		if got := clientAddr(r, nil); got.String() != "10.0.0.1" {
 			t.Errorf("without trust: %s", got)
 		}
-		if got := Addr(r, proxies); !got.IsValid() || got.Is4In6() || got.Zone() != "" {
+		if got := clientAddr(r, proxies); !got.IsValid() || got.Is4In6() || got.Zone() != "" {
 			t.Errorf("%q, %q: %s", listed, forwarded, got)
 		}
 	})
@@ -83,7 +83,7 @@ func TestClientName(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64",
 		"[::ffff:192.0.2.7]:1": "192.0.2.7", "@": "invalid IP"} {
-		if got := Name(Addr(&http.Request{RemoteAddr: from}, nil)); got != want {
+		if got := clientName(clientAddr(&http.Request{RemoteAddr: from}, nil)); got != want {
 			t.Errorf("%s is %q, want %q", from, got, want)
 		}
 	}

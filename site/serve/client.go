@@ -1,7 +1,4 @@
-// Package client says who sends a request, and how many requests and downloads one client may have: the address behind
-// trusted proxies, a rate limit by minute, and places and bytes a second for downloads. It must never know what is
-// requested, or how an error is sent.
-package client
+package serve
 
 import (
 	"net/http"
@@ -13,18 +10,18 @@ import (
 // maxHops is the maximum number of proxies that are followed.
 const maxHops = 32
 
-// Addr returns the address of a request's client. Without trusted proxies it is the peer's address. Behind
+// clientAddr returns the address of a request's client. Without trusted proxies it is the peer's address. Behind
 // trusted proxies it is the last forwarded address that is not itself trusted, from X-Forwarded-For or Forwarded. If
 // both headers are present and disagree, the client may have sent one of them; then the proxy counts as the client. The
 // zero Addr is returned for a peer without an IP address.
-func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
+func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
 	listed, forwarded := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
 	addr := peer.Addr().Unmap().WithZone("")
-	if len(trusted) == 0 || !IsTrusted(addr, trusted) {
+	if len(trusted) == 0 || !isTrusted(addr, trusted) {
 		return addr
 	}
 	switch {
@@ -41,8 +38,8 @@ func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	}
 }
 
-// IsTrusted reports whether an address belongs to a trusted proxy.
-func IsTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
+// isTrusted reports whether an address belongs to a trusted proxy.
+func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
@@ -61,7 +58,7 @@ func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Add
 			break
 		}
 		peer = addr
-		if !IsTrusted(addr, trusted) {
+		if !isTrusted(addr, trusted) {
 			break
 		}
 		rest = rest[:max(at, 0)]
@@ -93,8 +90,8 @@ func forwardedHop(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Name returns the client of an address as text: an IPv4 address, or an IPv6 network of 64 bits.
-func Name(addr netip.Addr) string {
+// clientName returns the client of an address as text: an IPv4 address, or an IPv6 network of 64 bits.
+func clientName(addr netip.Addr) string {
 	if addr = addr.Unmap(); !addr.IsValid() || addr.Is4() {
 		return addr.String()
 	}

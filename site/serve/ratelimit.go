@@ -1,4 +1,4 @@
-package client
+package serve
 
 import (
 	"encoding/binary"
@@ -15,27 +15,27 @@ const (
 	maxClients  = 1 << 18 // counted at the same time, in all shards; about 20 MB
 )
 
-// Limiter counts the requests of each client in windows of one minute. A client's first request starts its window.
+// rateLimiter counts the requests of each client in windows of one minute. A client's first request starts its window.
 //
 // Memory is limited: if more than maxClients clients arrive within a minute, the oldest windows are dropped. Those
 // clients get a new window early; no client is refused because of the number of other clients.
-type Limiter struct {
+type rateLimiter struct {
 	limit  int // requests in a window
-	Policy []string
+	policy []string
 	base   time.Time // start of the monotonic time in windows
 	seed   maphash.Seed
 	shards [limitShards]limitShard
 }
 
-// ID identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
+// clientID identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
 // starts with 32 zero bits, so the two never collide.
-type ID uint64
+type clientID uint64
 
 // limitShard contains the windows of some clients. All windows have the same length, so they end in the order in which
 // they started.
 type limitShard struct {
 	mu      sync.Mutex
-	windows map[ID]window
+	windows map[clientID]window
 	began   []windowStart // from head on: the start of every window, in order, and of some windows that were replaced
 	head    int
 }
@@ -46,38 +46,38 @@ type window struct {
 }
 
 type windowStart struct {
-	client ID
+	client clientID
 	start  time.Duration
 }
 
-// NewLimiter returns a limiter of limit requests per minute, or nil, which does not limit, for 0.
-func NewLimiter(limit int, now time.Time) *Limiter {
+// newRateLimiter returns a limiter of limit requests per minute, or nil, which does not limit, for 0.
+func newRateLimiter(limit int, now time.Time) *rateLimiter {
 	if limit <= 0 {
 		return nil
 	}
-	l := &Limiter{
+	l := &rateLimiter{
 		limit: limit, base: now, seed: maphash.MakeSeed(),
-		Policy: []string{`"api";q=` + strconv.Itoa(limit) + `;w=` + strconv.Itoa(int(limitWindow/time.Second))},
+		policy: []string{`"api";q=` + strconv.Itoa(limit) + `;w=` + strconv.Itoa(int(limitWindow/time.Second))},
 	}
 	for i := range l.shards {
-		l.shards[i].windows = map[ID]window{}
+		l.shards[i].windows = map[clientID]window{}
 	}
 	return l
 }
 
-// NewID returns the client of an address.
-func NewID(addr netip.Addr) ID {
+// newClientID returns the client of an address.
+func newClientID(addr netip.Addr) clientID {
 	if addr = addr.Unmap(); addr.Is4() {
 		b := addr.As4()
-		return ID(binary.BigEndian.Uint32(b[:]))
+		return clientID(binary.BigEndian.Uint32(b[:]))
 	}
 	b := addr.As16() // zero for an invalid address
-	return ID(binary.BigEndian.Uint64(b[:8]))
+	return clientID(binary.BigEndian.Uint64(b[:8]))
 }
 
-// Take counts a request unless the client has none left in its window. It returns the number of requests left and the
+// take counts a request unless the client has none left in its window. It returns the number of requests left and the
 // time until the window ends.
-func (l *Limiter) Take(c ID, now time.Time) (left int, ends time.Duration, ok bool) {
+func (l *rateLimiter) take(c clientID, now time.Time) (left int, ends time.Duration, ok bool) {
 	at := now.Sub(l.base)
 	s := &l.shards[maphash.Comparable(l.seed, c)%limitShards]
 	s.mu.Lock()
@@ -113,8 +113,8 @@ func (s *limitShard) makeRoom(at time.Duration) {
 	}
 }
 
-// Clients returns the number of clients that are counted.
-func (l *Limiter) Clients() (n int) {
+// clientCount returns the number of clients that are counted.
+func (l *rateLimiter) clientCount() (n int) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
@@ -124,10 +124,10 @@ func (l *Limiter) Clients() (n int) {
 	return n
 }
 
-// RateLimit returns the value of the header RateLimit: requests left, and seconds until the window ends.
-func RateLimit(left int, ends time.Duration) string {
-	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(CeilSeconds(ends), 10)
+// rateLimitHeader returns the value of the header RateLimit: requests left, and seconds until the window ends.
+func rateLimitHeader(left int, ends time.Duration) string {
+	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(ceilSeconds(ends), 10)
 }
 
-// CeilSeconds rounds a duration up to whole seconds, at least one.
-func CeilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
+// ceilSeconds rounds a duration up to whole seconds, at least one.
+func ceilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -1,4 +1,4 @@
-package connection
+package serve
 
 import (
 	"bufio"
@@ -18,19 +18,8 @@ import (
 	"time"
 )
 
-// answers are those of the server under test.
-var answers = Answers{
-	Refusal: []byte("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 8\r\nConnection: close\r\n\r\ntoo many"),
-	Replace: func(written []byte) ([]byte, bool) {
-		if !bytes.HasPrefix(written, []byte("HTTP/1.1 400 ")) {
-			return nil, false
-		}
-		return []byte("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), true
-	},
-}
-
 // serveAll serves h within limits on a port of its own until the test ends.
-func serveAll(t *testing.T, h http.Handler, limits Limits) (addr string, limiter *Limiter) {
+func serveAll(t *testing.T, h http.Handler, limits ConnectionLimits) (addr string, limiter *ConnectionLimiter) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,12 +29,12 @@ func serveAll(t *testing.T, h http.Handler, limits Limits) (addr string, limiter
 }
 
 // serveOn serves h on l within limits until the test ends.
-func serveOn(t *testing.T, l net.Listener, h http.Handler, limits Limits) *Limiter {
+func serveOn(t *testing.T, l net.Listener, h http.Handler, limits ConnectionLimits) *ConnectionLimiter {
 	t.Helper()
-	limiter := NewLimiter(limits)
+	limiter := NewConnectionLimiter(limits)
 	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	done, served := make(chan struct{}), make(chan error, 1)
-	limited := limiter.Attach(server, l, done, answers)
+	limited := limiter.attach(server, l, done)
 	go func() { served <- server.Serve(limited) }()
 	t.Cleanup(func() {
 		close(done)
@@ -58,7 +47,7 @@ func serveOn(t *testing.T, l net.Listener, h http.Handler, limits Limits) *Limit
 			t.Error(err)
 		}
 		if u := limiter.Usage(); u.Open != 0 || u.Sending != 0 || len(limiter.clients) != 0 ||
-			limiter.waiting.Len() != 0 || limiter.senders.Len() != 0 || limiter.leaving != 0 {
+			limiter.leaving != 0 {
 			t.Errorf("after the end %d connections and %d bytes are counted: %+v", u.Open, u.Sending, limiter)
 		}
 	})
@@ -115,7 +104,7 @@ func dial(t *testing.T, addr string) net.Conn {
 }
 
 // await polls until a condition on the usage holds.
-func await(t *testing.T, limiter *Limiter, what string, holds func(u Usage) bool) {
+func await(t *testing.T, limiter *ConnectionLimiter, what string, holds func(u ConnectionUsage) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		u := limiter.Usage()
@@ -129,34 +118,13 @@ func await(t *testing.T, limiter *Limiter, what string, holds func(u Usage) bool
 }
 
 // count returns how many connections were closed for a reason.
-func count(u Usage, reason string) int64 {
+func count(u ConnectionUsage, reason string) int64 {
 	for _, c := range u.Closed {
 		if c.Reason == reason {
 			return c.Count
 		}
 	}
 	return 0
-}
-
-func send(t *testing.T, c net.Conn, text string) {
-	t.Helper()
-	if _, err := io.WriteString(c, text); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// answer reads one complete response.
-func answer(t *testing.T, in *bufio.Reader, code int) (body string) {
-	t.Helper()
-	response, err := http.ReadResponse(in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != code {
-		t.Fatalf("%d, %v, want %d: %.80s", response.StatusCode, err, code, data)
-	}
-	return string(data)
 }
 
 const getRoot = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -169,12 +137,12 @@ func TestConnectionsOfOneClient(t *testing.T) {
 	addr, limiter := serveAll(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-release
-	}), Limits{PerClient: 1})
+	}), ConnectionLimits{PerClient: 1})
 	first := dial(t, addr)
 	send(t, first, getRoot)
 	<-entered
 
-	if body := answer(t, bufio.NewReader(dial(t, addr)), http.StatusTooManyRequests); body != "too many" {
+	if body := answer(t, bufio.NewReader(dial(t, addr)), http.StatusTooManyRequests); !strings.Contains(body, `"rate_limited"`) {
 		t.Errorf("over the limit: %q", body)
 	}
 	release <- struct{}{}
@@ -190,7 +158,7 @@ func TestConnectionsOfOneClient(t *testing.T) {
 	if _, err := in.ReadByte(); err == nil {
 		t.Error("the idle connection is still open")
 	}
-	await(t, limiter, "one idle connection closed", func(u Usage) bool {
+	await(t, limiter, "one idle connection closed", func(u ConnectionUsage) bool {
 		return u.Open == 1 && count(u, "client_limit") == 1 && count(u, "connection_limit") == 1
 	})
 }
@@ -203,7 +171,7 @@ func TestConnectionsOfAll(t *testing.T) {
 	addr, limiter := serveAll(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-release
-	}), Limits{Connections: 2})
+	}), ConnectionLimits{Connections: 2})
 	busy, half := dial(t, addr), dial(t, addr)
 	send(t, busy, getRoot)
 	<-entered
@@ -230,19 +198,19 @@ func TestConnectionsOfAll(t *testing.T) {
 		answer(t, bufio.NewReader(c), http.StatusOK)
 		c.Close()
 	}
-	await(t, limiter, "all closed", func(u Usage) bool { return u.Open == 0 })
+	await(t, limiter, "all closed", func(u ConnectionUsage) bool { return u.Open == 0 })
 }
 
 // TestReplace checks that a response of net/http itself is replaced, and no other.
 func TestReplace(t *testing.T) {
 	t.Parallel()
-	addr, _ := serveAll(t, http.NotFoundHandler(), Limits{})
+	addr, _ := serveAll(t, http.NotFoundHandler(), ConnectionLimits{})
 	c := dial(t, addr)
 	in := bufio.NewReader(c)
 	send(t, c, getRoot)
 	answer(t, in, http.StatusNotFound)
 	send(t, c, "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n")
-	answer(t, in, http.StatusTeapot)
+	answer(t, in, http.StatusBadRequest)
 }
 
 // TestSlowReaders checks that a client that reads nothing, or too slowly, loses its connection, although the kernel
@@ -252,10 +220,10 @@ func TestSlowReaders(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1<<20)
 	addr, limiter := serveAll(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, text)
-	}), Limits{Stall: 500 * time.Millisecond, MinRate: 1 << 20})
+	}), ConnectionLimits{Stall: 500 * time.Millisecond, MinRate: 1 << 20})
 	none := dial(t, addr)
 	send(t, none, getRoot)
-	await(t, limiter, "nothing is read", func(u Usage) bool {
+	await(t, limiter, "nothing is read", func(u ConnectionUsage) bool {
 		return u.Open == 0 && count(u, "slow") == 1
 	})
 
@@ -271,7 +239,7 @@ func TestSlowReaders(t *testing.T) {
 			}
 		}
 	}()
-	await(t, limiter, "too little is read", func(u Usage) bool {
+	await(t, limiter, "too little is read", func(u ConnectionUsage) bool {
 		return u.Open == 0 && count(u, "slow") == 2
 	})
 }
@@ -299,7 +267,7 @@ func TestReadRate(t *testing.T) {
 				limiter := serveOn(t, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 					_, _ = w.Write(text)
-				}), Limits{Stall: 500 * time.Millisecond, MinRate: 1 << 20})
+				}), ConnectionLimits{Stall: 500 * time.Millisecond, MinRate: 1 << 20})
 				c := l.dial()
 				defer c.Close()
 				send(t, c, getRoot)
@@ -330,31 +298,31 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// TestHold checks that a response that waits for memory gets it from one that is not read, and that responses of the
+// TestHoldMemory checks that a response that waits for memory gets it from one that is not read, and that responses of the
 // same body share its memory.
-func TestHold(t *testing.T) {
+func TestHoldMemory(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("a line of a large file\n", 1<<20)
-	bodies := map[string]*Body{"/a": {Size: 1 << 20}, "/b": {Size: 1 << 20}}
+	bodies := map[string]*sharedBody{"/a": {size: 1 << 20}, "/b": {size: 1 << 20}}
 	addr, limiter := serveAll(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		held, err := Hold(r, bodies[r.URL.Path], 1<<10)
+		held, err := holdMemory(r, bodies[r.URL.Path], 1<<10)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		defer held.Release()
+		defer held.release()
 		_, _ = io.WriteString(w, large)
-	}), Limits{Sending: 1<<20 + 2<<10, Stall: time.Minute})
+	}), ConnectionLimits{Sending: 1<<20 + 2<<10, Stall: time.Minute})
 	for range 2 { // of one body, so that both have memory
 		stalled := dial(t, addr)
 		send(t, stalled, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
 	}
-	await(t, limiter, "two share a body", func(u Usage) bool { return u.Sending == 1<<20+2<<10 })
+	await(t, limiter, "two share a body", func(u ConnectionUsage) bool { return u.Sending == 1<<20+2<<10 })
 	reader := dial(t, addr)
 	send(t, reader, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
 	answer(t, bufio.NewReader(reader), http.StatusOK)
 	reader.Close()
-	await(t, limiter, "the stalled ones are closed", func(u Usage) bool {
+	await(t, limiter, "the stalled ones are closed", func(u ConnectionUsage) bool {
 		return u.Open == 0 && u.Sending == 0 && count(u, "memory") == 2
 	})
 }
@@ -365,17 +333,17 @@ func TestNextDeadline(t *testing.T) {
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name string
-		conn conn
+		conn *conn
 		want time.Duration
 	}{
-		{"at the start", conn{}, 30 * time.Second},
-		{"after a fast part", conn{sent: 1 << 20, waited: time.Second}, 30 * time.Second},
-		{"after a slow part", conn{sent: 10 << 10, waited: 30 * time.Second}, 10 * time.Second},
-		{"too slow", conn{sent: 10 << 10, waited: 41 * time.Second}, -time.Second},
-		{"with an earlier deadline of the handler", conn{deadline: now.Add(time.Second)}, time.Second},
-		{"with a later one", conn{deadline: now.Add(time.Hour)}, 30 * time.Second},
+		{"at the start", &conn{}, 30 * time.Second},
+		{"after a fast part", &conn{sent: 1 << 20, waited: time.Second}, 30 * time.Second},
+		{"after a slow part", &conn{sent: 10 << 10, waited: 30 * time.Second}, 10 * time.Second},
+		{"too slow", &conn{sent: 10 << 10, waited: 41 * time.Second}, -time.Second},
+		{"with an earlier deadline of the handler", &conn{deadline: now.Add(time.Second)}, time.Second},
+		{"with a later one", &conn{deadline: now.Add(time.Hour)}, 30 * time.Second},
 	} {
-		test.conn.all = NewLimiter(Limits{MinRate: 1 << 10, Stall: 30 * time.Second})
+		test.conn.all = NewConnectionLimiter(ConnectionLimits{MinRate: 1 << 10, Stall: 30 * time.Second})
 		if got := test.conn.nextDeadline(now).Sub(now); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}

@@ -1,7 +1,6 @@
-package connection
+package serve
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"io"
@@ -9,69 +8,26 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"tollbook/site/serve/client"
 )
 
-// Answers are what a server says where no handler does.
-type Answers struct {
-	// Refusal is the response, with its status line, to a connection that is over the limit of its client.
-	Refusal []byte
-	// Replace returns what is sent in place of bytes that net/http writes, and false to send these.
-	Replace func(written []byte) ([]byte, bool)
-}
-
-// Attach makes a server count and limit its connections. It returns the listener that the server must serve, which
+// attach makes a server count and limit its connections. It returns the listener that the server must serve, which
 // accepts connections of in within the limits of s until done is closed.
-func (s *Limiter) Attach(server *http.Server, in net.Listener, done <-chan struct{}, a Answers) net.Listener {
+func (s *ConnectionLimiter) attach(server *http.Server, in net.Listener, done <-chan struct{}) net.Listener {
 	server.Handler = awaitBodies(server.Handler)
 	server.ConnContext, server.ConnState = withConn, changeState // conn limits the time of writes
-	return &listener{in, s, a, done}
-}
-
-// Body is the memory of a response's body. Several connections that send the same body share it.
-type Body struct {
-	Size    int64 // bytes
-	senders int   // connections that the body is being sent to; Limiter.mu protects it
-}
-
-// Held is the memory of one response.
-type Held struct {
-	conn *conn
-	body *Body
-}
-
-// Hold counts the memory of the response to r: extra bytes, and the size of its body unless another connection sends
-// the same body. It waits while there is not enough memory, and returns ErrSending after some seconds. A request that
-// does not come from an attached server holds nothing.
-func Hold(r *http.Request, b *Body, extra int64) (Held, error) {
-	c, ok := r.Context().Value(connKey{}).(*conn)
-	if !ok {
-		return Held{}, nil
-	}
-	if err := c.all.hold(r.Context(), c, b, extra); err != nil {
-		return Held{}, err
-	}
-	return Held{c, b}, nil
-}
-
-// Release ends what Hold counts.
-func (h Held) Release() {
-	if h.conn != nil {
-		h.conn.all.release(h.conn, h.body)
-	}
+	return &listener{in, s, done}
 }
 
 // listener accepts connections within the limits of a server.
 type listener struct {
 	net.Listener
-	all     *Limiter
-	answers Answers
-	closed  <-chan struct{} // ends a wait for a free connection
+	all    *ConnectionLimiter
+	closed <-chan struct{} // ends a wait for a free connection
 }
 
 // Accept implements net.Listener.
@@ -81,7 +37,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := newConn(in, l.all, &l.answers)
+		c := newConn(in, l.all)
 		for {
 			wait, err := l.all.admit(c)
 			if err != nil {
@@ -104,17 +60,14 @@ func (l *listener) Accept() (net.Conn, error) {
 // conn is the connection of a client. It counts as waiting for the client while it reads a request or writes.
 type conn struct {
 	net.Conn
-	all     *Limiter
-	answers *Answers
-	client  client.ID
+	all     *ConnectionLimiter
+	client  clientID
 	isProxy bool
+	waiting atomic.Int64 // nanoseconds after all.began when it began to wait for its client; 0 if it does not wait
 
 	// all.mu protects these fields.
-	of                         *clientConns
-	inAll, inClient, inSenders *list.Element // in the lists of those that wait for their client; nil if it does not
-	since                      time.Time     // when it began to wait
-	isOpen, isCut, isSending   bool
-	held                       int64 // bytes of memory of its response, without those of the body
+	isCut, isSending bool
+	held             int64 // bytes of memory of its response, without those of the body
 
 	// Only the goroutine that serves the connection uses these fields.
 	sent     int64         // bytes of this response
@@ -122,12 +75,12 @@ type conn struct {
 	deadline time.Time     // set by the handler
 }
 
-func newConn(in net.Conn, all *Limiter, answers *Answers) *conn {
+func newConn(in net.Conn, all *ConnectionLimiter) *conn {
 	limitUnsent(in)
-	c := &conn{Conn: in, all: all, answers: answers}
+	c := &conn{Conn: in, all: all}
 	if peer, err := netip.ParseAddrPort(in.RemoteAddr().String()); err == nil {
 		addr := peer.Addr().Unmap().WithZone("")
-		c.client, c.isProxy = client.NewID(addr), client.IsTrusted(addr, all.limits.Trusted)
+		c.client, c.isProxy = newClientID(addr), isTrusted(addr, all.limits.Trusted)
 	}
 	return c
 }
@@ -199,7 +152,7 @@ const pieceBytes = 32 << 10
 
 // Write implements net.Conn. It replaces an error response of net/http by the server's own.
 func (c *conn) Write(p []byte) (int, error) {
-	response, ok := c.answers.Replace(p)
+	response, ok := jsonError(p)
 	if !ok {
 		return c.send(p)
 	}
@@ -226,7 +179,7 @@ func (c *conn) send(p []byte) (n int, err error) {
 		n += k
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				c.all.countSlow()
+				c.all.slow.Add(1)
 			}
 			return n, err
 		}
@@ -284,6 +237,6 @@ func (c *conn) refuse() {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return
 	}
-	_, _ = c.Conn.Write(c.answers.Refusal)
+	_, _ = c.Conn.Write(refusal)
 	_ = c.CloseWrite()
 }

@@ -1,9 +1,0 @@
-package connection
-
-import (
-	"testing"
-
-	"tollbook/site/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
