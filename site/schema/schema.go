@@ -58,15 +58,16 @@ func (o Object[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Line returns a value with schemas as JSON on one line with a newline, like encode.Line. Package jsonschema escapes <,
-// > and &, which Line undoes.
+// Line returns a value with schemas as JSON on one line with a newline, like encode.Line. Package jsonschema escapes <, >
+// and &, and writes true for a schema that allows anything. Line writes the characters and {}, as clients know them.
 func Line(v any) ([]byte, error) {
 	b, err := encode.Line(v)
-	return []byte(unescape.Replace(string(b))), err
+	return []byte(plain.Replace(string(b))), err
 }
 
-// unescape leaves an escaped backslash and what follows it as they are.
-var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+// plain leaves an escaped backslash and the character after it as they are.
+var plain = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&",
+	`"items":true`, `"items":{}`, `"additionalProperties":true`, `"additionalProperties":{}`)
 
 // Components derives schemas from Go types. Named structs become components that other schemas refer to.
 type Components struct {
