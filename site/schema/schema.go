@@ -177,9 +177,11 @@ func (c *Components) ofStruct(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	if c.components[t.Name()] == nil {
 		c.components[t.Name()] = out // before the fields, because one of them may be of this type
-		var err error
-		if out.Description, err = describeType(t); err != nil {
-			return nil, err
+		if isContract(t) {
+			var err error
+			if out.Description, err = describeType(t); err != nil {
+				return nil, err
+			}
 		}
 		if err := c.addFields(out, t); err != nil {
 			return nil, err
@@ -224,7 +226,7 @@ func (c *Components) addFields(out *jsonschema.Schema, t reflect.Type) error {
 // ofField returns the schema of a field: that of its type with the field's description and tags.
 func (c *Components) ofField(f field) (*jsonschema.Schema, error) {
 	s, err := c.Of(f.Type)
-	if err != nil || !isNamed(f.owner) {
+	if err != nil || !isNamed(f.owner) || !isContract(f.owner) {
 		return s, err
 	}
 	text, described, err := describe(f)
