@@ -50,7 +50,7 @@ type FacilitatorListItem struct {
 	// As [NetworkFacilitator.Name].
 	Name string `json:"name"`
 	// Public website of the facilitator.
-	WebsiteURL string `json:"website_url"`
+	WebsiteURL string `json:"website_url" format:"uri"`
 	// Volume settled in 24 hours, in US dollars.
 	VolumeUSD24h Decimal `json:"volume_usd_24h"`
 	// Volume settled in 7 days, in US dollars.

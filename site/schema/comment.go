@@ -25,6 +25,10 @@ var sources = map[string]fs.FS{
 	reflect.TypeFor[encode.Framing]().PkgPath(): encode.GoFiles,
 }
 
+// isContract reports whether a type is one of the contract. Others, such as the health of a server, have schemas without
+// descriptions.
+func isContract(t reflect.Type) bool { return sources[t.PkgPath()] != nil }
+
 // readComments returns the first paragraph of the comment above each type and each field, on one line. Its keys are
 // "site.ServiceDetail" and "site.ServiceDetail.Slug".
 var readComments = sync.OnceValues(func() (map[string]string, error) {

@@ -11,6 +11,9 @@ import (
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	for _, f := range publishedFields() {
+		if !isContract(f.owner) {
+			t.Errorf("type %s is published: add its package to sources", f.owner)
+		}
 		if _, err := describeType(f.owner); err != nil && !embedded[f.owner.Name()] {
 			t.Error(err)
 		}

@@ -58,15 +58,16 @@ func (o Object[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Line returns a value with schemas as JSON on one line with a newline, like encode.Line. Package jsonschema escapes <,
-// > and &, which Line undoes.
+// Line returns a value with schemas as JSON on one line with a newline, like encode.Line. Package jsonschema escapes <, >
+// and &, and writes true for a schema that allows anything. Line writes the characters and {}, as clients know them.
 func Line(v any) ([]byte, error) {
 	b, err := encode.Line(v)
-	return []byte(unescape.Replace(string(b))), err
+	return []byte(plain.Replace(string(b))), err
 }
 
-// unescape leaves an escaped backslash and what follows it as they are.
-var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+// plain leaves an escaped backslash and the character after it as they are.
+var plain = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&",
+	`"items":true`, `"items":{}`, `"additionalProperties":true`, `"additionalProperties":{}`)
 
 // Components derives schemas from Go types. Named structs become components that other schemas refer to.
 type Components struct {
@@ -176,9 +177,11 @@ func (c *Components) ofStruct(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	if c.components[t.Name()] == nil {
 		c.components[t.Name()] = out // before the fields, because one of them may be of this type
-		var err error
-		if out.Description, err = describeType(t); err != nil {
-			return nil, err
+		if isContract(t) {
+			var err error
+			if out.Description, err = describeType(t); err != nil {
+				return nil, err
+			}
 		}
 		if err := c.addFields(out, t); err != nil {
 			return nil, err
@@ -223,7 +226,7 @@ func (c *Components) addFields(out *jsonschema.Schema, t reflect.Type) error {
 // ofField returns the schema of a field: that of its type with the field's description and tags.
 func (c *Components) ofField(f field) (*jsonschema.Schema, error) {
 	s, err := c.Of(f.Type)
-	if err != nil || !isNamed(f.owner) {
+	if err != nil || !isNamed(f.owner) || !isContract(f.owner) {
 		return s, err
 	}
 	text, described, err := describe(f)
