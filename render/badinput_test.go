@@ -280,7 +280,11 @@ console.log(JSON.stringify([
 		t.Fatal(err)
 	}
 	// The elements that a page would have keep the text inside.
-	program = `class Element { setAttribute() {} appendChild(e) { return e; } append(...all) { this.inside = all.at(-1); } }
+	program = `class Element {
+	setAttribute() {}
+	appendChild(e) { return e; }
+	append(...all) { this.inside = all.at(-1); }
+}
 globalThis.document = { createElement: () => new Element(), createElementNS: () => new Element() };
 const [ADVICE, STATUSES] = ` + string(lists) + ";\n" + program
 	out, err := exec.CommandContext(t.Context(), node, "-e", program).Output()

@@ -42,8 +42,8 @@ type scriptOutput struct {
 	Compared   [][]int   `json:"compared"` // each decimal with each, in canonical form
 }
 
-// TestScript checks that columns.js selects rows, orders them and reads numbers as Go does. The search page and the edge
-// programs use it.
+// TestScript checks that columns.js selects rows, orders them and reads numbers as Go does. The search page and the
+// edge programs use it.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

@@ -26,8 +26,8 @@ type Words struct {
 	Phrase *Phrase `json:"phrase,omitempty"`
 }
 
-// Field is a field of the search form: a checkbox for a boolean, a list for a filter with Options, or else an input. The
-// options of a choice are its values.
+// Field is a field of the search form: a checkbox for a boolean, a list for a filter with Options, or else an input.
+// The options of a choice are its values.
 type Field struct {
 	Label       string   `json:"label"`
 	Placeholder string   `json:"placeholder,omitempty"`
